@@ -1,0 +1,42 @@
+// The narrow waist between a platform and the gateway. Keeps the channel's half of I1: a platform is acknowledged only after `receive` resolved.
+import type { Action, ActionKind, Address, Capabilities, Inbound, Receipt, RenderedPart } from "@parley/protocol";
+
+/** Resolves once every event is durable; rejects when none may be acknowledged. Events keep their order. */
+export type Receive = (events: readonly Inbound[]) => Promise<void>;
+
+export interface ChannelHealth {
+  readonly state: "starting" | "ok" | "degraded" | "down" | "stopped";
+  readonly reason?: string;
+  /** When inbound work last completed (a poll answered, a heartbeat acknowledged); absent before the first. */
+  readonly lastInboundAtMs?: number;
+}
+
+export interface SendOptions {
+  /** Derived from delivery id and part: the same on every repeat. */
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Channel {
+  readonly name: string;
+  readonly account: string;
+  readonly capabilities: Capabilities;
+  /** Resolves when receiving has begun; trouble after that shows in `health`. Rejects with Fault("denied") when it can never succeed (bad token). */
+  start(receive: Receive): Promise<void>;
+  /** Stops receiving, waits for `receive` calls in flight, never confirms what was not accepted. Idempotent. Sending goes on working. */
+  stop(): Promise<void>;
+  health(): ChannelHealth;
+  /** One platform message, within the limits. Never retries by itself; throws Fault, `ambiguous` once bytes were written and no answer was read. */
+  send(to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt>;
+  /** Actions that this channel can do; `act` exists exactly when this is not empty. */
+  readonly actions?: readonly ActionKind[];
+  act?(to: Address, action: Action, options: SendOptions): Promise<Receipt | null>;
+  /** Shows "is typing" for some seconds. Failures are the caller's to ignore. */
+  typing?(to: Address): Promise<void>;
+  /** Bytes of an attachment's `ref`; Fault("invalid") beyond `limitBytes`, checked while reading. */
+  download?(
+    ref: string,
+    limitBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: Uint8Array; readonly mediaType?: string; readonly name?: string }>;
+}

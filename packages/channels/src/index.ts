@@ -1,0 +1,2 @@
+// Platforms behind one contract. Factories load their driver's SDK only when they are called.
+export * from "./channel.ts";

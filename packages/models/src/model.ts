@@ -1,0 +1,81 @@
+// What the agent loop asks of a language model: one stream of typed events. Failures are values, never throws.
+import type { AssistantContent, ImageContent, JsonObject, StopReason, TextContent, ThinkingLevel, Usage } from "@parley/protocol";
+
+/** A view of the transcript, as a model reads it: every tool call is paired with a result. */
+export type ModelMessage =
+  | { readonly role: "user"; readonly content: readonly (TextContent | ImageContent)[] }
+  | { readonly role: "assistant"; readonly content: readonly AssistantContent[] }
+  | {
+      readonly role: "tool";
+      readonly callId: string;
+      readonly name: string;
+      readonly content: readonly (TextContent | ImageContent)[];
+      readonly isError: boolean;
+    };
+
+export interface ToolSchema {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, an object. */
+  readonly parameters: JsonObject;
+}
+
+export interface ModelRequest {
+  /** The system prompt in its two zones; `stable` ends at the cache boundary. */
+  readonly system: { readonly stable: string; readonly volatile: string };
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSchema[];
+  readonly thinking: ThinkingLevel;
+  readonly maxTokens?: number;
+  /** Stable id of the session, for providers that route their caches by key. */
+  readonly cacheKey: string;
+}
+
+/** Why a call failed; decides between waiting, falling back and telling the person. */
+export type ModelErrorKind =
+  | "rate_limited"
+  | "overloaded"
+  | "unavailable"
+  | "timeout"
+  | "auth"
+  | "billing"
+  | "context_overflow"
+  | "refused"
+  | "not_found"
+  | "invalid"
+  | "aborted"
+  | "torn";
+
+export interface ModelError {
+  readonly kind: ModelErrorKind;
+  readonly message: string;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+
+export type ModelEvent =
+  | { readonly type: "text"; readonly delta: string }
+  | { readonly type: "thinking"; readonly delta: string }
+  /** Complete and parsed; a truncated call never appears here. */
+  | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly args: JsonObject }
+  /** Arguments that were no JSON object: the loop answers them with an error result, it never runs them. */
+  | { readonly type: "badToolCall"; readonly id: string; readonly name: string; readonly raw: string; readonly reason: string }
+  /** Always the last event, exactly once. */
+  | {
+      readonly type: "end";
+      readonly stop: StopReason;
+      readonly usage: Usage;
+      readonly content: readonly AssistantContent[];
+      readonly error?: ModelError;
+    };
+
+export interface Model {
+  /** `<provider>/<model>`, as the config names it. */
+  readonly id: string;
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+  readonly vision: boolean;
+  readonly reasoning: boolean;
+  /** Never throws; ends with one `end` event, also when aborted. */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+}

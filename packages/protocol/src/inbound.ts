@@ -1,0 +1,63 @@
+// One event from a platform, normalized: what every channel hands to `receive` and every durable row carries.
+import { z } from "zod";
+import { addressSchema } from "./address.ts";
+
+export const attachmentSchema = z.object({
+  kind: z.enum(["image", "video", "audio", "voice", "file", "sticker"]),
+  /** What the driver needs to fetch the bytes later; opaque elsewhere. */
+  ref: z.string(),
+  name: z.string().optional(),
+  mediaType: z.string().optional(),
+  /** As the platform states it; checked again while downloading. */
+  bytes: z.number().int().nonnegative().optional(),
+  seconds: z.number().nonnegative().optional(),
+  /** What the platform says about it in words: a sticker's emoji, for instance. */
+  description: z.string().optional(),
+});
+
+export const inboundSchema = z.object({
+  /** `<channel>:<account>:<platform event id>`: the first dedupe guard. */
+  id: z.string().min(1),
+  channel: z.string().min(1),
+  account: z.string().min(1),
+  address: addressSchema,
+  sender: z.object({
+    id: z.string().min(1),
+    name: z.string(),
+    isBot: z.boolean(),
+    roles: z.array(z.string()).optional(),
+  }),
+  /** The platform's message id; with `editedAtMs` the second dedupe guard. */
+  messageId: z.string().min(1),
+  kind: z.enum(["message", "edit", "reaction", "callback", "command"]),
+  text: z.string(),
+  attachments: z.array(attachmentSchema),
+  replyTo: z
+    .object({
+      messageId: z.string(),
+      text: z.string().optional(),
+      sender: z.string().optional(),
+      /** The quoted message is ours. */
+      toBot: z.boolean(),
+    })
+    .optional(),
+  /** Ids of those mentioned, exact entities only. */
+  mentions: z.array(z.string()),
+  /** The message is meant for the bot: a DM, an exact mention, a reply to it, a command to it. */
+  addressed: z.boolean(),
+  /** Groups parts of one utterance: an album's id. */
+  groupId: z.string().optional(),
+  /** A callback's answer token and value. */
+  callback: z.object({ id: z.string(), value: z.string() }).optional(),
+  /** Guild of a Discord message: routing matches on it. */
+  guild: z.string().optional(),
+  /** Conversation that a thread hangs under, for policy and routing inheritance. */
+  parent: z.string().optional(),
+  /** When the platform says it was sent. */
+  atMs: z.number(),
+  editedAtMs: z.number().optional(),
+});
+
+export type Attachment = z.infer<typeof attachmentSchema>;
+export type Inbound = z.infer<typeof inboundSchema>;
+export type Sender = Inbound["sender"];

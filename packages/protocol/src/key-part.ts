@@ -1,0 +1,25 @@
+// How one part of a session or conversation key is written, so that ":" always separates and never occurs inside.
+// Canonical: a part has exactly one spelling, which is what makes keys injective (I14).
+import { Fault } from "./fault.ts";
+
+// oxlint-disable-next-line no-control-regex -- control characters are what this encodes
+const unsafe = /[:%/\u0000-\u001f\u007f-\u009f]/g;
+
+/** Percent-encodes ":", "%", "/" and control characters as UTF-8. Throws Fault("invalid") for an empty part or a lone surrogate. */
+export function encodeKeyPart(text: string): string {
+  if (text === "") throw new Fault("invalid", "a key part must not be empty");
+  if (!text.isWellFormed()) throw new Fault("invalid", "a key part must be well-formed Unicode");
+  return text.replace(unsafe, (character) => (character === "/" ? "%2F" : character === ":" ? "%3A" : encodeURIComponent(character)));
+}
+
+/** Inverse of `encodeKeyPart`. Throws Fault("invalid") for anything that it would not have written. */
+export function decodeKeyPart(part: string): string {
+  let text: string;
+  try {
+    text = decodeURIComponent(part);
+  } catch (cause) {
+    throw new Fault("invalid", `key part "${part}" is not percent-encoded correctly`, { cause });
+  }
+  if (encodeKeyPart(text) !== part) throw new Fault("invalid", `key part "${part}" is not in canonical form`);
+  return text;
+}

@@ -1,0 +1,81 @@
+// What is said, before and after rendering. A Part is meant, in Markdown and file names; a RenderedPart is one platform message,
+// fixed before it is first sent, so that a restart or an upgrade in the middle of a reply changes nothing.
+import type { JsonObject } from "./json.ts";
+
+export type MediaKind = "image" | "video" | "audio" | "file";
+
+export interface MediaFile {
+  /** Path under the media folder: the content's sha256 with its extension. */
+  readonly path: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** The name that people see. */
+  readonly name: string;
+}
+
+export interface Button {
+  readonly label: string;
+  /** Handed back when the button is pressed; the driver maps it to a short id of its own. */
+  readonly value?: string;
+  readonly url?: string;
+  readonly style?: "primary" | "success" | "danger";
+}
+
+export type Part =
+  | { readonly kind: "text"; readonly markdown: string; readonly buttons?: readonly (readonly Button[])[] }
+  | { readonly kind: "media"; readonly media: MediaKind; readonly files: readonly MediaFile[]; readonly caption?: string }
+  | {
+      readonly kind: "poll";
+      readonly question: string;
+      readonly options: readonly string[];
+      readonly multiple: boolean;
+      readonly anonymous: boolean;
+    }
+  | { readonly kind: "voice"; readonly file: MediaFile }
+  | { readonly kind: "card"; readonly title: string; readonly markdown: string; readonly buttons: readonly (readonly Button[])[] };
+
+/** A span of `text`, in UTF-16 code units. */
+export interface TextEntity {
+  readonly type: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly url?: string;
+  readonly language?: string;
+}
+
+export interface RenderedText {
+  /** What is sent, in the surface's dialect. */
+  readonly text: string;
+  /** Telegram only; empty elsewhere. */
+  readonly entities: readonly TextEntity[];
+  /** The same content without any markup: the fall-back when the platform rejects the markup. */
+  readonly plain: string;
+}
+
+/** One platform message. */
+export type RenderedPart =
+  | ({ readonly kind: "text"; readonly replyTo?: string; readonly buttons?: readonly (readonly Button[])[] } & RenderedText)
+  | {
+      readonly kind: "media";
+      readonly media: MediaKind;
+      readonly files: readonly MediaFile[];
+      readonly caption?: RenderedText;
+      readonly replyTo?: string;
+    }
+  | { readonly kind: "voice"; readonly file: MediaFile; readonly replyTo?: string }
+  | {
+      readonly kind: "poll";
+      readonly question: string;
+      readonly options: readonly string[];
+      readonly multiple: boolean;
+      readonly anonymous: boolean;
+      readonly replyTo?: string;
+    };
+
+/** What a platform answered to a send: enough to edit, remove or quote the message later. */
+export interface Receipt {
+  /** The platform's message id. */
+  readonly messageId: string;
+  /** Anything else the driver needs to find the message again. */
+  readonly extra?: JsonObject;
+}
