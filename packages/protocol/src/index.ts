@@ -12,6 +12,7 @@ export * from "./json.ts";
 export * from "./key-part.ts";
 export * from "./log.ts";
 export * from "./methods.ts";
+export * from "./outcome.ts";
 export * from "./part.ts";
 export * from "./session-key.ts";
 export * from "./thinking.ts";
