@@ -1,2 +1,3 @@
 // Platforms behind one contract. Factories load their driver's SDK only when they are called.
 export * from "./channel.ts";
+export * from "./web.ts";

@@ -1,0 +1,25 @@
+// Recognises chat commands. A command is the whole message; its name decides whether it acts past the lane or waits its turn in it.
+
+export interface Command {
+  readonly name: string;
+  /** What stands after the name, trimmed. */
+  readonly args: string;
+  readonly place: "past-lane" | "in-lane";
+}
+
+/** These act at once, in receive: they must work while a turn runs. */
+const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami"]);
+/** These change the session, so they keep their place among the messages; absorb never reads past one. */
+const inLane = new Set(["new", "reset"]);
+
+const form = /^\/([a-z0-9_]{1,32})(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
+
+/** Null for anything that is no known command: such text goes to the agent as it is. Whether `/cmd@bot` means us is the channel's to say. */
+export function parseCommand(text: string): Command | null {
+  const match = form.exec(text.trim());
+  if (match === null) return null;
+  const name = match[1]?.toLowerCase() ?? "";
+  const args = match[2]?.trim() ?? "";
+  if (pastLane.has(name)) return { name, args, place: "past-lane" };
+  return inLane.has(name) ? { name, args, place: "in-lane" } : null;
+}

@@ -1,0 +1,103 @@
+// The pairing book: who asked to talk to us, under which code, and who was let in. Durable in cells, so codes survive a restart.
+// Keeps the caps that make a flood of strangers harmless: three open requests an account, an hour each.
+import { z } from "zod";
+import { accountKey, encodeKeyPart, Fault, type Clock, type Ids, type Inbound } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+
+/** No letters or digits that people mistake for each other. */
+const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const codeLength = 8;
+const codeLifeMs = 3_600_000;
+const mostPending = 3;
+/** Far over what can be pending at once: three for each account. */
+const listLimit = 1000;
+
+const requestSchema = z.object({
+  code: z.string(),
+  channel: z.string(),
+  account: z.string(),
+  senderId: z.string(),
+  senderName: z.string(),
+  expiresAtMs: z.number(),
+  /** The event that asked: a redelivery of it after a crash must be told its code again. */
+  askedBy: z.string(),
+});
+const pairedSchema = z.object({
+  channel: z.string(),
+  account: z.string(),
+  senderId: z.string(),
+  senderName: z.string(),
+  atMs: z.number(),
+});
+export type PairingRequest = z.infer<typeof requestSchema>;
+export type Paired = z.infer<typeof pairedSchema>;
+
+/** `asked`: a new code, to be told once. `pending`: told already. `full`: too many strangers wait; say nothing. */
+export type PairingAnswer = { readonly kind: "asked"; readonly code: string } | { readonly kind: "pending" } | { readonly kind: "full" };
+
+export interface PairingBook {
+  isPaired(who: Pick<Inbound, "channel" | "account" | "sender">): Promise<boolean>;
+  /** Repeatable: the same event gets the same answer. */
+  ask(who: Pick<Inbound, "id" | "channel" | "account" | "sender">): Promise<PairingAnswer>;
+  pending(): Promise<readonly PairingRequest[]>;
+  paired(): Promise<readonly Paired[]>;
+  /** Throws Fault("missing") for a code that is unknown, used or expired. */
+  approve(code: string): Promise<Paired>;
+  revoke(who: { readonly channel: string; readonly account: string; readonly senderId: string }): Promise<boolean>;
+}
+
+export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
+  const place = (who: { readonly channel: string; readonly account: string }, senderId: string): string =>
+    `${accountKey(who)}:${encodeKeyPart(senderId)}`;
+
+  async function pending(prefix = ""): Promise<PairingRequest[]> {
+    const cellsFound = await cells.list(`pairing:${prefix}`, listLimit);
+    return cellsFound.map((cell) => requestSchema.parse(JSON.parse(cell.value))).filter((request) => request.expiresAtMs > clock.now());
+  }
+
+  return {
+    async isPaired(who) {
+      return (await cells.get(`paired:${place(who, who.sender.id)}`)) !== null;
+    },
+    async ask(who) {
+      const { channel, account, sender } = who;
+      const open = await pending(`${accountKey(who)}:`);
+      const mine = open.find((request) => request.senderId === sender.id);
+      if (mine !== undefined) return mine.askedBy === who.id ? { kind: "asked", code: mine.code } : { kind: "pending" };
+      if (open.length >= mostPending) return { kind: "full" };
+      const request: PairingRequest = {
+        code: ids.code(alphabet, codeLength),
+        channel,
+        account,
+        senderId: sender.id,
+        senderName: sender.name.slice(0, 64),
+        expiresAtMs: clock.now() + codeLifeMs,
+        askedBy: who.id,
+      };
+      const put = await cells.put(`pairing:${place(who, sender.id)}`, JSON.stringify(request), { expect: 0, ttlMs: codeLifeMs });
+      return put === null ? { kind: "pending" } : { kind: "asked", code: request.code };
+    },
+    pending: () => pending(),
+    async paired() {
+      return (await cells.list("paired:", listLimit)).map((cell) => pairedSchema.parse(JSON.parse(cell.value)));
+    },
+    async approve(code) {
+      const wanted = code.trim().toUpperCase();
+      const request = (await pending()).find((each) => each.code === wanted);
+      if (request === undefined) {
+        throw new Fault(
+          "missing",
+          `no pairing request has the code "${code}": it may be mistyped, used or older than an hour. "parley pair list" shows what waits`,
+        );
+      }
+      const { channel, account, senderId, senderName } = request;
+      const paired: Paired = { channel, account, senderId, senderName, atMs: clock.now() };
+      await cells.put(`paired:${place(request, senderId)}`, JSON.stringify(paired), {});
+      await cells.remove(`pairing:${place(request, senderId)}`);
+      return paired;
+    },
+    async revoke(who) {
+      return cells.remove(`paired:${place(who, who.senderId)}`);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+// How messages that arrive while a turn runs are treated, per session: the config's words, or what /queue set.
+import { z } from "zod";
+import type { Session } from "@parley/store";
+
+export const queueModes = ["steer", "followup", "collect", "interrupt"] as const;
+export const dropPolicies = ["summarize", "old", "new"] as const;
+
+export interface QueueSettings {
+  readonly mode: (typeof queueModes)[number];
+  /** Quiet time before a collected turn starts. */
+  readonly debounceMs: number;
+  /** Waiting rows beyond this are dropped as `drop` says. */
+  readonly cap: number;
+  readonly drop: (typeof dropPolicies)[number];
+}
+
+const stored = z.object({
+  mode: z.enum(queueModes),
+  debounceMs: z.number(),
+  cap: z.number(),
+  drop: z.enum(dropPolicies),
+});
+
+/** The session field that /queue writes. */
+export const queueField = "queue";
+
+export function queueSettingsOf(session: Session, configured: QueueSettings): QueueSettings {
+  const own = stored.partial().safeParse(session.fields[queueField] ?? {});
+  if (!own.success) return configured;
+  const { mode, debounceMs, cap, drop } = own.data;
+  return {
+    mode: mode ?? configured.mode,
+    debounceMs: debounceMs ?? configured.debounceMs,
+    cap: cap ?? configured.cap,
+    drop: drop ?? configured.drop,
+  };
+}

@@ -1,0 +1,36 @@
+// What a durable row carries, written once by `receive` and read by everything after it. Versioned, because a row may outlive an upgrade.
+import { z } from "zod";
+import { Fault, inboundSchema, type Inbound } from "@parley/protocol";
+
+const payloadSchema = z.object({
+  v: z.literal(1),
+  inbound: inboundSchema,
+  /** The sender may do what owners may. */
+  owner: z.boolean(),
+  /** The command that this row is, with what stands after it; the row is then no talk for a model. */
+  command: z.object({ name: z.string(), args: z.string() }).optional(),
+});
+
+export interface RowPayload {
+  readonly v: 1;
+  readonly inbound: Inbound;
+  readonly owner: boolean;
+  readonly command?: { readonly name: string; readonly args: string } | undefined;
+}
+
+export function formatRowPayload(payload: RowPayload): string {
+  return JSON.stringify(payload);
+}
+
+/** Throws Fault("invalid") for a payload that this build cannot read. */
+export function parseRowPayload(text: string): RowPayload {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new Fault("invalid", "a row's payload is not JSON", { cause });
+  }
+  const parsed = payloadSchema.safeParse(json);
+  if (!parsed.success) throw new Fault("invalid", "a row's payload is of a form that this version does not know", { cause: parsed.error });
+  return parsed.data;
+}

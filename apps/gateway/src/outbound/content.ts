@@ -1,0 +1,25 @@
+// What a delivery's parts hold: what is meant before the first sending, one rendered platform message after it.
+import { z } from "zod";
+import { Fault, type Part, type RenderedPart } from "@parley/protocol";
+
+/** `reply` is split and rendered when its turn to be sent comes; `rendered` is one platform message; `remove` takes a preview away. */
+export type Content =
+  | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
+  | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }
+  | { readonly v: 1; readonly kind: "remove" };
+
+const known = z.object({ v: z.literal(1), kind: z.enum(["reply", "rendered", "remove"]) }).loose();
+
+export function formatContent(content: Content): string {
+  return JSON.stringify(content);
+}
+
+/** Throws Fault("invalid") for content that this build cannot read. */
+export function parseContent(text: string): Content {
+  try {
+    // Only this product writes these; the version is what may differ after a downgrade.
+    return known.parse(JSON.parse(text)) as unknown as Content;
+  } catch (cause) {
+    throw new Fault("invalid", "a delivery's content is of a form that this version does not know", { cause });
+  }
+}

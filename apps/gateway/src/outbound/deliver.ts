@@ -1,0 +1,256 @@
+// One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
+// and when) and I6 (to the address that the lane is).
+import {
+  Fault,
+  isFault,
+  parseConversationKey,
+  sleep,
+  type Address,
+  type Clock,
+  type Log,
+  type Receipt,
+  type RenderedPart,
+} from "@parley/protocol";
+import type { Channel, SendOptions } from "@parley/channels";
+import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
+import type { Held, WorkEnd } from "@parley/queue";
+import { deadline } from "../deadline.ts";
+import { formatContent, parseContent, type Content } from "./content.ts";
+import type { Pacer } from "./pacer.ts";
+
+export interface DeliverOptions {
+  readonly outbox: Outbox;
+  /** The channel of the account; null while the config has none. */
+  readonly channel: () => Channel | null;
+  readonly render: (content: Extract<Content, { kind: "reply" }>, channel: Channel, lateMs: number) => readonly RenderedPart[];
+  readonly pacer: Pacer;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of each delivery that ended in trouble, once it is recorded. */
+  readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
+  /** Told of each part that was sent, once it is recorded. */
+  readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
+}
+
+/** An answer whose outcome is unknown is sent again only while it is fresh: nobody wants yesterday's reply twice. */
+const ambiguousFenceMs = 15 * 60_000;
+/** What certainly was not sent stays useful for a day. */
+const queuedFenceMs = 24 * 3_600_000;
+/** Later than this a reply says that it is late. */
+const lateAfterMs = 15 * 60_000;
+/** Longest that one platform request may take; the lease outlives it. */
+const sendTimeoutMs = 30_000;
+/** A wait longer than this gives the lane back instead of holding a slot. */
+const holdWaitMs = 5_000;
+const missingAccountRetryMs = 30_000;
+const unknownRetryMs = 1_500;
+
+export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
+
+/** What one part came to: go on with the next, or give the lane back. */
+type Step = { readonly next: true; readonly change?: Change } | { readonly release: WorkEnd };
+
+export function deliverer(options: DeliverOptions): Deliver {
+  const { outbox, pacer, clock, log } = options;
+
+  return async (parcel, held) => {
+    const channel = options.channel();
+    if (channel === null) return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
+    const to = parseConversationKey(parcel.lane);
+    for (const delivery of parcel.deliveries) {
+      const end = await deliverOne({ parcel, held, channel, to }, delivery);
+      if (end !== null) return end;
+    }
+    return { afterMs: 0, reason: "delivered", refund: true };
+  };
+
+  interface Place {
+    readonly parcel: Parcel;
+    readonly held: Held;
+    readonly channel: Channel;
+    readonly to: Address;
+  }
+
+  /** Null when the delivery is done. */
+  async function deliverOne(place: Place, delivery: DeliveryView): Promise<WorkEnd | null> {
+    const { parts, split } = planned(place.channel, delivery);
+    let current = delivery;
+    /** What became of the part before: journaled together with the next `sending`, in one commit. */
+    let owed: Change[] = [];
+    for (let index = 0; index < parts.length; index += 1) {
+      const part = parts[index];
+      if (part === undefined || part.state === "sent" || part.state === "failed" || part.state === "ambiguous") continue;
+      const step = await deliverPart(place, { delivery: current, part, index, owed, split: index === 0 ? split : null });
+      owed = "change" in step && step.change !== undefined ? [step.change] : [];
+      if ("release" in step) return step.release;
+      if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0]);
+      current = { ...current, parts };
+    }
+    if (owed.length > 0) await outbox.record(place.parcel, owed);
+    // An open preview keeps the head; whoever closes it makes the lane due again.
+    return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
+  }
+
+  async function failRest(place: Place, delivery: DeliveryView, from: number, count: number, failure: Change): Promise<null> {
+    const reason = "reason" in failure ? failure.reason : "an earlier part failed";
+    const changes: Change[] = [failure];
+    for (let part = from + 1; part < count; part += 1)
+      changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
+    await outbox.record(place.parcel, changes);
+    log.warn({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, reason }, "delivery failed for good");
+    options.onTrouble(delivery, reason);
+    return null;
+  }
+
+  /** The parts as they will be sent. Splits and renders once; a delivery that was begun keeps what it was split into. */
+  function planned(
+    channel: Channel,
+    delivery: DeliveryView,
+  ): { readonly parts: readonly PartView[]; readonly split: readonly RenderedPart[] | null } {
+    const [first] = delivery.parts;
+    if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
+    const content = parseContent(first.content);
+    if (content.kind !== "reply") return { parts: delivery.parts, split: null };
+    const ageMs = clock.now() - delivery.createdAtMs;
+    const rendered = options.render(content, channel, ageMs > lateAfterMs ? ageMs : 0);
+    const parts = rendered.map((part, index) => ({
+      ...first,
+      ...(index === 0 ? {} : { intoReceipt: null }),
+      content: formatContent({ v: 1, kind: "rendered", part }),
+    }));
+    return { parts, split: rendered };
+  }
+
+  interface PartPlace {
+    readonly delivery: DeliveryView;
+    readonly part: PartView;
+    readonly index: number;
+    readonly owed: readonly Change[];
+    readonly split: readonly RenderedPart[] | null;
+  }
+
+  async function deliverPart(place: Place, at: PartPlace): Promise<Step> {
+    const { delivery, part, index } = at;
+    const name = { delivery: delivery.id, part: index };
+    const ageMs = clock.now() - delivery.createdAtMs;
+    const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+    if (part.state === "sending" && !repeats && (part.resends > 0 || ageMs > ambiguousFenceMs)) {
+      return ambiguous(delivery, name, part.reason ?? "the process ended while it was being sent", at.owed, place);
+    }
+    if (part.state === "queued" && ageMs > queuedFenceMs) {
+      return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
+    }
+    const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm");
+    if (waitMs > holdWaitMs) {
+      if (at.owed.length > 0) await outbox.record(place.parcel, at.owed);
+      return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
+    }
+    if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
+    await place.held.cover(sendTimeoutMs + 5_000);
+    await outbox.record(place.parcel, [
+      ...at.owed,
+      {
+        ...name,
+        to: "sending",
+        attempt: part.attempts + 1,
+        idempotent: repeats,
+        ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
+      },
+    ]);
+    try {
+      const receipt = await sendPart(place, at);
+      log.info({ ...name, lane: delivery.lane, cause: delivery.cause, messageId: receipt.messageId }, "sent");
+      options.onSent(delivery, index, receipt);
+      return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
+    } catch (error) {
+      return sendFailed(place, at, error);
+    }
+  }
+
+  /** The first rendered message takes the preview's place, if the delivery had one to edit. */
+  function splitPart(delivery: DeliveryView, part: RenderedPart, index: number): NewDelivery["parts"][number] {
+    const into = index === 0 ? delivery.parts[0]?.into : undefined;
+    return { content: formatContent({ v: 1, kind: "rendered", part }), ...(into === undefined ? {} : { into }) };
+  }
+
+  async function sendPart(place: Place, at: PartPlace): Promise<Receipt> {
+    const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
+    try {
+      const signal = AbortSignal.any([place.held.signal, timeout.signal]);
+      return await performPart(place, at, { idempotencyKey: `${at.delivery.id}/${at.index}`, signal });
+    } finally {
+      timeout.cancel();
+    }
+  }
+
+  async function performPart({ channel, to }: Place, at: PartPlace, how: SendOptions): Promise<Receipt> {
+    const content = parseContent(at.part.content);
+    const into = at.part.intoReceipt === null ? null : (JSON.parse(at.part.intoReceipt) as Receipt);
+    if (content.kind === "remove") {
+      if (into !== null) await channel.act?.(to, { kind: "remove", messageId: into.messageId }, how);
+      return into ?? { messageId: "" };
+    }
+    if (content.kind !== "rendered") throw new Fault("invalid", `delivery ${at.delivery.id} was sent before it was split`);
+    const { part } = content;
+    if (into === null || part.kind !== "text" || channel.act === undefined) return channel.send(to, part, how);
+    const { text, entities, plain, buttons } = part;
+    try {
+      await channel.act(
+        to,
+        { kind: "edit", messageId: into.messageId, text: { text, entities, plain }, ...(buttons === undefined ? {} : { buttons }) },
+        how,
+      );
+      return into;
+    } catch (error) {
+      // Somebody removed the preview: the answer still belongs in the chat.
+      if (isFault(error, "missing")) return channel.send(to, part, how);
+      throw error;
+    }
+  }
+
+  async function sendFailed(place: Place, at: PartPlace, error: unknown): Promise<Step> {
+    const { delivery, index, part } = at;
+    const name = { delivery: delivery.id, part: index };
+    if (!isFault(error)) throw error;
+    log.warn({ ...name, lane: delivery.lane, cause: delivery.cause, code: error.code, reason: error.message }, "could not send");
+    switch (error.code) {
+      case "rate_limited": {
+        const afterMs = error.retryAfterMs ?? 1_000;
+        pacer.limited(delivery.lane, afterMs);
+        await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+        return { release: { afterMs, reason: error.message, refund: true } };
+      }
+      case "unavailable":
+      case "aborted":
+        await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+        throw error;
+      case "conflict":
+        throw error;
+      case "ambiguous": {
+        const again = place.channel.capabilities.idempotentSends || part.intoReceipt !== null || part.resends === 0;
+        // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
+        if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
+          return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
+        }
+        return ambiguous(delivery, name, error.message, [], place);
+      }
+      case "invalid":
+      case "unsupported":
+      case "denied":
+      case "missing":
+        return { next: true, change: { ...name, to: "failed", reason: error.message } };
+    }
+  }
+
+  async function ambiguous(
+    delivery: DeliveryView,
+    name: { delivery: string; part: number },
+    reason: string,
+    owed: readonly Change[],
+    place: Place,
+  ): Promise<Step> {
+    await outbox.record(place.parcel, [...owed, { ...name, to: "ambiguous", reason }]);
+    options.onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
+    return { next: true };
+  }
+}

@@ -1,0 +1,89 @@
+// When the next message may go out: per chat, then per account, slower after a platform said so. Keeps a burst of replies from
+// earning a ban; forgets chats that are quiet, so that it stays small (I9).
+import type { Clock } from "@parley/protocol";
+
+export interface Rate {
+  /** Messages that may go out at once after a quiet time. */
+  readonly burst: number;
+  /** Milliseconds in which one more becomes free. */
+  readonly everyMs: number;
+}
+
+export interface PacerOptions {
+  readonly chat: Rate;
+  /** Groups are held to less: Telegram allows about 20 messages a minute in one. */
+  readonly group: Rate;
+  readonly account: Rate;
+  readonly clock: Clock;
+}
+
+export interface Pacer {
+  /** Reserves the next place and returns how long to wait for it, in milliseconds. */
+  reserve(lane: string, group: boolean): number;
+  /** The platform asked for a pause of this chat; when it asks again within a minute, the whole account pauses. */
+  limited(lane: string, retryAfterMs: number): void;
+}
+
+interface Bucket {
+  /** Monotonic time at which the bucket is full again. */
+  fullAtMs: number;
+  pausedUntilMs: number;
+}
+
+const mostChats = 10_000;
+const repeatWithinMs = 60_000;
+
+export function pacer(options: PacerOptions): Pacer {
+  const { clock } = options;
+  const chats = new Map<string, Bucket>();
+  const account: Bucket = { fullAtMs: 0, pausedUntilMs: 0 };
+  let lastLimitedAtMs = -Infinity;
+
+  function bucketOf(lane: string): Bucket {
+    const known = chats.get(lane);
+    if (known !== undefined) return known;
+    if (chats.size >= mostChats) forgetQuiet();
+    const fresh: Bucket = { fullAtMs: 0, pausedUntilMs: 0 };
+    chats.set(lane, fresh);
+    return fresh;
+  }
+
+  function forgetQuiet(): void {
+    const nowMs = clock.mono();
+    for (const [lane, bucket] of chats) {
+      if (bucket.fullAtMs <= nowMs && bucket.pausedUntilMs <= nowMs) chats.delete(lane);
+    }
+    if (chats.size >= mostChats) chats.delete(chats.keys().next().value ?? "");
+  }
+
+  function waitMs(bucket: Bucket, rate: Rate): number {
+    const nowMs = clock.mono();
+    const freeAtMs = Math.max(bucket.fullAtMs, nowMs) - (rate.burst - 1) * rate.everyMs;
+    return Math.max(0, freeAtMs - nowMs, bucket.pausedUntilMs - nowMs);
+  }
+
+  function spend(bucket: Bucket, rate: Rate): void {
+    bucket.fullAtMs = Math.max(bucket.fullAtMs, clock.mono()) + rate.everyMs;
+  }
+
+  return {
+    reserve(lane, group) {
+      const chat = bucketOf(lane);
+      const rate = group ? options.group : options.chat;
+      const forMs = Math.max(waitMs(chat, rate), waitMs(account, options.account));
+      spend(chat, rate);
+      spend(account, options.account);
+      return forMs;
+    },
+    limited(lane, retryAfterMs) {
+      const nowMs = clock.mono();
+      const chat = bucketOf(lane);
+      chat.pausedUntilMs = Math.max(chat.pausedUntilMs, nowMs + retryAfterMs);
+      if (nowMs - lastLimitedAtMs < repeatWithinMs) account.pausedUntilMs = Math.max(account.pausedUntilMs, nowMs + retryAfterMs);
+      lastLimitedAtMs = nowMs;
+    },
+  };
+}
+
+/** For a local Bot API server, the web and tests. */
+export const unpaced: Pacer = { reserve: () => 0, limited() {} };

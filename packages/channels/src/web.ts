@@ -1,0 +1,120 @@
+// The web as a channel: its platform is the gateway's own event log, which clients replay by seq. Sends are effectively once (I5),
+// because an event is unique by its delivery id. Who a client is, the control plane has settled before anything gets here.
+import {
+  conversationKey,
+  Fault,
+  type Address,
+  type Capabilities,
+  type Clock,
+  type ConversationKey,
+  type Inbound,
+  type Receipt,
+} from "@parley/protocol";
+import type { Channel, Receive } from "./channel.ts";
+
+export interface WebChannelOptions {
+  readonly account: string;
+  readonly clock: Clock;
+  /** Appends to the durable event log, unique by `id`, and tells the clients that follow; resolves with the event's seq. */
+  readonly publish: (stream: ConversationKey, id: string, message: WebMessage) => Promise<number>;
+}
+
+/** What a client shows; the event log adds seq. */
+export interface WebMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  /** Sanitised HTML of an answer; empty for what a person typed, which is shown as it is. */
+  readonly html: string;
+  readonly atMs: number;
+}
+
+export interface WebSaid {
+  /** Unique in this account: the client's idempotency key under its peer. */
+  readonly id: string;
+  readonly address: Address;
+  readonly senderName: string;
+  readonly text: string;
+}
+
+export interface WebChannel extends Channel {
+  /** Resolves when what was said is durable; Fault("unavailable") while the channel does not receive. */
+  submit(said: WebSaid): Promise<void>;
+}
+
+export const webCapabilities: Capabilities = {
+  dialect: "html",
+  textChars: 1_000_000,
+  captionChars: 1_000_000,
+  uploadBytes: 0,
+  downloadBytes: 0,
+  media: false,
+  polls: false,
+  voice: false,
+  threads: true,
+  typing: false,
+  reactions: false,
+  edits: false,
+  removals: false,
+  replyTags: false,
+  inlineButtons: false,
+  idempotentSends: true,
+};
+
+export function webChannel(options: WebChannelOptions): WebChannel {
+  const { account, clock } = options;
+  let receive: Receive | null = null;
+  let lastInboundAtMs: number | undefined;
+  const inFlight = new Set<Promise<void>>();
+
+  async function accept(to: Receive, said: WebSaid): Promise<void> {
+    const atMs = clock.now();
+    const inbound: Inbound = {
+      id: `web:${account}:${said.id}`,
+      channel: "web",
+      account,
+      address: said.address,
+      sender: { id: said.address.peer, name: said.senderName, isBot: false },
+      messageId: said.id,
+      kind: "message",
+      text: said.text,
+      attachments: [],
+      mentions: [],
+      addressed: true,
+      atMs,
+    };
+    await to([inbound]);
+    lastInboundAtMs = clock.now();
+    // After the row is durable: a crash here costs other tabs the echo until the client repeats its request, never the message.
+    await options.publish(conversationKey(said.address), inbound.id, { role: "user", text: said.text, html: "", atMs });
+  }
+
+  return {
+    name: "web",
+    account,
+    capabilities: webCapabilities,
+    async start(to) {
+      receive = to;
+    },
+    async stop() {
+      receive = null;
+      await Promise.allSettled(inFlight);
+    },
+    health: () => ({ state: receive === null ? "stopped" : "ok", ...(lastInboundAtMs === undefined ? {} : { lastInboundAtMs }) }),
+    async submit(said) {
+      if (receive === null) throw new Fault("unavailable", "the gateway is stopping; the message was not taken", { retryAfterMs: 1_000 });
+      const work = accept(receive, said);
+      inFlight.add(work);
+      try {
+        await work;
+      } finally {
+        inFlight.delete(work);
+      }
+    },
+    async send(to, part, { idempotencyKey }): Promise<Receipt> {
+      if (part.kind !== "text") throw new Fault("unsupported", `the web chat cannot show a ${part.kind}`);
+      const message: WebMessage = { role: "assistant", text: part.plain, html: part.text, atMs: clock.now() };
+      await options.publish(conversationKey(to), idempotencyKey, message);
+      return { messageId: idempotencyKey };
+    },
+  };
+}

@@ -1,0 +1,179 @@
+// Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
+// again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
+import { Fault, isFault, type Clock, type Ids, type Log, type Timer } from "@parley/protocol";
+import type { Idle, Lanes, Lease, Release } from "@parley/store";
+import { backoffMs, type Backoff } from "./backoff.ts";
+import { holdLease, type Held, type HeldLease } from "./held.ts";
+
+/** What became of a lease: `settled` when the store has freed the lane already (commit, park), else how to give it back. */
+export type WorkEnd = { readonly settled: true } | Release;
+
+export interface LaneRunnerOptions<L extends Lease> {
+  readonly lanes: Lanes<L>;
+  readonly pool: string;
+  readonly holder: string;
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly maxRows: number;
+  /** Leadership term of the pool, where leadership applies. */
+  readonly term?: () => number | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Hints that work may be ready: `store.onReady`. */
+  readonly onReady: (wake: (pool: string) => void) => () => void;
+  readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
+  /** Anything thrown that is not a Fault is a bug: this ends the work for good (buries it). */
+  readonly bury: (lease: L, error: unknown) => Promise<void>;
+}
+
+export interface LaneRunner {
+  /** Leases held now. */
+  running(): number;
+  /** Looks for work now. */
+  wake(): void;
+  /** Stops taking; resolves when the running work has ended by itself or, after `budgetMs`, was aborted and given back. */
+  drain(budgetMs: number): Promise<void>;
+}
+
+/** A hint may be lost, so the runner looks by itself this often. */
+const pollMs = 2_000;
+/** Takes in flight at once: a few, so that they share a commit; not one per slot, which would be a stampede on every hint. */
+const parallelTakes = 4;
+const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
+
+export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
+  const { lanes, pool, clock, ids, log } = options;
+  const held = new Set<HeldLease>();
+  /** How often in a row a lane's work ended in a passing failure; forgotten on success. */
+  const failures = new Map<string, number>();
+  let taking = 0;
+  let stopped = false;
+  let hintedWhileTaking = false;
+  let idleTimer: Timer | null = null;
+  let emptied: (() => void) | null = null;
+
+  const stopListening = options.onReady((ready) => {
+    if (ready === pool) wake();
+  });
+
+  function wake(): void {
+    idleTimer?.cancel();
+    idleTimer = null;
+    if (taking > 0) hintedWhileTaking = true;
+    pump();
+  }
+
+  function pump(): void {
+    if (stopped || taking >= parallelTakes || held.size + taking >= options.concurrency) return;
+    taking += 1;
+    void takeOne().then((found) => {
+      taking -= 1;
+      if (found || hintedWhileTaking) {
+        if (taking === 0) hintedWhileTaking = false;
+        pump();
+        if (found) pump();
+      }
+      settleIfEmpty();
+    });
+  }
+
+  async function takeOne(): Promise<boolean> {
+    let lease: L | Idle;
+    try {
+      const term = options.term?.();
+      const { holder, leaseMs, maxRows } = options;
+      lease = await lanes.take({ pool, holder, leaseMs, maxRows, ...(term === undefined ? {} : { term }) });
+    } catch (error) {
+      log.warn({ pool, error }, "could not take work, trying again soon");
+      sleepUntil(clock.now() + pollMs);
+      return false;
+    }
+    if ("idle" in lease) {
+      sleepUntil(lease.nextAtMs);
+      return false;
+    }
+    void hold(lease);
+    return true;
+  }
+
+  function sleepUntil(atMs: number | null): void {
+    if (stopped) return;
+    idleTimer?.cancel();
+    const waitMs = atMs === null ? pollMs : Math.min(pollMs, Math.max(0, atMs - clock.now()));
+    idleTimer = clock.after(waitMs, pump);
+  }
+
+  async function hold(lease: L): Promise<void> {
+    const hand = holdLease({ lanes, lease, leaseMs: options.leaseMs, clock });
+    held.add(hand);
+    try {
+      const end = await options.work(lease, hand);
+      failures.delete(lease.lane);
+      if (!("settled" in end)) await release(lease, end);
+    } catch (error) {
+      await failed(lease, error);
+    } finally {
+      hand.end();
+      held.delete(hand);
+      pump();
+      settleIfEmpty();
+    }
+  }
+
+  async function failed(lease: L, error: unknown): Promise<void> {
+    if (isFault(error, "conflict")) {
+      log.info({ lane: lease.lane, token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
+      return;
+    }
+    if (!isFault(error)) {
+      log.error({ lane: lease.lane, error }, "work failed by a bug, burying it");
+      await options.bury(lease, error).catch((cause: unknown) => log.error({ lane: lease.lane, error: cause }, "could not bury"));
+      return;
+    }
+    const count = error.code === "aborted" ? 0 : (failures.get(lease.lane) ?? 0) + 1;
+    if (count > 0) remember(lease.lane, count);
+    const afterMs = count === 0 ? 0 : Math.max(error.retryAfterMs ?? 0, backoffMs(retryBackoff, count, ids.chance()));
+    log.warn({ lane: lease.lane, code: error.code, reason: error.message, afterMs }, "work given back, to be tried again");
+    await release(lease, { afterMs, reason: error.message, refund: true });
+  }
+
+  function remember(lane: string, count: number): void {
+    // Bounded (I9): forgetting the oldest only shortens its next wait.
+    if (failures.size >= 10_000 && !failures.has(lane)) failures.delete(failures.keys().next().value ?? "");
+    failures.set(lane, count);
+  }
+
+  async function release(lease: L, how: Release): Promise<void> {
+    try {
+      await lanes.release(lease, how);
+    } catch (error) {
+      // Lost or not, the lease ends by itself when its time is over.
+      log.info({ lane: lease.lane, error }, "could not give the lane back, it frees itself when the lease ends");
+    }
+  }
+
+  function settleIfEmpty(): void {
+    if (stopped && held.size === 0 && taking === 0) emptied?.();
+  }
+
+  pump();
+  return {
+    running: () => held.size,
+    wake,
+    async drain(budgetMs) {
+      stopped = true;
+      stopListening();
+      idleTimer?.cancel();
+      if (held.size === 0 && taking === 0) return;
+      const empty = new Promise<void>((resolve) => {
+        emptied = resolve;
+      });
+      const budget = clock.after(budgetMs, () => {
+        for (const hand of held) hand.abort(new Fault("aborted", "the daemon is stopping"));
+      });
+      await empty;
+      budget.cancel();
+    },
+  };
+}
