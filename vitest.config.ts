@@ -1,8 +1,20 @@
-// One run over every package; each is a project of its own.
-import { defineConfig } from "vitest/config";
+// One run over every package; each is a project of its own, named like its package.
+// Files named *.long.test.ts take minutes: they run only with PARLEY_LONG=1.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { configDefaults, defineConfig } from "vitest/config";
+
+const long = process.env["PARLEY_LONG"] === "1";
+const folders = ["apps", "packages"].flatMap((parent) => readdirSync(parent).map((name) => `${parent}/${name}`));
 
 export default defineConfig({
   test: {
-    projects: ["apps/*", "packages/*", "config"],
+    exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.long.test.ts"])],
+    projects: [...folders, "config"]
+      .filter((folder) => existsSync(`${folder}/package.json`))
+      .map((folder) => ({
+        extends: true,
+        root: folder,
+        test: { name: JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).name as string },
+      })),
   },
 });

@@ -1,0 +1,100 @@
+// Every check of the repository in one run: web build, lint, format, types, then all test projects. Goes on after a failure, so that one run
+// tells everything, and ends with the line "N passed, N failed": one for each static check, one for each test.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { at, root, toolEnv } from "./places.mjs";
+import { setUp } from "./set-up.mjs";
+import { bringTestPrograms } from "./test-programs.mjs";
+
+/** `npm run test:ci-long` may take this long; .ci/run as a whole has fifteen minutes. */
+const longBudgetMs = 8 * 60_000;
+
+const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
+
+/** Resolves with the exit code, whatever happens; past `limitMs` the command is ended and counts as failed. */
+function run(command, args, { limitMs, env = {} } = {}) {
+  return new Promise((resolve) => {
+    // A group of its own, so that ending it takes along whatever it started.
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...toolEnv(), ...env },
+      stdio: ["ignore", "inherit", "inherit"],
+      detached: true,
+    });
+    const end = () => process.kill(-child.pid, "SIGTERM");
+    const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
+    process.once("SIGTERM", end).once("SIGINT", end);
+    const done = (code) => {
+      clearTimeout(timer);
+      process.off("SIGTERM", end).off("SIGINT", end);
+      resolve(code);
+    };
+    child.on("error", (error) => (console.error(`${command}: ${error.message}`), done(1)));
+    child.on("exit", (code, signal) => done(code ?? (signal === "SIGTERM" ? 143 : 1)));
+  });
+}
+
+async function staticCheck(name, check) {
+  const begunMs = performance.now();
+  const passed = await check();
+  console.log(`${passed ? "✓" : "✗"} ${name} (${seconds(performance.now() - begunMs)})`);
+  return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0 };
+}
+
+const turbo = (task) => async () => (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
+
+function webBuilds() {
+  try {
+    setUp({ web: true });
+    return true;
+  } catch (error) {
+    console.error(error.message);
+    return false;
+  }
+}
+
+/** Counts from vitest's own report. A file that does not load, or an error outside every test, fails the run without a failed test: it counts as one. */
+function counted(report, code) {
+  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
+  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+  const unloaded = testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.every((test) => test.status !== "failed"),
+  ).length;
+  const failed = numFailedTests + unloaded;
+  return { passed: numPassedTests, failed: code !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
+}
+
+async function vitest(args, options) {
+  const report = at("node_modules/.vitest-report.json");
+  rmSync(report, { force: true });
+  const code = await run(
+    "vitest",
+    ["run", "--passWithNoTests", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...args],
+    options,
+  );
+  if (options?.limitMs !== undefined && code === 143) console.log(`the tests did not end within ${seconds(options.limitMs)}`);
+  return counted(report, code);
+}
+
+/**
+ * Runs everything, or with `--long-only` just the files named *.long.test.ts within their time budget. Other arguments go to vitest.
+ * @returns {Promise<number>} the exit code
+ */
+export async function runChecks(args) {
+  bringTestPrograms();
+  const results = [];
+  if (args.includes("--long-only")) {
+    const others = args.filter((arg) => arg !== "--long-only");
+    results.push(await vitest([".long.test.ts", ...others], { limitMs: longBudgetMs, env: { PARLEY_LONG: "1" } }));
+  } else {
+    results.push(await staticCheck("web app builds", webBuilds));
+    results.push(await staticCheck("lint", turbo("//#check:lint")));
+    results.push(await staticCheck("format", turbo("//#check:format")));
+    results.push(await staticCheck("types", turbo("typecheck")));
+    results.push(await vitest(args));
+  }
+  const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+  if (sum("skipped") > 0) console.log(`${sum("skipped")} skipped; the reasons stand above`);
+  console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
+  return sum("failed") === 0 ? 0 : 1;
+}
