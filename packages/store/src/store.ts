@@ -411,6 +411,8 @@ export interface Events {
     seq: number,
     limit: number,
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly gone: boolean; readonly lastSeq: number }>;
+  /** The newest `limit` events of a stream, oldest first. */
+  newest(stream: string, limit: number): Promise<readonly StoredEvent[]>;
 }
 
 export interface Store {
