@@ -1,2 +1,7 @@
-// The durable core: its contract, and drivers that are loaded when they are chosen.
+// The durable core: its contract, the embedded driver, and what stands beside it for operators.
 export * from "./store.ts";
+export { type Boot } from "./sqlite/boots.ts";
+export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open.ts";
+export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
+export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts";
+export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";

@@ -1,0 +1,38 @@
+// The history of starts: how a boot knows that the one before did not end well, and how a crash loop is counted.
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+export interface Boot {
+  readonly boot: string;
+  readonly startedAtMs: number;
+  /** Null: it is running, or it died. */
+  readonly stoppedAtMs: number | null;
+}
+
+/** More than the crash-loop rule looks at. */
+const bootsKept = 50;
+
+export interface Boots {
+  /** Newest first; the current one is among them. */
+  list(): readonly Boot[];
+  start(boot: string): void;
+  stop(boot: string): void;
+}
+
+export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
+  const list = query<{ boot: string; started: number; stopped: number | null }>(
+    db,
+    "select * from boots order by started desc, rowid desc limit ?",
+  );
+  const insert = query(db, "insert or replace into boots (boot, started) values (?, ?)");
+  const stop = query(db, "update boots set stopped = ? where boot = ?");
+  const trim = query(db, "delete from boots where boot not in (select boot from boots order by started desc, rowid desc limit ?)");
+  return {
+    list: () => list.all(bootsKept).map(({ boot, started, stopped }) => ({ boot, startedAtMs: started, stoppedAtMs: stopped })),
+    start(boot) {
+      insert.run(boot, clock.now());
+      trim.run(bootsKept);
+    },
+    stop: (boot) => void stop.run(clock.now(), boot),
+  };
+}

@@ -1,0 +1,61 @@
+// Which waiting rows a turn gets: the longest prefix of one conversation and one authority, so that an answer goes where its
+// question came from (I6) and a stranger's text never enters an owner's turn. A barrier row is a turn of its own.
+import type { Row, Step } from "../store.ts";
+import { type RowRecord, rowOf } from "./rows.ts";
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+import type { TurnRecord } from "./turn-record.ts";
+
+type Kin = Pick<TurnRecord, "conversation" | "authority">;
+
+export interface Claims {
+  /** The rows a new turn would get, not claimed yet. */
+  opening(lane: string, maxRows: number): readonly RowRecord[];
+  /** The rows that a running turn may absorb. */
+  following(lane: string, turn: Kin, maxRows: number): readonly RowRecord[];
+  /** Waiting rows that answer one of the tickets, wherever they stand in the lane. */
+  answers(lane: string, tickets: readonly string[]): readonly RowRecord[];
+  /** Is there a row that wakes a turn parked with `wake: any`? */
+  hasKin(lane: string, turn: Kin): boolean;
+  claim(turn: string, rows: readonly RowRecord[]): readonly Row[];
+}
+
+export function absorbedStep(rows: readonly Row[]): Step {
+  return { kind: "absorbed", body: JSON.stringify(rows.map((row) => row.id)) };
+}
+
+export function rowClaims({ db }: Scope): Claims {
+  const waiting = query<RowRecord>(db, "select * from rows where lane = ? and state = 'waiting' order by seq limit ?");
+  const answers = query<RowRecord>(
+    db,
+    "select * from rows where lane = ? and state = 'waiting' and ticket in (select value from json_each(?)) order by seq",
+  );
+  const kin = query(db, "select 1 from rows where lane = ? and state = 'waiting' and conversation = ? and authority = ? limit 1");
+  const claim = query(
+    db,
+    `update rows set state = 'claimed', turn = ?1,
+       claim = (select coalesce(max(claim) + 1, 0) from rows where turn = ?1) where seq = ?2`,
+  );
+
+  const following: Claims["following"] = (lane, turn, maxRows) => prefix(waiting.all(lane, maxRows), turn);
+  return {
+    following,
+    opening(lane, maxRows) {
+      const rows = waiting.all(lane, maxRows);
+      const [head] = rows;
+      if (head === undefined) return [];
+      return head.barrier === 1 ? [head] : prefix(rows, head);
+    },
+    answers: (lane, tickets) => (tickets.length === 0 ? [] : answers.all(lane, JSON.stringify(tickets))),
+    hasKin: (lane, { conversation, authority }) => kin.get(lane, conversation, authority) !== undefined,
+    claim(turn, rows) {
+      for (const row of rows) claim.run(turn, row.seq);
+      return rows.map(rowOf);
+    },
+  };
+}
+
+function prefix(rows: readonly RowRecord[], { conversation, authority }: Kin): readonly RowRecord[] {
+  const end = rows.findIndex((row) => row.barrier === 1 || row.conversation !== conversation || row.authority !== authority);
+  return end === -1 ? rows : rows.slice(0, end);
+}

@@ -1,0 +1,52 @@
+// When a lane may be taken: the rules of debounce, kept in one place.
+// A lane that became runnable keeps its time (I15); only a row that asks to wait moves it, and never past the limit.
+import type { RowRecord } from "./rows.ts";
+import type { LaneRecord, LaneTable } from "./lanes.ts";
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+/** Parts of an album may postpone a lane by this much, counted from its first waiting row. */
+export const longestDebounceMs = 5000;
+
+/** Rows whose own due time is looked at; the parts of one paste or album are fewer. */
+const lookedAt = 20;
+
+export interface DueRule {
+  /** A row was added to a free lane without a turn. */
+  added(lane: LaneRecord, pool: string, afterMs: number): void;
+  /** The lane became free without a turn: it is due when its waiting rows are. */
+  settle(lane: string): void;
+  /** Waiting rows of a free lane ended: what is left keeps the lane's time. */
+  thinned(lane: LaneRecord): void;
+}
+
+export function dueRule({ db, clock }: Scope, lanes: LaneTable): DueRule {
+  const first = query<Pick<RowRecord, "accepted" | "pool" | "due">>(
+    db,
+    "select accepted, pool, due from rows where lane = ? and state = 'waiting' order by seq limit ?",
+  );
+
+  return {
+    added(lane, pool, afterMs) {
+      const now = clock.now();
+      if (lane.at === null) return lanes.schedule(lane.lane, pool, now + Math.min(afterMs, longestDebounceMs));
+      if (afterMs === 0) return lanes.schedule(lane.lane, lane.pool, lane.at);
+      const head = first.get(lane.lane, 1);
+      const latest = (head?.accepted ?? now) + longestDebounceMs;
+      lanes.schedule(lane.lane, lane.pool, Math.max(lane.at, Math.min(now + afterMs, latest)));
+    },
+    settle(lane) {
+      const now = clock.now();
+      const rows = first.all(lane, lookedAt);
+      const [head] = rows;
+      const known = lanes.get(lane);
+      if (head === undefined) return lanes.schedule(lane, known?.pool ?? "", null);
+      const due = Math.max(...rows.map((row) => row.due));
+      lanes.schedule(lane, head.pool, Math.max(now, Math.min(due, head.accepted + longestDebounceMs)));
+    },
+    thinned({ lane, pool, at }) {
+      const [head] = first.all(lane, 1);
+      lanes.schedule(lane, head?.pool ?? pool, head === undefined ? null : at);
+    },
+  };
+}

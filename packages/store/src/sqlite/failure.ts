@@ -1,0 +1,76 @@
+// What an error of SQLite means for Parley: one place that reads result codes, so that every caller sees a Fault.
+// Source of the numbers: sqlite.org/rescode.html; the primary code is the low byte of the extended one.
+import { Fault } from "@parley/protocol";
+
+export type Trouble = "full" | "busy" | "damaged" | "foreign" | "unreadable" | "io" | "other";
+
+const troubles: { readonly [code: number]: Trouble } = {
+  5: "busy",
+  6: "busy",
+  8: "unreadable",
+  10: "io",
+  11: "damaged",
+  13: "full",
+  14: "unreadable",
+  26: "foreign",
+};
+
+/** Null for anything that SQLite did not throw. */
+export function troubleOf(error: unknown): Trouble | null {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
+  return troubles[error.errcode & 0xff] ?? "other";
+}
+
+/** An I/O error or a damaged page: after it, success proves nothing any more, so the process has to end. */
+export function isFatal(error: unknown): boolean {
+  const trouble = troubleOf(error);
+  return trouble === "io" || trouble === "damaged" || trouble === "foreign";
+}
+
+/** The Fault that a verb rejects with. Faults and bugs pass unchanged. */
+export function verbFault(error: unknown): unknown {
+  switch (troubleOf(error)) {
+    case "full":
+      return new Fault("unavailable", "the disk is full: nothing was stored; free some space and Parley goes on by itself", {
+        cause: error,
+      });
+    case "busy":
+      return new Fault("unavailable", "the database is locked by another process: nothing was stored", { cause: error });
+    case "unreadable":
+      return new Fault("unavailable", "the database cannot be written: check its permissions and the file system", { cause: error });
+    case "io":
+    case "damaged":
+    case "foreign":
+      return new Fault("ambiguous", "the database failed while writing: restart Parley, then run `parley doctor`", { cause: error });
+    default:
+      return error;
+  }
+}
+
+/** The Fault that opening rejects with: it names the file and the next step. */
+export function openFault(path: string, error: unknown): unknown {
+  switch (troubleOf(error)) {
+    case "damaged":
+    case "foreign":
+      return damagedFault(path, error instanceof Error ? error.message : String(error), error);
+    case "busy":
+      return new Fault("unavailable", `${path} is locked by another process: stop that process, then start again`, { cause: error });
+    case "unreadable":
+      return new Fault("unavailable", `${path} cannot be opened for writing: check that the folder exists and that this user owns it`, {
+        cause: error,
+      });
+    case "full":
+      return new Fault("unavailable", `${path} cannot be opened, the disk is full: free some space, then start again`, { cause: error });
+    case "io":
+      return new Fault("unavailable", `${path} cannot be read, the disk reports an I/O error: check the disk, then start again`, {
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}
+
+export function damagedFault(path: string, finding: string, cause?: unknown): Fault {
+  const next = "run `parley doctor`, or restore a backup with `parley restore <file>`; nothing was changed";
+  return new Fault("invalid", `${path} is damaged or not a database (${finding}): ${next}`, { cause });
+}

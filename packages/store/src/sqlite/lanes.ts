@@ -1,0 +1,104 @@
+// Leases on lanes: the generic half of turns and outbox. The fencing token is checked by the first statement of every verb
+// that takes a lease (I3). Expiry refuses nothing: only a newer token, a release or a stop does.
+import { Fault } from "@parley/protocol";
+import type { Lanes, LaneView, Lease, Want } from "../store.ts";
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+/** `i`: session lanes of the inbox; `o`: conversation lanes of the outbox. */
+export type LaneKind = "i" | "o";
+
+export interface LaneRecord {
+  readonly lane: string;
+  readonly pool: string;
+  readonly at: number | null;
+  readonly token: number;
+  readonly holder: string | null;
+  readonly turn: string | null;
+}
+
+/** The most that is ever counted, so that a flood cannot make counting quadratic. */
+export const countedUpTo = 1000;
+
+export interface LaneTable {
+  get(lane: string): LaneRecord | undefined;
+  /** Makes the lane if it is new. */
+  open(lane: string, pool: string): LaneRecord;
+  /** Sets when a free lane may be taken, and wakes whoever takes from its pool. */
+  schedule(lane: string, pool: string, at: number | null): void;
+  /** Gives the lane to the holder of `want`: the one that has been runnable longest. */
+  lease(want: Want): LaneRecord | null;
+  /** Takes the lane from whoever holds it. */
+  revoke(lane: string): void;
+  free(lane: string): void;
+  setTurn(lane: string, turn: string | null): void;
+  /** Throws Fault("conflict") unless the lease is the current one. */
+  fenced(lease: Lease): LaneRecord;
+  renew(lease: Lease, leaseMs: number): void;
+  nextAt(pool: string): number | null;
+  waiting(lane: string): number;
+  list: Lanes<Lease>["list"];
+}
+
+export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
+  const k = `kind = '${kind}'`;
+  const select = query<LaneRecord>(db, `select * from lanes where ${k} and lane = ?`);
+  const insert = query(db, `insert into lanes (kind, lane, pool) values ('${kind}', ?, ?) on conflict do nothing`);
+  const setAt = query(db, `update lanes set at = ?, pool = ? where ${k} and lane = ?`);
+  const take = query<LaneRecord>(
+    db,
+    `update lanes set token = max(token + 1, ?1), holder = ?2, at = ?1 + ?3
+     where ${k} and lane = (select lane from lanes where ${k} and pool = ?4 and at <= ?1 order by at, token limit 1) returning *`,
+  );
+  const revoke = query(db, `update lanes set token = max(token + 1, ?), holder = null where ${k} and lane = ?`);
+  const free = query(db, `update lanes set holder = null where ${k} and lane = ?`);
+  const setTurn = query(db, `update lanes set turn = ? where ${k} and lane = ?`);
+  const renew = query(db, `update lanes set at = ? where ${k} and lane = ?`);
+  const next = query<{ readonly at: number }>(db, `select at from lanes where ${k} and pool = ? and at is not null order by at limit 1`);
+  const work =
+    kind === "i"
+      ? "select 1 from rows where lane = ? and state = 'waiting' limit ?"
+      : "select 1 from deliveries where lane = ? and done is null limit ?";
+  const count = query<{ readonly n: number }>(db, `select count(*) as n from (${work})`);
+  const all = query<LaneRecord>(
+    db,
+    `select * from lanes where ${k} and (?1 is null or pool = ?1) order by at is null, at, token, lane limit ?2`,
+  );
+
+  const get: LaneTable["get"] = (lane) => select.get(lane);
+  const waiting: LaneTable["waiting"] = (lane) => count.get(lane, countedUpTo)?.n ?? 0;
+
+  return {
+    get,
+    waiting,
+    open(lane, pool) {
+      insert.run(lane, pool);
+      return get(lane) ?? { lane, pool, at: null, token: 0, holder: null, turn: null };
+    },
+    schedule(lane, pool, at) {
+      setAt.run(at, pool, lane);
+      if (at !== null) tx.ready(pool);
+    },
+    lease: ({ pool, holder, leaseMs }) => take.get(clock.now(), holder, leaseMs, pool) ?? null,
+    revoke: (lane) => void revoke.run(clock.now(), lane),
+    free: (lane) => void free.run(lane),
+    setTurn: (lane, turn) => void setTurn.run(turn, lane),
+    fenced(lease) {
+      const found = get(lease.lane);
+      if (found === undefined || found.token !== lease.token || found.holder !== lease.holder) {
+        throw new Fault("conflict", `the lease ${lease.token} on ${lease.lane} is lost: its holder writes nothing more`);
+      }
+      return found;
+    },
+    renew: (lease, leaseMs) => void renew.run(clock.now() + leaseMs, lease.lane),
+    nextAt: (pool) => next.get(pool)?.at ?? null,
+    list: (pool, limit) =>
+      tx.run(() => {
+        const view = (found: LaneRecord): LaneView => {
+          const { lane, pool: of, at, holder, token } = found;
+          return { lane, pool: of, atMs: at, holder, token, waiting: waiting(lane) };
+        };
+        return all.all(pool ?? null, limit).map(view);
+      }),
+  };
+}

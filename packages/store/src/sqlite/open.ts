@@ -1,0 +1,152 @@
+// The embedded driver: opens state.db and puts the ports together. WAL with synchronous=FULL, so that what was told is on the disk.
+import { closeSync, openSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { Fault } from "@parley/protocol";
+import type { Clock, Log } from "@parley/protocol";
+import type { Store } from "../store.ts";
+import { acceptRows } from "./accept.ts";
+import { type Boot, bootHistory } from "./boots.ts";
+import { cellBook, sqliteCells } from "./cells.ts";
+import { deliveryTable } from "./delivery-record.ts";
+import { sqliteEvents } from "./events.ts";
+import { damagedFault, openFault } from "./failure.ts";
+import { sqliteInbox } from "./inbox.ts";
+import { laneTable } from "./lanes.ts";
+import { migrate } from "./migrate.ts";
+import { sqliteOutbox } from "./outbox.ts";
+import { postDeliveries } from "./post.ts";
+import { retention } from "./retention.ts";
+import type { Scope } from "./scope.ts";
+import { sessionBook, sqliteSessions } from "./sessions.ts";
+import { query } from "./statements.ts";
+import { transactions } from "./transaction.ts";
+import { commitTurn } from "./turn-commit.ts";
+import { turnTable } from "./turn-record.ts";
+import { sqliteTurns } from "./turns.ts";
+
+export interface SqliteOptions {
+  /** The file, made when it is missing; `:memory:` for tests. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bootId: string;
+  /** The caller holds the home's lock: every older lease is void at once, and this boot enters the history. */
+  readonly exclusive?: boolean;
+  /** Called once after a disk error under a transaction. The process must end: no later success proves anything. */
+  readonly onFatal: (error: unknown) => void;
+  /** Events kept for replay; default 10,000. */
+  readonly eventsKept?: number;
+}
+
+export interface SqliteStore extends Store {
+  /** The boot before this one did not close the store; the file passed a quick check since. */
+  readonly unclean: boolean;
+  /** Newest first, at most 50, this boot among them when it is exclusive. */
+  bootHistory(): Promise<readonly Boot[]>;
+}
+
+/** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used. */
+// oxlint-disable-next-line typescript/require-await -- drivers open asynchronously; this one happens not to wait
+export async function sqliteStore(options: SqliteOptions): Promise<SqliteStore> {
+  const db = connect(options.path);
+  try {
+    migrate(db, options.path);
+    return portsOn(db, options);
+  } catch (error) {
+    db.close();
+    throw openFault(options.path, error);
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  try {
+    // Made here so that it is private from its first byte; SQLite gives its side files the same mode.
+    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
+    const db = new DatabaseSync(path, { timeout: 5000 });
+    try {
+      db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = 67108864");
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error) {
+      throw new Fault("unavailable", `${path} cannot be opened (${error.message}): check that its folder exists and is yours`, {
+        cause: error,
+      });
+    }
+    throw openFault(path, error);
+  }
+}
+
+function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
+  const { clock, log, bootId, path } = options;
+  const tx = transactions(db, (error) => {
+    log.error({ path, error }, "the database failed under a transaction");
+    options.onFatal(error);
+  });
+  const scope: Scope = { db, clock, tx };
+  const boots = bootHistory(scope);
+  const unclean = options.exclusive === true && enter(db, options, boots);
+
+  const lanes = laneTable(scope, "i");
+  const conversations = laneTable(scope, "o");
+  const deliveries = deliveryTable(scope);
+  const turns = turnTable(scope);
+  const sessions = sessionBook(scope);
+  const cells = cellBook(scope);
+  const accept = acceptRows(scope, lanes);
+  const post = postDeliveries(scope, conversations, deliveries);
+  const commit = commitTurn(scope, { lanes, turns, sessions, cells, post, accept });
+  const sweep = retention(scope);
+  const probe = query<{ readonly n: number }>(db, "update counters set n = n + 1 where name = 'probe' returning n");
+
+  return {
+    unclean,
+    bootHistory: () => tx.run(boots.list),
+    inbox: sqliteInbox(scope, lanes, accept),
+    turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, commit }),
+    outbox: sqliteOutbox(scope, conversations, deliveries, post),
+    sessions: sqliteSessions(scope, sessions),
+    cells: sqliteCells(scope, cells),
+    events: sqliteEvents(scope, options.eventsKept ?? 10_000),
+    onReady: tx.onReady,
+    sweep: (limit) => tx.run(() => sweep(limit)),
+    check: () =>
+      tx
+        .run(() => probe.get())
+        .then(
+          () => ({ ok: true }),
+          (error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
+        ),
+    close: async () => {
+      if (!db.isOpen) return;
+      if (options.exclusive === true)
+        await tx.run(() => boots.stop(bootId)).catch((error: unknown) => log.warn({ error }, "the store closes unclean"));
+      tx.close();
+      db.close();
+    },
+  };
+}
+
+/** Takes the file over from older boots, which the home's lock proves dead. Returns whether the last one died. */
+function enter(db: DatabaseSync, { path, clock, log, bootId }: SqliteOptions, boots: ReturnType<typeof bootHistory>): boolean {
+  const [last] = boots.list();
+  const unclean = last !== undefined && last.stoppedAtMs === null;
+  if (unclean) {
+    const finding = quickCheck(db);
+    if (finding !== "ok") throw damagedFault(path, finding);
+    log.warn({ boot: last.boot, startedAtMs: last.startedAtMs }, "the last boot did not end cleanly; the database passed a quick check");
+  }
+  db.exec("begin immediate");
+  query(db, "update lanes set holder = null, at = min(at, ?) where holder is not null").run(clock.now());
+  boots.start(bootId);
+  db.exec("commit");
+  return unclean;
+}
+
+function quickCheck(db: DatabaseSync): string {
+  const found = query<{ readonly quick_check: string }>(db, "pragma quick_check(1)").get();
+  return found?.quick_check ?? "no answer";
+}

@@ -1,0 +1,102 @@
+// The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
+import { Fault } from "@parley/protocol";
+import type { DeliveryFilter, Outbox, Parcel, Want } from "../store.ts";
+import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
+import type { LaneTable } from "./lanes.ts";
+import type { PostDeliveries } from "./post.ts";
+import { recordChanges } from "./record.ts";
+import type { Scope } from "./scope.ts";
+import { query, queryShapes } from "./statements.ts";
+
+export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: DeliveryTable, post: PostDeliveries): Outbox {
+  const { db, clock, tx } = scope;
+  const record = recordChanges(scope, deliveries);
+  // Also an expired cell counts: until a new leader writes it, only the last one's term is good.
+  const leader = query<{ readonly version: number }>(db, "select version from cells where key = 'leader:' || ?");
+  const drop = query(
+    db,
+    "update deliveries set dropped = 1, closed = 1, troubled = 0 where seq = ? and dropped = 0 and (done is null or troubled = 1)",
+  );
+  const shapes = queryShapes<DeliveryRecord>(db);
+
+  const checkTerm = (pool: string, term: number | undefined): void => {
+    const current = leader.get(pool)?.version;
+    if (current === undefined || current === term) return;
+    throw new Fault("conflict", `the term ${term ?? "(none)"} does not lead ${pool}: its leader has term ${current}`);
+  };
+
+  const take = (want: Want): Parcel | null => {
+    checkTerm(want.pool, want.term);
+    for (;;) {
+      const lane = lanes.lease(want);
+      if (lane === null) return null;
+      if (deliveries.hasWork(lane.lane)) {
+        const { lane: name, token } = lane;
+        const parcel = deliveries.undone(name, want.maxRows).map(deliveries.view);
+        return { lane: name, token, holder: want.holder, ...(want.term === undefined ? {} : { term: want.term }), deliveries: parcel };
+      }
+      lanes.free(lane.lane);
+      lanes.schedule(lane.lane, lane.pool, null);
+    }
+  };
+
+  const dropOne = (id: string, reason: string): number => {
+    const found = deliveries.get(id);
+    if (found === undefined || drop.run(found.seq) === 0) return 0;
+    if (found.done !== null) return 1;
+    deliveries.failQueued(found.seq, reason);
+    deliveries.settle({ ...found, closed: 1, dropped: 1 });
+    const lane = lanes.get(found.lane);
+    if (lane !== undefined && lane.holder === null) {
+      lanes.schedule(lane.lane, lane.pool, deliveries.hasWork(lane.lane) ? (lane.at ?? clock.now()) : null);
+    }
+    return 1;
+  };
+
+  return {
+    take: (want) => tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) }),
+    extend: (lease, leaseMs) =>
+      tx.run(() => {
+        checkTerm(lanes.fenced(lease).pool, lease.term);
+        lanes.renew(lease, leaseMs);
+        return lanes.waiting(lease.lane);
+      }),
+    release: (lease, { afterMs }) =>
+      tx.run(() => {
+        const { lane, pool } = lanes.fenced(lease);
+        lanes.free(lane);
+        lanes.schedule(lane, pool, deliveries.hasWork(lane) ? clock.now() + afterMs : null);
+      }),
+    list: lanes.list,
+    post: (list) => tx.run(() => post(list)),
+    record: (lease, changes) =>
+      tx.run(() => {
+        checkTerm(lanes.fenced(lease).pool, lease.term);
+        record(lease, changes);
+      }),
+    find: (filter) =>
+      tx.run(() => {
+        const { sql, values } = deliverySearch(filter);
+        return shapes(sql)
+          .all(...values)
+          .map(deliveries.view);
+      }),
+    drop: (ids, reason) => tx.run(() => ids.reduce((count, id) => count + dropOne(id, reason), 0)),
+  };
+}
+
+function deliverySearch(filter: DeliveryFilter): { readonly sql: string; readonly values: readonly (string | number)[] } {
+  const terms: readonly (readonly [string, string | undefined])[] = [
+    ["lane = ?", filter.lane],
+    ["id = ?", filter.id],
+    ["cause = ?", filter.cause],
+    ["exists (select 1 from parts where delivery = deliveries.seq and state = ?)", filter.state],
+  ];
+  const used = terms.filter(([, value]) => value !== undefined);
+  const where = [...used.map(([term]) => term), ...(filter.troubled === true ? ["troubled = 1"] : [])];
+  const condition = where.length === 0 ? "" : `where ${where.join(" and ")}`;
+  return {
+    sql: `select * from deliveries ${condition} order by seq desc limit ?`,
+    values: [...used.map(([, value]) => value ?? ""), filter.limit],
+  };
+}

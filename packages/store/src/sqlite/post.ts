@@ -1,0 +1,44 @@
+// Queueing deliveries: what is said has a row before it is sent. Ids are deterministic, so a repeat queues nothing.
+import { Fault } from "@parley/protocol";
+import type { NewDelivery } from "../store.ts";
+import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
+import type { LaneTable } from "./lanes.ts";
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+/** Posts inside the caller's transaction: `post` itself, checkpoint and commit. */
+export type PostDeliveries = (deliveries: readonly NewDelivery[]) => void;
+
+export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliveries: DeliveryTable): PostDeliveries {
+  const insert = query<{ readonly seq: number }>(
+    db,
+    `insert into deliveries (id, lane, pool, cause, preview, created, place) values (?, ?, ?, ?, ?, ?, 0)
+     on conflict do nothing returning seq`,
+  );
+  const setPlace = query(db, "update deliveries set place = ? where seq = ?");
+  const close = query(db, "update deliveries set closed = 1, dropped = 1 where seq = ?");
+
+  /** Takes an open preview's place. One that has not begun fails here; one under way is settled by its holder first. */
+  const replace = (open: DeliveryRecord): number => {
+    close.run(open.seq);
+    deliveries.failQueued(open.seq, "superseded");
+    deliveries.settle({ ...open, closed: 1, dropped: 1 });
+    return open.place;
+  };
+
+  const one = (delivery: NewDelivery): void => {
+    const { id, lane, pool, parts, cause, closes } = delivery;
+    if (parts.length === 0) throw new Fault("invalid", `the delivery ${id} has no parts`);
+    const seq = insert.get(id, lane, pool, cause, delivery.open === true ? 1 : 0, clock.now())?.seq;
+    if (seq === undefined) return;
+    deliveries.addParts(seq, parts);
+    const preview = closes === undefined ? undefined : deliveries.get(closes);
+    const replaces =
+      preview !== undefined && preview.lane === lane && preview.preview === 1 && preview.closed === 0 && preview.done === null;
+    setPlace.run(replaces ? replace(preview) : seq, seq);
+    const known = lanes.open(lane, pool);
+    if (known.holder === null && deliveries.hasWork(lane)) lanes.schedule(lane, pool, known.at ?? clock.now());
+  };
+
+  return (list) => list.forEach(one);
+}

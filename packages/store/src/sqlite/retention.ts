@@ -1,0 +1,54 @@
+// Upkeep in bounded slices (I9): what ended leaves after some days, floods of refused rows sooner. Entries are never deleted here.
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+/** Guards must outlive what a platform redelivers (24 h) and may not outlive its ids (Telegram draws them anew after a week). */
+export const keptAfterEndMs = 5 * 86_400_000;
+
+/** Refused rows that stay per account: enough to see who knocks, little enough that a flood cannot fill the disk. */
+export const refusedKept = 10_000;
+
+/** A lane that was not leased for this long goes; the next lease's token is the clock's, so tokens still only grow. */
+const idleLaneMs = 7 * 86_400_000;
+
+/** Deletes at most about `limit` records of each sort; true when some sort had more. */
+export function retention({ db, clock }: Scope): (limit: number) => boolean {
+  const slices = [
+    query(db, "delete from rows where seq in (select seq from rows where ended < ? order by ended limit ?)"),
+    query(db, "delete from turns where id in (select id from turns where ended < ? order by ended limit ?)"),
+    query(db, "delete from parts where delivery in (select seq from deliveries where done < ? order by done limit ?)"),
+    query(db, "delete from deliveries where seq in (select seq from deliveries where done < ? order by done limit ?)"),
+  ];
+  const cells = query(db, "delete from cells where key in (select key from cells where expires <= ? order by expires limit ?)");
+  const lanes = query(
+    db,
+    `delete from lanes where (kind, lane) in
+       (select kind, lane from lanes where at is null and token < ? and holder is null and turn is null
+        and not exists (select 1 from deliveries where deliveries.lane = lanes.lane and done is null) order by token limit ?)`,
+  );
+  const nextAccount = query<{ readonly account: string }>(
+    db,
+    "select account from rows where outcome = 'refused' and account > ? order by account limit 1",
+  );
+  const flood = query(
+    db,
+    `delete from rows where seq in (select seq from rows where outcome = 'refused' and account = ?1 and seq <=
+       (select seq from rows where outcome = 'refused' and account = ?1 order by seq desc limit 1 offset ${refusedKept})
+       order by seq limit ?2)`,
+  );
+
+  const floods = (limit: number): boolean => {
+    let isFull = false;
+    for (let next = nextAccount.get(""); next !== undefined; next = nextAccount.get(next.account)) {
+      if (flood.run(next.account, limit) >= limit) isFull = true;
+    }
+    return isFull;
+  };
+
+  return (limit) => {
+    const now = clock.now();
+    const old = slices.map((slice) => slice.run(now - keptAfterEndMs, limit));
+    const gone = [...old, cells.run(now, limit), lanes.run(now - idleLaneMs, limit)];
+    return floods(limit) || gone.some((count) => count >= limit);
+  };
+}

@@ -1,0 +1,10 @@
+// What every port of this driver is built from.
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "@parley/protocol";
+import type { Transactions } from "./transaction.ts";
+
+export interface Scope {
+  readonly db: DatabaseSync;
+  readonly clock: Clock;
+  readonly tx: Transactions;
+}

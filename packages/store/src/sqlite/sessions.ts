@@ -1,0 +1,113 @@
+// Sessions and their transcript. Entries are only ever added here (I11): no statement updates or deletes one.
+import type { Json, SessionKey } from "@parley/protocol";
+import type { Session, Sessions, StoredEntry } from "../store.ts";
+import type { Scope } from "./scope.ts";
+import { query, queryShapes } from "./statements.ts";
+
+interface SessionRecord {
+  readonly key: string;
+  readonly epoch: number;
+  readonly last: number;
+  readonly fields: string;
+  readonly created: number;
+  readonly updated: number;
+}
+
+interface EntryRecord {
+  readonly seq: number;
+  readonly epoch: number;
+  readonly turn: string;
+  readonly body: string;
+}
+
+type Patch = { readonly [field: string]: Json };
+
+/** What other verbs do to a session inside their own transaction. */
+export interface SessionBook {
+  open(key: SessionKey): Session;
+  patch(key: SessionKey, patch: Patch): Session;
+  /** Adds entries at the end; returns the last seq of the session. */
+  append(key: SessionKey, epoch: number, turn: string, bodies: readonly string[]): number;
+}
+
+export function sessionBook({ db, clock }: Scope): SessionBook {
+  const insert = query(db, "insert into sessions values (?, 1, 0, '{}', ?, ?) on conflict do nothing");
+  const select = query<SessionRecord>(db, "select * from sessions where key = ?");
+  const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
+  const setLast = query(db, "update sessions set last = ?, updated = ? where key = ?");
+  const insertEntry = query(db, "insert into entries (lane, epoch, seq, turn, body) values (?, ?, ?, ?, ?)");
+
+  const open = (key: SessionKey): Session => {
+    const found = select.get(key);
+    if (found !== undefined) return sessionOf(found);
+    const now = clock.now();
+    insert.run(key, now, now);
+    return { key, epoch: 1, lastSeq: 0, fields: {}, createdAtMs: now, updatedAtMs: now };
+  };
+
+  return {
+    open,
+    patch(key, patch) {
+      const session = open(key);
+      const merged = Object.entries({ ...session.fields, ...patch }).filter(([, value]) => value !== null);
+      const fields: Patch = Object.fromEntries(merged);
+      const updatedAtMs = clock.now();
+      setFields.run(JSON.stringify(fields), updatedAtMs, key);
+      return { ...session, fields, updatedAtMs };
+    },
+    append(key, epoch, turn, bodies) {
+      let seq = open(key).lastSeq;
+      if (bodies.length === 0) return seq;
+      for (const body of bodies) insertEntry.run(key, epoch, (seq += 1), turn, body);
+      setLast.run(seq, clock.now(), key);
+      return seq;
+    },
+  };
+}
+
+export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
+  const { db, clock, tx } = scope;
+  const raiseEpoch = query(db, "update sessions set epoch = epoch + 1, updated = ? where key = ?");
+  const shapes = queryShapes<SessionRecord>(db);
+  const oldest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq limit ?");
+  const newest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq desc limit ?");
+
+  return {
+    open: (key) => tx.run(() => book.open(key)),
+    patch: (key, patch) => tx.run(() => book.patch(key, patch)),
+    list: ({ prefix, sinceMs, limit }) =>
+      tx.run(() => {
+        const list = shapes(
+          "select * from sessions where substr(key, 1, length(?1)) = ?1 and updated >= ?2 order by updated desc, key limit ?3",
+        );
+        return list.all(prefix ?? "", sinceMs ?? 0, limit).map(sessionOf);
+      }),
+    reset: (key) =>
+      tx.run(() => {
+        book.open(key);
+        raiseEpoch.run(clock.now(), key);
+        return book.open(key);
+      }),
+    transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
+      tx.run(() => {
+        const read = fromEnd === true ? newest : oldest;
+        const found = read.all(key, epoch ?? book.open(key).epoch, afterSeq, limit).map(entryOf);
+        return fromEnd === true ? found.reverse() : found;
+      }),
+  };
+}
+
+function sessionOf(record: SessionRecord): Session {
+  return {
+    key: record.key as SessionKey,
+    epoch: record.epoch,
+    lastSeq: record.last,
+    fields: JSON.parse(record.fields) as Patch,
+    createdAtMs: record.created,
+    updatedAtMs: record.updated,
+  };
+}
+
+function entryOf({ seq, epoch, turn, body }: EntryRecord): StoredEntry {
+  return { seq, epoch, turn, body };
+}

@@ -1,0 +1,31 @@
+// Typed prepared statements. Each is prepared once per handle, where its port is built.
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+
+export interface Query<R> {
+  get(...values: readonly SQLInputValue[]): R | undefined;
+  all(...values: readonly SQLInputValue[]): readonly R[];
+  /** Returns how many rows changed. */
+  run(...values: readonly SQLInputValue[]): number;
+}
+
+/** `R` states what the columns are; SQLite does not check it, the tests do. */
+export function query<R = never>(db: DatabaseSync, sql: string): Query<R> {
+  const statement = db.prepare(sql);
+  return {
+    get: (...values) => statement.get(...values) as R | undefined,
+    all: (...values) => statement.all(...values) as unknown as readonly R[],
+    run: (...values) => Number(statement.run(...values).changes),
+  };
+}
+
+/** For operators' lists, whose text depends on the filter: the few shapes that occur are prepared when first asked for. */
+export function queryShapes<R>(db: DatabaseSync): (sql: string) => Query<R> {
+  const prepared = new Map<string, Query<R>>();
+  return (sql) => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const fresh = query<R>(db, sql);
+    prepared.set(sql, fresh);
+    return fresh;
+  };
+}

@@ -1,0 +1,103 @@
+// Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
+// A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
+import { Fault } from "@parley/protocol";
+import { isFatal, verbFault } from "./failure.ts";
+
+/** The one thing needed of a connection here; tests hand in one whose disk fails. */
+export interface Connection {
+  exec(sql: string): void;
+  /** False also when SQLite itself rolled back, as it may on a full disk. */
+  readonly isTransaction: boolean;
+}
+
+export interface Transactions {
+  /** Runs `work` inside the next shared transaction. Rejects with what it threw, or with the Fault of a failed commit. */
+  run<T>(work: () => T): Promise<T>;
+  /** To be called inside `work`: listeners hear of the pool once the transaction is durable. */
+  ready(pool: string): void;
+  onReady(wake: (pool: string) => void): () => void;
+  /** Commits what waits, then refuses every later call. */
+  close(): void;
+}
+
+interface Call {
+  readonly work: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** `onFatal` is called once, when the disk failed under a transaction: the daemon exits and its supervisor restarts it. */
+export function transactions(db: Connection, onFatal: (error: unknown) => void): Transactions {
+  const listeners = new Set<(pool: string) => void>();
+  const woken = new Set<string>();
+  let waiting: Call[] = [];
+  let closed: Fault | null = null;
+
+  const fail = (error: unknown): void => {
+    closed = new Fault("unavailable", "the store stopped after a disk error: restart Parley", { cause: error });
+    onFatal(error);
+  };
+
+  /** Runs one call in its savepoint and returns how to answer it after the commit. Throws when the whole transaction is lost. */
+  const attempt = (call: Call): (() => void) => {
+    db.exec("savepoint call");
+    try {
+      const value = call.work();
+      db.exec("release call");
+      return () => call.resolve(value as never);
+    } catch (error) {
+      if (isFatal(error) || !db.isTransaction) throw error;
+      db.exec("rollback to call; release call");
+      return () => call.reject(verbFault(error));
+    }
+  };
+
+  const flush = (): void => {
+    const calls = waiting;
+    waiting = [];
+    if (calls.length === 0) return;
+    let answers: readonly (() => void)[];
+    try {
+      db.exec("begin immediate");
+      answers = calls.map(attempt);
+      db.exec("commit");
+    } catch (error) {
+      woken.clear();
+      rollBack();
+      if (isFatal(error)) fail(error);
+      const fault = verbFault(error);
+      for (const call of calls) call.reject(fault);
+      return;
+    }
+    for (const answer of answers) answer();
+    const pools = [...woken];
+    woken.clear();
+    for (const pool of pools) for (const wake of listeners) wake(pool);
+  };
+
+  const rollBack = (): void => {
+    try {
+      if (db.isTransaction) db.exec("rollback");
+    } catch {
+      // The first error is the one to report; a connection that cannot roll back is dropped with the process.
+    }
+  };
+
+  return {
+    run: (work) =>
+      new Promise((resolve, reject) => {
+        if (closed !== null) return reject(closed);
+        if (waiting.length === 0) setImmediate(flush);
+        waiting.push({ work, resolve, reject });
+      }),
+    ready: (pool) => void woken.add(pool),
+    onReady(wake) {
+      listeners.add(wake);
+      return () => void listeners.delete(wake);
+    },
+    close() {
+      if (closed === null) flush();
+      closed ??= new Fault("unavailable", "the store is closed");
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// The durable turn: its record, its rows and its log, and how they read as the contract's Turn.
+import type { ConversationKey } from "@parley/protocol";
+import type { Row, Step, Turn } from "../store.ts";
+import type { LaneRecord } from "./lanes.ts";
+import { type RowRecord, rowOf } from "./rows.ts";
+import type { Scope } from "./scope.ts";
+import { query } from "./statements.ts";
+
+export interface TurnRecord {
+  readonly id: string;
+  readonly lane: string;
+  readonly pool: string;
+  readonly conversation: string;
+  readonly authority: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly state: string;
+  readonly alone: number;
+  readonly tickets: string;
+  readonly stop: string | null;
+  readonly opened: number;
+  readonly token: number | null;
+  readonly seq: number | null;
+}
+
+export interface TurnTable {
+  get(id: string): TurnRecord | undefined;
+  rows(id: string): readonly Row[];
+  logLength(id: string): number;
+  stepAt(id: string, n: number): Step | undefined;
+  addStep(id: string, n: number, step: Step): void;
+  /** What a holder is handed. */
+  read(lane: LaneRecord, id: string): Turn;
+}
+
+export function turnTable({ db }: Scope): TurnTable {
+  const select = query<TurnRecord>(db, "select * from turns where id = ?");
+  const rows = query<RowRecord>(db, "select * from rows where turn = ? and state = 'claimed' order by claim");
+  const context = query<RowRecord>(db, "select * from rows where lane = ? and state = 'context' and seq < ? order by seq");
+  const length = query<{ readonly n: number }>(db, "select coalesce(max(n) + 1, 0) as n from steps where turn = ?");
+  const step = query<Step>(db, "select kind, body from steps where turn = ? and n = ?");
+  const log = query<Step>(db, "select kind, body from steps where turn = ? order by n");
+  const insertStep = query(db, "insert into steps (turn, n, kind, body) values (?, ?, ?, ?)");
+
+  const get: TurnTable["get"] = (id) => select.get(id);
+  const rowsOf = (id: string): readonly Row[] => rows.all(id).map(rowOf);
+  return {
+    get,
+    rows: rowsOf,
+    logLength: (id) => length.get(id)?.n ?? 0,
+    stepAt: (id, n) => step.get(id, n),
+    addStep: (id, n, { kind, body }) => void insertStep.run(id, n, kind, body),
+    read(lane, id) {
+      const turn = get(id);
+      if (turn === undefined) throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
+      const held = rowsOf(id);
+      const last = Math.max(0, ...held.map((row) => row.seq));
+      return {
+        lane: lane.lane,
+        token: lane.token,
+        holder: lane.holder ?? "",
+        id,
+        attempt: turn.attempt,
+        epoch: turn.epoch,
+        pool: turn.pool,
+        conversation: turn.conversation as ConversationKey,
+        authority: turn.authority,
+        openedAtMs: turn.opened,
+        rows: held,
+        context: context.all(lane.lane, last).map(rowOf),
+        log: log.all(id).map(({ kind, body }) => ({ kind, body })),
+        tickets: JSON.parse(turn.tickets) as readonly string[],
+        stop: turn.stop,
+      };
+    },
+  };
+}

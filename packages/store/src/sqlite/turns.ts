@@ -1,0 +1,144 @@
+// The consumer's side of the inbox: one holder at a time turns the waiting rows of a lane into one durable turn (I3).
+// The attempt count is raised before anything is handed out, so that a message which kills the process is counted.
+import { Fault } from "@parley/protocol";
+import type { SessionKey } from "@parley/protocol";
+import type { Lease, Row, Turns, Want } from "../store.ts";
+import type { CellBook } from "./cells.ts";
+import { absorbedStep, rowClaims } from "./claim.ts";
+import type { LaneRecord, LaneTable } from "./lanes.ts";
+import type { PostDeliveries } from "./post.ts";
+import type { Scope } from "./scope.ts";
+import type { SessionBook } from "./sessions.ts";
+import { query } from "./statements.ts";
+import type { CommitTurn } from "./turn-commit.ts";
+import type { TurnRecord, TurnTable } from "./turn-record.ts";
+
+export interface TurnParts {
+  readonly lanes: LaneTable;
+  readonly turns: TurnTable;
+  readonly sessions: SessionBook;
+  readonly cells: CellBook;
+  readonly post: PostDeliveries;
+  readonly commit: CommitTurn;
+}
+
+export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
+  const { db, clock, tx } = scope;
+  const { lanes, turns, sessions, cells, post, commit } = parts;
+  const claims = rowClaims(scope);
+  const insert = query(
+    db,
+    `insert into turns (id, lane, pool, conversation, authority, epoch, attempt, state, alone, opened)
+     values (?, ?, ?, ?, ?, ?, 1, 'running', ?, ?)`,
+  );
+  const resume = query(db, "update turns set state = 'running', attempt = attempt + 1 where id = ?");
+  const setAttempt = query(db, "update turns set attempt = ? where id = ?");
+  const park = query(db, "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?");
+
+  /** The open turn of a lane that the lease still holds. */
+  const heldTurn = (lease: Lease): { readonly lane: LaneRecord; readonly turn: TurnRecord } => {
+    const lane = lanes.fenced(lease);
+    const turn = lane.turn === null ? undefined : turns.get(lane.turn);
+    if (turn === undefined) throw new Fault("conflict", `the lane ${lease.lane} has no open turn any more`);
+    return { lane, turn };
+  };
+
+  const open = (lane: LaneRecord, maxRows: number): string | null => {
+    const rows = claims.opening(lane.lane, maxRows);
+    const [head] = rows;
+    if (head === undefined) return null;
+    const id = `${lane.lane}#${lane.token}`;
+    const { epoch } = sessions.open(lane.lane as SessionKey);
+    insert.run(id, lane.lane, lane.pool, head.conversation, head.authority, epoch, head.barrier, clock.now());
+    claims.claim(id, rows);
+    lanes.setTurn(lane.lane, id);
+    return id;
+  };
+
+  /** A parked turn takes the answers to its tickets along, also those of another conversation. */
+  const reopen = (lane: LaneRecord, id: string): void => {
+    const turn = turns.get(id);
+    resume.run(id);
+    if (turn?.state !== "parked") return;
+    const answers = claims.answers(lane.lane, JSON.parse(turn.tickets) as readonly string[]);
+    if (answers.length > 0) turns.addStep(id, turns.logLength(id), absorbedStep(claims.claim(id, answers)));
+  };
+
+  const take = (want: Want): ReturnType<typeof turns.read> | null => {
+    for (;;) {
+      const lane = lanes.lease(want);
+      if (lane === null) return null;
+      if (lane.turn !== null) reopen(lane, lane.turn);
+      const turn = lane.turn ?? open(lane, want.maxRows);
+      if (turn !== null) return turns.read(lane, turn);
+      lanes.free(lane.lane);
+      lanes.schedule(lane.lane, lane.pool, null);
+    }
+  };
+
+  const logged = (id: string, at: number): readonly Row[] => {
+    const step = turns.stepAt(id, at);
+    if (step === undefined || step.kind !== "absorbed") return [];
+    const ids = JSON.parse(step.body) as readonly string[];
+    return turns.rows(id).filter((row) => ids.includes(row.id));
+  };
+
+  return {
+    take: (want) => tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) }),
+    extend: (lease, leaseMs) =>
+      tx.run(() => {
+        lanes.fenced(lease);
+        lanes.renew(lease, leaseMs);
+        return lanes.waiting(lease.lane);
+      }),
+    release: (lease, { afterMs, refund }) =>
+      tx.run(() => {
+        const { lane, turn } = heldTurn(lease);
+        if (refund === true) setAttempt.run(Math.max(0, turn.attempt - 1), turn.id);
+        lanes.free(lane.lane);
+        lanes.schedule(lane.lane, lane.pool, clock.now() + afterMs);
+      }),
+    list: lanes.list,
+    absorb: (lease, at, maxRows) =>
+      tx.run(() => {
+        const { lane, turn } = heldTurn(lease);
+        const length = turns.logLength(turn.id);
+        if (at < length) return logged(turn.id, at);
+        if (at > length) throw stepFault(turn.id, at, length);
+        const rows = turn.alone === 1 ? [] : claims.following(lane.lane, turn, maxRows);
+        if (rows.length === 0) return [];
+        const claimed = claims.claim(turn.id, rows);
+        turns.addStep(turn.id, at, absorbedStep(claimed));
+        return claimed;
+      }),
+    checkpoint: (lease, at, what) =>
+      tx.run(() => {
+        const { turn } = heldTurn(lease);
+        const length = turns.logLength(turn.id);
+        if (what.steps.length === 0 && (what.cells?.length ?? 0) > 0) {
+          throw new Fault("invalid", "a checkpoint that writes cells needs a step, or its repeat could not be told apart");
+        }
+        if (what.steps.length > 0 && at + what.steps.length <= length) return length;
+        if (at !== length) throw stepFault(turn.id, at, length);
+        if (what.steps.some((step) => step.kind === "absorbed")) throw new Fault("invalid", "absorbed steps are written by absorb alone");
+        what.steps.forEach((step, index) => turns.addStep(turn.id, at + index, step));
+        post(what.deliveries ?? []);
+        cells.write(what.cells ?? []);
+        setAttempt.run(1, turn.id);
+        return at + what.steps.length;
+      }),
+    park: (lease, { tickets, wake, untilMs }) =>
+      tx.run(() => {
+        const { lane, turn } = heldTurn(lease);
+        park.run(JSON.stringify(tickets), wake, turn.id);
+        const awake = claims.answers(lane.lane, tickets).length > 0 || (wake === "any" && claims.hasKin(lane.lane, turn));
+        lanes.free(lane.lane);
+        lanes.schedule(lane.lane, lane.pool, awake ? clock.now() : untilMs);
+      }),
+    commit: (lease, turn, what) => tx.run(() => commit(lease, turn, what)),
+  };
+}
+
+function stepFault(turn: string, at: number, length: number): Fault {
+  return new Fault("invalid", `the log of ${turn} has ${length} steps: nothing can be written at position ${at}`);
+}
