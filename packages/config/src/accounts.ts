@@ -1,0 +1,80 @@
+// An account of a channel is what its own entry says, then what its channel says, then the default. The channel's own token is the
+// account "default"; the environment's token serves that account only.
+import type { DiscordAccountConfig, TelegramAccountConfig } from "./config.ts";
+import type { Env } from "./home.ts";
+import type { ConfigPath } from "./problem.ts";
+import type { ConfigFile } from "./schema/root.ts";
+import { secret, type Secret } from "./secret.ts";
+
+export const defaultAccount = "default";
+
+/** Where in the file an account is written: what a problem points at. */
+export function accountPath(channel: "telegram" | "discord", account: string, file: ConfigFile): ConfigPath {
+  const own = Object.hasOwn(file.channels[channel].accounts, account);
+  return own ? ["channels", channel, "accounts", account] : ["channels", channel];
+}
+
+export function telegramAccounts(file: ConfigFile, env: Env): { readonly [account: string]: TelegramAccountConfig } {
+  const { accounts, ...root } = file.channels.telegram;
+  const result: { [account: string]: TelegramAccountConfig } = {};
+  for (const [id, own] of entries(accounts, root)) {
+    const merged = { ...root, ...own };
+    const botToken = tokenOf(id, own.botToken, root.botToken, env["TELEGRAM_BOT_TOKEN"]);
+    if (botToken === undefined || merged.enabled === false) continue;
+    const allowFrom = merged.allowFrom ?? [];
+    const { webhookUrl, webhookSecret } = merged;
+    result[id] = {
+      botToken,
+      apiRoot: merged.apiRoot ?? "https://api.telegram.org",
+      dmPolicy: merged.dmPolicy ?? "pairing",
+      allowFrom,
+      groupPolicy: merged.groupPolicy ?? "allowlist",
+      groupAllowFrom: merged.groupAllowFrom ?? allowFrom,
+      groups: mapValues(merged.groups ?? {}, (group) => ({
+        ...group,
+        requireMention: group.requireMention ?? true,
+        topics: group.topics ?? {},
+      })),
+      streaming: merged.streaming ?? "edit",
+      pacing: merged.pacing ?? "on",
+      ...(webhookUrl === undefined || webhookSecret === undefined ? {} : { webhook: { url: webhookUrl, secret: webhookSecret } }),
+    };
+  }
+  return result;
+}
+
+export function discordAccounts(file: ConfigFile, env: Env): { readonly [account: string]: DiscordAccountConfig } {
+  const { accounts, ...root } = file.channels.discord;
+  const result: { [account: string]: DiscordAccountConfig } = {};
+  for (const [id, own] of entries(accounts, root)) {
+    const merged = { ...root, ...own };
+    const token = tokenOf(id, own.token, root.token, env["DISCORD_BOT_TOKEN"]);
+    if (token === undefined || merged.enabled === false) continue;
+    result[id] = {
+      token,
+      apiRoot: merged.apiRoot ?? "https://discord.com/api",
+      dmPolicy: merged.dmPolicy ?? "pairing",
+      allowFrom: merged.allowFrom ?? [],
+      groupPolicy: merged.groupPolicy ?? "allowlist",
+      guilds: merged.guilds ?? {},
+      streaming: merged.streaming ?? "off",
+    };
+  }
+  return result;
+}
+
+/** The default account stands first, whether it is written out or not. */
+function entries<A extends object>(accounts: { readonly [id: string]: A }, root: A): readonly (readonly [string, A])[] {
+  const own = Object.entries(accounts);
+  return Object.hasOwn(accounts, defaultAccount) ? own : [[defaultAccount, root], ...own];
+}
+
+/** A token is never inherited by another account: two accounts with one token would take each other's messages. */
+function tokenOf(id: string, own: Secret | undefined, root: Secret | undefined, fromEnv: string | undefined): Secret | undefined {
+  if (own !== undefined || id !== defaultAccount) return own;
+  return root ?? (fromEnv === undefined || fromEnv === "" ? undefined : secret(fromEnv));
+}
+
+function mapValues<A, B>(record: { readonly [key: string]: A }, change: (value: A) => B): { readonly [key: string]: B } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}

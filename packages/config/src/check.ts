@@ -1,0 +1,166 @@
+// What a schema cannot see: blocks that contradict each other, names that lead nowhere, and settings that would let strangers in (I13).
+import { isAgentId, reservedWords } from "@parley/protocol";
+import { accountPath } from "./accounts.ts";
+import { isLoopbackBind, type Config, type DmPolicy } from "./config.ts";
+import { modelRefs, modelTrouble, wellKnownProviders } from "./providers.ts";
+import type { ConfigPath } from "./problem.ts";
+import type { ConfigFile } from "./schema/root.ts";
+import type { Secret } from "./secret.ts";
+import type { Finding } from "./validate.ts";
+
+export function check(file: ConfigFile, config: Config): readonly Finding[] {
+  return [
+    ...gatewayFindings(config),
+    ...providerFindings(config),
+    ...modelFindings(file, config),
+    ...agentFindings(file),
+    ...channelFindings(file, config),
+    ...linkFindings(config),
+  ];
+}
+
+function finding(at: ConfigPath, message: string, fix: string): Finding {
+  return { at, problem: { message, fix } };
+}
+
+function gatewayFindings({ gateway }: Config): Finding[] {
+  const { bind, auth } = gateway;
+  const exposed = !isLoopbackBind(bind) && auth.token === undefined;
+  return exposed
+    ? [
+        finding(
+          ["gateway", "bind"],
+          `"${bind}" lets other machines reach the gateway, and no token is set`,
+          'Set gateway.auth.token, or use "loopback"',
+        ),
+      ]
+    : [];
+}
+
+function providerFindings({ models }: Config): Finding[] {
+  return Object.entries(models.providers).flatMap(([name, provider]) => {
+    const at = ["models", "providers", name];
+    if (name === "rehearsal") return [finding(at, '"rehearsal" is built in', "Choose another name")];
+    if (wellKnownProviders.has(name)) return [];
+    const missing = (["api", "baseUrl"] as const).filter((key) => provider[key] === undefined);
+    return missing.map((key) => finding(at, `"${name}" is no well-known provider and has no ${key}`, `Set ${key}`));
+  });
+}
+
+function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] {
+  const chosen: (readonly [ConfigPath, readonly string[]])[] = [
+    [["agents", "defaults", "model"], modelRefs(agents.defaults.model)],
+    // An inherited choice is reported once, where it stands.
+    ...agents.list.flatMap((agent, index) =>
+      file.agents.list[index]?.model === undefined ? [] : [[["agents", "list", index, "model"], modelRefs(agent.model)] as const],
+    ),
+  ];
+  return chosen.flatMap(([at, refs]) =>
+    [...new Set(refs)].flatMap((ref) => {
+      const trouble = modelTrouble(ref, models.providers);
+      return trouble === null ? [] : [finding(at, trouble.message, trouble.fix)];
+    }),
+  );
+}
+
+function agentFindings({ agents }: ConfigFile): Finding[] {
+  const ids = agents.list.map((agent) => agent.id);
+  return ids.flatMap((id, index) =>
+    ids.indexOf(id) === index ? [] : [finding(["agents", "list", index, "id"], `the agent "${id}" stands twice`, "Give it another id")],
+  );
+}
+
+function channelFindings(file: ConfigFile, config: Config): Finding[] {
+  const found: Finding[] = [];
+  for (const channel of ["telegram", "discord"] as const) {
+    const holders = new Map<string, string>();
+    for (const id of Object.keys(file.channels[channel].accounts)) found.push(...accountIdFindings(channel, id));
+    for (const [id, account] of Object.entries(config.channels[channel])) {
+      const at = accountPath(channel, id, file);
+      const [key, token]: [string, Secret] = "botToken" in account ? ["botToken", account.botToken] : ["token", account.token];
+      const holder = holders.get(token.reveal());
+      if (holder === undefined) holders.set(token.reveal(), id);
+      else
+        found.push(
+          finding(
+            [...at, key],
+            `the accounts "${holder}" and "${id}" have the same token and would take each other's messages`,
+            "Remove one",
+          ),
+        );
+      found.push(...dmFindings(at, account.dmPolicy, account.allowFrom));
+    }
+    for (const id of [null, ...Object.keys(file.channels[channel].accounts)]) found.push(...tokenFindings(file, config, channel, id));
+  }
+  for (const at of webhookPlaces(file)) {
+    found.push(finding(at, "a webhook without a secret would accept forged messages", "Set webhookSecret beside it"));
+  }
+  return found;
+}
+
+function accountIdFindings(channel: string, id: string): Finding[] {
+  const at = ["channels", channel, "accounts", id];
+  if (reservedWords.has(id)) return [finding(at, `"${id}" is a word of session keys and cannot name an account`, "Choose another id")];
+  return isAgentId(id) ? [] : [finding(at, `"${id}" is not an account id`, 'Use a-z, 0-9, "_" and "-", at most 64 characters')];
+}
+
+/** An entry under `accounts` without a token would be silently ignored. */
+function tokenFindings(file: ConfigFile, config: Config, channel: "telegram" | "discord", id: string | null): Finding[] {
+  if (id === null || Object.hasOwn(config.channels[channel], id)) return [];
+  const { accounts, enabled } = file.channels[channel];
+  if (enabled === false || accounts[id]?.enabled === false) return [];
+  const key = channel === "telegram" ? "botToken" : "token";
+  return [finding(["channels", channel, "accounts", id], `the account "${id}" has no ${key}`, `Set ${key}, or enabled: false`)];
+}
+
+function dmFindings(at: ConfigPath, policy: DmPolicy, allowFrom: readonly string[]): Finding[] {
+  if (policy === "open" && !allowFrom.includes("*")) {
+    return [finding([...at, "dmPolicy"], 'dmPolicy "open" lets everybody in and must say so', 'Set allowFrom: ["*"], or use "pairing"')];
+  }
+  if (policy === "allowlist" && allowFrom.length === 0) {
+    return [
+      finding(
+        [...at, "dmPolicy"],
+        'dmPolicy "allowlist" with an empty allowFrom lets nobody in',
+        'List ids in allowFrom, or use "pairing" or "disabled"',
+      ),
+    ];
+  }
+  return [];
+}
+
+function webhookPlaces({ channels }: ConfigFile): ConfigPath[] {
+  const { accounts, ...root } = channels.telegram;
+  const places: ConfigPath[] = [];
+  if (root.webhookUrl !== undefined && root.webhookSecret === undefined) places.push(["channels", "telegram", "webhookUrl"]);
+  for (const [id, account] of Object.entries(accounts)) {
+    if (account.webhookUrl !== undefined && account.webhookSecret === undefined && root.webhookSecret === undefined) {
+      places.push(["channels", "telegram", "accounts", id, "webhookUrl"]);
+    }
+  }
+  return places;
+}
+
+function linkFindings({ session }: Config): Finding[] {
+  const found: Finding[] = [];
+  const owners = new Map<string, string>();
+  for (const [person, ids] of Object.entries(session.identityLinks)) {
+    const at = ["session", "identityLinks", person];
+    if (!/^[a-z][a-z0-9_-]*$/.test(person)) {
+      found.push(finding(at, `"${person}" is not a link name`, 'Use a-z, 0-9, "_" and "-", beginning with a letter'));
+    } else if (person.startsWith("web-")) {
+      found.push(finding(at, '"web-…" is how the gateway names web visitors', "Choose another name"));
+    }
+    for (const [index, id] of ids.entries()) {
+      const owner = owners.get(id);
+      const peer = id.slice(id.indexOf(":") + 1);
+      if (peer.includes("*")) found.push(finding([...at, index], `"${id}" would link everybody`, "Write one exact id"));
+      else if (peer.startsWith("@") || (/^(?:telegram|discord):/.test(id) && !/^[1-9]\d*$/.test(peer))) {
+        found.push(finding([...at, index], `"${id}" is a name, not an id`, "Use the numeric id"));
+      } else if (owner !== undefined)
+        found.push(finding([...at, index], `"${id}" is linked to "${owner}" already`, "Keep one of the links"));
+      owners.set(id, person);
+    }
+  }
+  return found;
+}

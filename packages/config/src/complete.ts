@@ -1,0 +1,45 @@
+// From the file as the schema leaves it to the config that Parley reads: every default filled, every path absolute.
+import { join } from "node:path";
+import { discordAccounts, telegramAccounts } from "./accounts.ts";
+import type { AgentConfig, AgentDefaults, Config, ModelChoice } from "./config.ts";
+import { expandPath, type Env } from "./home.ts";
+import { defaultModel, providersOf } from "./providers.ts";
+import type { ConfigFile } from "./schema/root.ts";
+
+export function complete(file: ConfigFile, env: Env, home: string): Config {
+  const providers = providersOf(file, env);
+  const fileDefaults = file.agents.defaults;
+  const chosen = (own: PartialChoice | undefined, otherwise: ModelChoice): ModelChoice =>
+    own === undefined ? otherwise : { primary: own.primary ?? otherwise.primary, fallbacks: own.fallbacks };
+  const defaults: AgentDefaults = {
+    ...fileDefaults,
+    workspace: expandPath(fileDefaults.workspace ?? "workspace", home),
+    model: chosen(fileDefaults.model, { primary: defaultModel(providers), fallbacks: [] }),
+    userTimezone: fileDefaults.userTimezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  };
+  const list = file.agents.list.map((agent, index): AgentConfig => {
+    // Two agents must not write into one folder unless somebody said so.
+    const workspace = index === 0 ? defaults.workspace : join(home, `workspace-${agent.id}`);
+    return {
+      id: agent.id,
+      workspace: agent.workspace === undefined ? workspace : expandPath(agent.workspace, home),
+      model: chosen(agent.model, defaults.model),
+    };
+  });
+  return {
+    gateway: file.gateway,
+    models: { providers },
+    agents: { defaults, list },
+    channels: { telegram: telegramAccounts(file, env), discord: discordAccounts(file, env), web: file.channels.web },
+    session: file.session,
+    messages: file.messages,
+    commands: file.commands,
+    store: file.store,
+    logging: file.logging,
+  };
+}
+
+interface PartialChoice {
+  readonly primary?: string;
+  readonly fallbacks: readonly string[];
+}

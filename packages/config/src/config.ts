@@ -1,0 +1,136 @@
+// The config as the rest of Parley reads it: complete, deeply readonly, accounts and agents merged with what they inherit.
+import type { DmScope } from "@parley/protocol";
+import type { Secret } from "./secret.ts";
+
+export interface Config {
+  readonly gateway: GatewayConfig;
+  readonly models: { readonly providers: { readonly [name: string]: ProviderConfig } };
+  readonly agents: { readonly defaults: AgentDefaults; readonly list: readonly AgentConfig[] };
+  readonly channels: {
+    /** By account id; empty when no token is known. Disabled accounts are left out. */
+    readonly telegram: { readonly [account: string]: TelegramAccountConfig };
+    readonly discord: { readonly [account: string]: DiscordAccountConfig };
+    readonly web: { readonly enabled: boolean };
+  };
+  readonly session: { readonly dmScope: DmScope; readonly identityLinks: { readonly [person: string]: readonly string[] } };
+  readonly messages: { readonly queue: QueueConfig };
+  readonly commands: { readonly ownerAllowFrom: readonly string[] };
+  readonly store: { readonly driver: "sqlite" };
+  readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
+}
+
+export interface GatewayConfig {
+  readonly port: number;
+  /** `loopback`, `lan` or an IP address; `listenAddress` turns it into what a socket takes. */
+  readonly bind: string;
+  readonly auth: { readonly token?: Secret };
+  readonly allowedHosts: readonly string[];
+}
+
+export type ProviderApi = "openai-completions" | "openai-responses" | "anthropic-messages" | "google-generative-ai" | "ollama";
+
+/** What is absent, the models package fills from what it knows about the provider's name and the model's id. */
+export interface ProviderConfig {
+  readonly api?: ProviderApi;
+  readonly baseUrl?: string;
+  readonly apiKey?: Secret;
+  /** Empty: any id is allowed. */
+  readonly models: readonly ModelConfig[];
+}
+
+export interface ModelConfig {
+  readonly id: string;
+  readonly contextWindow?: number;
+  readonly maxTokens?: number;
+  readonly input?: readonly ("text" | "image")[];
+  readonly reasoning?: boolean;
+  /** US dollars per million tokens. */
+  readonly cost?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number };
+}
+
+/** `PROVIDER/MODEL` each. */
+export interface ModelChoice {
+  readonly primary: string;
+  readonly fallbacks: readonly string[];
+}
+
+export interface AgentDefaults {
+  /** Absolute. */
+  readonly workspace: string;
+  readonly model: ModelChoice;
+  readonly maxConcurrent: number;
+  readonly timeoutSeconds: number;
+  readonly userTimezone: string;
+  readonly bootstrapMaxChars: number;
+  readonly bootstrapTotalMaxChars: number;
+  readonly bootstrapPromptTruncationWarning: "off" | "once" | "always";
+  readonly heartbeat: { readonly includeSystemPromptSection: boolean };
+}
+
+/** The first of the list is the default agent. */
+export interface AgentConfig {
+  readonly id: string;
+  /** Absolute. */
+  readonly workspace: string;
+  readonly model: ModelChoice;
+}
+
+export type DmPolicy = "pairing" | "allowlist" | "open" | "disabled";
+export type GroupPolicy = "allowlist" | "open" | "disabled";
+export type Streaming = "edit" | "off" | "block";
+
+export interface TelegramAccountConfig {
+  readonly botToken: Secret;
+  readonly apiRoot: string;
+  readonly dmPolicy: DmPolicy;
+  readonly allowFrom: readonly string[];
+  readonly groupPolicy: GroupPolicy;
+  readonly groupAllowFrom: readonly string[];
+  readonly groups: { readonly [chat: string]: TelegramGroupConfig };
+  readonly streaming: Streaming;
+  readonly pacing: "on" | "off";
+  readonly webhook?: { readonly url: string; readonly secret: Secret };
+}
+
+export interface TelegramGroupConfig {
+  readonly requireMention: boolean;
+  readonly groupPolicy?: GroupPolicy;
+  readonly allowFrom?: readonly string[];
+  readonly topics: { readonly [topic: string]: { readonly requireMention?: boolean } };
+}
+
+export interface DiscordAccountConfig {
+  readonly token: Secret;
+  readonly apiRoot: string;
+  readonly dmPolicy: DmPolicy;
+  readonly allowFrom: readonly string[];
+  readonly groupPolicy: GroupPolicy;
+  readonly guilds: {
+    readonly [guild: string]: DiscordPlaceConfig & { readonly channels?: { readonly [channel: string]: DiscordPlaceConfig } };
+  };
+  readonly streaming: Streaming;
+}
+
+/** Absent members: what the guild, and then the default (mention required, nobody listed), says. */
+export interface DiscordPlaceConfig {
+  readonly requireMention?: boolean;
+  readonly users?: readonly string[];
+  readonly roles?: readonly string[];
+}
+
+export interface QueueConfig {
+  readonly mode: "steer" | "followup" | "collect" | "interrupt";
+  readonly debounceMs: number;
+  readonly cap: number;
+  readonly drop: "summarize" | "old" | "new";
+}
+
+/** What `listen` takes for `gateway.bind`. */
+export function listenAddress(bind: string): string {
+  if (bind === "loopback") return "127.0.0.1";
+  return bind === "lan" ? "0.0.0.0" : bind;
+}
+
+export function isLoopbackBind(bind: string): boolean {
+  return bind === "loopback" || bind === "::1" || bind.startsWith("127.");
+}

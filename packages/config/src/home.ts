@@ -1,0 +1,30 @@
+// Where things lie: one folder for state, one config file in it. The only reader of PARLEY_HOME and PARLEY_CONFIG.
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export type Env = { readonly [name: string]: string | undefined };
+
+export interface Places {
+  /** `PARLEY_HOME`, default `~/.parley`: state.db, workspace/, media/, logs/. */
+  readonly home: string;
+  /** `PARLEY_CONFIG`, default `<home>/parley.json5`. */
+  readonly configPath: string;
+  /** The gateway's token when the config names none; written by the gateway, mode 0600. */
+  readonly tokenPath: string;
+}
+
+/** `home` wins over the environment: for tests. */
+export function placesIn(env: Env, home?: string): Places {
+  const root = home ?? expandPath(env["PARLEY_HOME"] ?? join(homedir(), ".parley"), process.cwd());
+  const named = env["PARLEY_CONFIG"];
+  return {
+    home: root,
+    configPath: named === undefined || named === "" ? join(root, "parley.json5") : expandPath(named, process.cwd()),
+    tokenPath: join(root, "gateway-token"),
+  };
+}
+
+/** Absolute: `~/x` under the user's home, a relative path under `from`. */
+export function expandPath(path: string, from: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(from, path);
+}

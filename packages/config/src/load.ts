@@ -1,0 +1,139 @@
+// Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is used unless all is right.
+import { readFile } from "node:fs/promises";
+import { complete } from "./complete.ts";
+import { check } from "./check.ts";
+import type { Config } from "./config.ts";
+import { emptyDocument, parseDocument, type ConfigDocument } from "./document.ts";
+import { expandPath, placesIn, type Env, type Places } from "./home.ts";
+import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { resolveReferences } from "./references.ts";
+import { configVersion, type ConfigFile } from "./schema/root.ts";
+import { validate, type Finding } from "./validate.ts";
+
+export interface LoadConfigOptions {
+  /** `process.env`, handed in by the program. */
+  readonly env: Env;
+  /** In place of PARLEY_HOME. */
+  readonly home?: string;
+  /** Null when there is no such file. Default: the file system. */
+  readonly readFile?: (path: string) => Promise<string | null>;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly ConfigProblem[];
+  /** The config file, also when it does not exist. */
+  readonly path: string;
+  readonly places: Places;
+}
+
+/** Throws ConfigFault, a Fault("invalid"), with every problem. Without a file everything has its default. */
+export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
+  const { env } = options;
+  const places = placesIn(env, options.home);
+  const path = places.configPath;
+  const readText = options.readFile ?? textFile;
+  const document = await read(env, readText, path);
+  const located = (finding: Finding): ConfigProblem => ({
+    path: formatPath(finding.at),
+    ...document.locate(finding.at),
+    ...finding.problem,
+  });
+  if (document.problems.length > 0) throw new ConfigFault(path, document.problems);
+
+  const unresolved: Finding[] = [];
+  const value = await resolveReferences(
+    document.value,
+    { env, readFile: readText, absolute: (file) => expandPath(file, places.home) },
+    (at, problem) => unresolved.push({ at, problem }),
+  );
+  const { file, findings, warnings } = fileOf(value);
+  if (file === null) throw new ConfigFault(path, inFileOrder([...unresolved, ...findings].map(located)));
+  const config = complete(file, env, places.home);
+  const wrong = [...unresolved, ...check(file, config)];
+  if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
+  return { config: freeze(config), warnings: warnings.map(located), path, places };
+}
+
+type ReadText = (path: string) => Promise<string | null>;
+
+async function textFile(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+async function read(env: Env, readText: ReadText, path: string): Promise<ConfigDocument> {
+  let text: string | null;
+  try {
+    text = await readText(path);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigFault(
+      path,
+      [{ path: "", message: `cannot be read: ${reason}`, fix: "Check that the daemon's user may read it" }],
+      cause,
+    );
+  }
+  if (text !== null) return parseDocument(text);
+  const named = env["PARLEY_CONFIG"];
+  if (named === undefined || named === "") return emptyDocument;
+  throw new ConfigFault(path, [
+    { path: "", message: "does not exist, but PARLEY_CONFIG names it", fix: "Create it, or unset PARLEY_CONFIG" },
+  ]);
+}
+
+function inFileOrder(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
+  return problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+}
+
+interface FileReading {
+  readonly file: ConfigFile | null;
+  readonly findings: readonly Finding[];
+  readonly warnings: readonly Finding[];
+}
+
+/** A file of a newer version may have keys that this build does not know: they are left out, with a warning, so that a downgrade starts. */
+function fileOf(value: unknown): FileReading {
+  const first = validate(value);
+  const version = versionOf(value);
+  const newer: Finding = {
+    at: ["configVersion"],
+    problem: {
+      message: `the file is of version ${version}, this Parley knows ${configVersion}`,
+      fix: "Update Parley, or check the keys that are ignored",
+    },
+  };
+  if (first.ok) return { file: first.file, findings: [], warnings: version > configVersion ? [newer] : [] };
+  if (version <= configVersion) return { file: null, findings: first.findings, warnings: [] };
+  const ignored = first.findings.filter((finding) => finding.unknownKey === true);
+  const second = validate(ignored.reduce((rest, finding) => without(rest, finding.at), value));
+  if (!second.ok) return { file: null, findings: second.findings, warnings: [] };
+  return { file: second.file, findings: [], warnings: [newer, ...ignored] };
+}
+
+function versionOf(value: unknown): number {
+  const version: unknown = typeof value === "object" && value !== null ? (value as { configVersion?: unknown }).configVersion : undefined;
+  return typeof version === "number" ? version : configVersion;
+}
+
+function without(value: unknown, [step, ...rest]: ConfigPath): unknown {
+  if (Array.isArray(value)) return value.map((each, index) => (index === step ? without(each, rest) : each));
+  if (typeof value !== "object" || value === null || step === undefined) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== step || rest.length > 0)
+      .map(([key, each]) => [key, key === step ? without(each, rest) : each]),
+  );
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  }
+  return value;
+}

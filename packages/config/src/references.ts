@@ -1,0 +1,78 @@
+// What a config may take from elsewhere: `${NAME}` inside any string, and `{ env }` or `{ file }` in the place of a secret.
+// Resolved before the schema sees the file; what cannot be resolved is a problem at its own line.
+import type { ConfigPath, ConfigProblem } from "./problem.ts";
+
+export interface Surroundings {
+  readonly env: { readonly [name: string]: string | undefined };
+  /** Null when there is no such file; any other trouble rejects. */
+  readonly readFile: (path: string) => Promise<string | null>;
+  /** Makes a path of the file absolute: `~` and relative paths. */
+  readonly absolute: (path: string) => string;
+}
+
+/** Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message shows what was written. */
+export const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret"]);
+
+/** Stands in for a value that could not be had, so that one missing variable is one problem and not two. */
+const unresolved = "unresolved";
+
+/** The value with all references replaced; problems are appended without position. */
+export async function resolveReferences(
+  value: unknown,
+  around: Surroundings,
+  report: (path: ConfigPath, problem: Omit<ConfigProblem, "path">) => void,
+): Promise<unknown> {
+  async function walk(node: unknown, path: ConfigPath): Promise<unknown> {
+    if (typeof node === "string") return substitute(node, path);
+    if (Array.isArray(node)) return Promise.all(node.map((each, index) => walk(each, [...path, index])));
+    if (typeof node !== "object" || node === null) return node;
+    const reference = secretKeys.has(path.at(-1) ?? "") ? referenceIn(node) : null;
+    if (reference !== null) return resolve(reference, path);
+    const entries = Object.entries(node).map(async ([key, each]) => [key, await walk(each, [...path, key])] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  function substitute(text: string, path: ConfigPath): string {
+    return text.replace(/\$(\$?)\{([A-Za-z_]\w*)\}/g, (whole: string, escaped: string, name: string) =>
+      escaped === "$" ? whole.slice(1) : fromEnv(name, path),
+    );
+  }
+
+  function fromEnv(name: string, path: ConfigPath): string {
+    const found = around.env[name];
+    if (found !== undefined && found !== "") return found;
+    const what = found === undefined ? "is not set" : "is empty";
+    report(path, {
+      message: `the environment variable ${name} ${what}`,
+      fix: `Set ${name}, or write "$\${${name}}" for these characters themselves`,
+    });
+    return unresolved;
+  }
+
+  async function resolve(reference: Reference, path: ConfigPath): Promise<string> {
+    if ("env" in reference) return fromEnv(reference.env, path);
+    const file = around.absolute(reference.file);
+    let what: string;
+    try {
+      const text = await around.readFile(file);
+      if (text !== null && text.trim() !== "") return text.trim();
+      what = text === null ? "does not exist" : "is empty";
+    } catch (error) {
+      // Reported with all other problems of the file instead of ending the list here.
+      what = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    }
+    report(path, { message: `the secret file ${file} ${what}`, fix: "Write the secret into it, readable only by the user of the daemon" });
+    return unresolved;
+  }
+
+  return walk(value, []);
+}
+
+type Reference = { readonly env: string } | { readonly file: string };
+
+function referenceIn(node: object): Reference | null {
+  const [[key, value] = [], ...more] = Object.entries(node) as [string, unknown][];
+  if (more.length > 0 || typeof value !== "string") return null;
+  if (key === "env") return { env: value };
+  return key === "file" ? { file: value } : null;
+}

@@ -1,0 +1,64 @@
+// agents.*: defaults for all agents and the list of them.
+import { isAgentId } from "@parley/protocol";
+import { z } from "zod";
+import { modelChoice } from "./models.ts";
+
+const timeZone = z.string().refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
+
+const defaults = z
+  .strictObject({
+    workspace: z.string().min(1).exactOptional().describe("Folder of the agent's files. Default: workspace/ in the state folder."),
+    model: modelChoice.exactOptional().describe("Default: a model of the first provider there is, else rehearsal/rehearsal."),
+    maxConcurrent: z.number().int().min(1).max(1024).default(64).describe("Turns of people that run at the same time."),
+    timeoutSeconds: z.number().int().min(1).max(86_400).default(600).describe("Longest time of one turn, in seconds."),
+    userTimezone: timeZone.exactOptional().describe("Time zone told to the agent. Default: the host's."),
+    bootstrapMaxChars: z.number().int().min(1000).default(20_000).describe("Most characters of one workspace file in the prompt."),
+    bootstrapTotalMaxChars: z.number().int().min(1000).default(60_000).describe("Most characters of all workspace files in the prompt."),
+    bootstrapPromptTruncationWarning: z
+      .enum(["off", "once", "always"])
+      .default("once")
+      .describe("Whether the agent is told that a workspace file was cut."),
+    heartbeat: z
+      .strictObject({
+        includeSystemPromptSection: z.boolean().default(true).describe("Whether the prompt explains heartbeats."),
+      })
+      .prefault({})
+      .describe("Heartbeats."),
+  })
+  .prefault({})
+  .describe("What every agent has unless its own entry says otherwise.");
+
+const agent = z.strictObject({
+  id: z
+    .string()
+    .refine(isAgentId, { error: 'an agent id has a-z, 0-9, "_" and "-", begins with a letter or digit and has at most 64 characters' })
+    .describe("Name of the agent in session keys."),
+  workspace: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe("Default: agents.defaults.workspace for the first agent, workspace-<id>/ in the state folder for others."),
+  model: modelChoice.exactOptional().describe("Default: agents.defaults.model."),
+});
+
+export const agentsSchema = z
+  .strictObject({
+    defaults,
+    list: z
+      .array(agent)
+      .min(1, { error: "there must be at least one agent" })
+      .prefault([{ id: "main" }])
+      .describe("The agents; the first is the default one."),
+  })
+  .prefault({})
+  .describe("Agents.");
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    // Intl says "no such zone" only by throwing.
+    return false;
+  }
+}

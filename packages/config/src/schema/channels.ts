@@ -1,0 +1,109 @@
+// channels.*: the accounts that Parley speaks through and who may talk to it there. An account inherits what its channel says.
+import { z } from "zod";
+import { idField, placeKey, secretField } from "./fields.ts";
+
+export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
+export const groupPolicies = ["allowlist", "open", "disabled"] as const;
+
+const apiRoot = z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).transform((url) => url.replace(/\/+$/, ""));
+
+const dmPolicy = z
+  .enum(dmPolicies)
+  .describe(
+    'Who may write in private: "pairing" (strangers get a code for the operator), "allowlist", "open" (needs allowFrom ["*"]), "disabled". Default: pairing.',
+  );
+const groupPolicy = z
+  .enum(groupPolicies)
+  .describe('Which groups are served: "allowlist" (those listed), "open", "disabled". Default: allowlist.');
+const requireMention = z.boolean().exactOptional().describe("Answer only when mentioned. Default: true.");
+
+const telegramId = idField("telegram");
+const telegramTopic = z.strictObject({ requireMention });
+const telegramGroup = z.strictObject({
+  requireMention,
+  groupPolicy: groupPolicy.exactOptional(),
+  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this group."),
+  topics: z.record(placeKey, telegramTopic).exactOptional().describe('Forum topics by id, or "*".'),
+});
+
+const telegramAccount = {
+  enabled: z.boolean().exactOptional().describe("Default: true."),
+  botToken: secretField("The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.").exactOptional(),
+  apiRoot: apiRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
+  dmPolicy: dmPolicy.exactOptional(),
+  allowFrom: z.array(telegramId).exactOptional().describe("Numeric user ids that may write in private."),
+  groupPolicy: groupPolicy.exactOptional(),
+  groupAllowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in groups. Default: allowFrom."),
+  groups: z
+    .record(placeKey, telegramGroup)
+    .exactOptional()
+    .describe("Groups by chat id, or \"*\". An account's own map replaces its channel's."),
+  streaming: z
+    .enum(["edit", "off", "block"])
+    .exactOptional()
+    .describe('How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: edit.'),
+  pacing: z
+    .enum(["on", "off"])
+    .exactOptional()
+    .describe("Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: on."),
+  webhookUrl: z
+    .url({ protocol: /^https$/, error: "must be an https URL" })
+    .exactOptional()
+    .describe("Public URL that Telegram calls instead of being polled."),
+  webhookSecret: secretField("Proves that a webhook call comes from Telegram; required with webhookUrl.").exactOptional(),
+};
+
+const discordId = idField("discord");
+const discordChannel = z.strictObject({
+  requireMention,
+  users: z.array(discordId).exactOptional().describe("User ids allowed here."),
+  roles: z.array(discordId).exactOptional().describe("Role ids allowed here."),
+});
+const discordGuild = z.strictObject({
+  ...discordChannel.shape,
+  channels: z.record(placeKey, discordChannel).exactOptional().describe('Channels by id, or "*"; with a map, others are not served.'),
+});
+
+const discordAccount = {
+  enabled: z.boolean().exactOptional().describe("Default: true."),
+  token: secretField("The bot's token. DISCORD_BOT_TOKEN serves the default account.").exactOptional(),
+  apiRoot: apiRoot.exactOptional().describe("Root of the REST API. Default: https://discord.com/api."),
+  dmPolicy: dmPolicy.exactOptional(),
+  allowFrom: z.array(discordId).exactOptional().describe("User ids that may write in private."),
+  groupPolicy: groupPolicy.exactOptional(),
+  guilds: z
+    .record(placeKey, discordGuild)
+    .exactOptional()
+    .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
+  streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
+};
+
+export const channelsSchema = z
+  .strictObject({
+    telegram: z
+      .strictObject({
+        ...telegramAccount,
+        accounts: z
+          .record(z.string(), z.strictObject(telegramAccount))
+          .default({})
+          .describe("More bots by account id; each inherits the keys above."),
+      })
+      .prefault({})
+      .describe("Telegram."),
+    discord: z
+      .strictObject({
+        ...discordAccount,
+        accounts: z
+          .record(z.string(), z.strictObject(discordAccount))
+          .default({})
+          .describe("More bots by account id; each inherits the keys above."),
+      })
+      .prefault({})
+      .describe("Discord."),
+    web: z
+      .strictObject({ enabled: z.boolean().default(true).describe("Whether the gateway serves the web chat.") })
+      .prefault({})
+      .describe("The web chat."),
+  })
+  .prefault({})
+  .describe("Where people talk to the agent.");

@@ -1,0 +1,32 @@
+// gateway.*: where the control plane listens and who may use it.
+import { isIP } from "node:net";
+import { z } from "zod";
+import { secretField } from "./fields.ts";
+
+export const gatewaySchema = z
+  .strictObject({
+    port: z
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(7275)
+      .describe("Port of the web chat, the CLI and health checks; 0 takes any free one."),
+    bind: z
+      .string()
+      .refine((value) => value === "loopback" || value === "lan" || isIP(value) !== 0, {
+        error: '"loopback", "lan" (every interface) or an IP address',
+      })
+      .default("loopback")
+      .describe('Where to listen: "loopback", "lan" (every interface) or an IP address. Beyond loopback a token is required.'),
+    auth: z
+      .strictObject({ token: secretField("The gateway's token. Without one, a random token is kept in the state folder.").exactOptional() })
+      .prefault({})
+      .describe("Who may use the control plane."),
+    allowedHosts: z
+      .array(z.string().regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }))
+      .default([])
+      .describe("Host names, besides loopback and the bound address, under which browsers may reach the gateway."),
+  })
+  .prefault({})
+  .describe("The control plane: web chat, CLI, health.");

@@ -1,0 +1,81 @@
+// The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from it.
+import { dmScopes } from "@parley/protocol";
+import { z } from "zod";
+import { agentsSchema } from "./agents.ts";
+import { channelsSchema } from "./channels.ts";
+import { gatewaySchema } from "./gateway.ts";
+import { modelsSchema } from "./models.ts";
+
+/** Grows when a key changes its meaning or goes away. */
+export const configVersion = 1;
+
+const personId = z.string().regex(/^[a-z][a-z0-9_-]*:\S+$/, { error: 'an id is written "<channel>:<id>", for example "telegram:123"' });
+
+export const configSchema = z.strictObject({
+  $schema: z.string().exactOptional().describe("For editors."),
+  configVersion: z.number().int().min(1).default(configVersion).describe("The version that this file was written for."),
+  gateway: gatewaySchema,
+  models: modelsSchema,
+  agents: agentsSchema,
+  channels: channelsSchema,
+  session: z
+    .strictObject({
+      dmScope: z
+        .enum(dmScopes)
+        .default("per-channel-peer")
+        .describe(
+          'Who shares a conversation in private: "main" (everybody one), "per-peer", "per-channel-peer", "per-account-channel-peer".',
+        ),
+      identityLinks: z
+        .record(z.string(), z.array(personId))
+        .default({})
+        .describe('One person on several channels: { alice: ["telegram:123", "discord:456"] }.'),
+    })
+    .prefault({})
+    .describe("How messages are grouped into sessions."),
+  messages: z
+    .strictObject({
+      queue: z
+        .strictObject({
+          mode: z
+            .enum(["steer", "followup", "collect", "interrupt"])
+            .default("steer")
+            .describe(
+              'A message that arrives while the agent works: "steer" joins the work, "followup" waits, "collect" waits and is merged, "interrupt" stops the work.',
+            ),
+          debounceMs: z
+            .number()
+            .int()
+            .min(0)
+            .max(60_000)
+            .default(500)
+            .describe("Quiet time before collected messages start a turn, in milliseconds."),
+          cap: z.number().int().min(1).max(1000).default(20).describe("Most messages that wait in one session."),
+          drop: z
+            .enum(["summarize", "old", "new"])
+            .default("summarize")
+            .describe('Beyond the cap: "summarize" tells one line each, "old" drops the oldest, "new" the newest.'),
+        })
+        .prefault({})
+        .describe("What happens to messages while the agent works."),
+    })
+    .prefault({})
+    .describe("Messages."),
+  commands: z
+    .strictObject({
+      ownerAllowFrom: z.array(personId).default([]).describe('The operators\' own ids, "<channel>:<id>": they may use owner commands.'),
+    })
+    .prefault({})
+    .describe("Chat commands."),
+  store: z
+    .strictObject({ driver: z.enum(["sqlite"]).default("sqlite").describe("Where messages are kept: state.db in the state folder.") })
+    .prefault({})
+    .describe("The durable store."),
+  logging: z
+    .strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is logged.") })
+    .prefault({})
+    .describe("Logs."),
+});
+
+/** The file as the schema leaves it: defaults filled, accounts not yet merged. */
+export type ConfigFile = z.output<typeof configSchema>;

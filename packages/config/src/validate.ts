@@ -1,0 +1,55 @@
+// Runs the schema over the file's value and says what is wrong in terms of the file: an unknown key gets the key that was probably meant.
+import type { z } from "zod";
+import { configJsonSchema, keysAt } from "./json-schema.ts";
+import { nearestWord } from "./nearest.ts";
+import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import { secretKeys } from "./references.ts";
+import { configSchema, type ConfigFile } from "./schema/root.ts";
+
+/** A problem with its place as a path, not yet as a line. */
+export interface Finding {
+  readonly at: ConfigPath;
+  readonly problem: Omit<ConfigProblem, "path">;
+  /** The key is in no schema: a file of a newer version may have it. */
+  readonly unknownKey?: true;
+}
+
+export type Validation = { readonly ok: true; readonly file: ConfigFile } | { readonly ok: false; readonly findings: readonly Finding[] };
+
+export function validate(value: unknown): Validation {
+  const parsed = configSchema.safeParse(value, { reportInput: true });
+  if (parsed.success) return { ok: true, file: parsed.data };
+  return { ok: false, findings: parsed.error.issues.flatMap(findings) };
+}
+
+function findings(issue: z.core.$ZodIssue): readonly Finding[] {
+  const at = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...at, key], key));
+  if (issue.code === "invalid_key") return [{ at, problem: { message: issue.issues[0]?.message ?? "not a valid key" } }];
+  if (issue.code === "invalid_union") {
+    // An object can only have been meant as the object form: its own mistakes say more than "no form fits".
+    const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
+    if (inner.length > 0) return inner.flatMap((each) => findings({ ...each, path: [...issue.path, ...each.path] }));
+  }
+  const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
+  const got = typeof fix === "string" || secretKeys.has(at.at(-1) ?? "") ? null : describeInput(issue.input);
+  const message = got === null ? issue.message : `${got}: ${lowerFirst(issue.message)}`;
+  return [{ at, problem: { message, ...(typeof fix === "string" ? { fix } : {}) } }];
+}
+
+function unknownKey(at: ConfigPath, key: string): Finding {
+  const known = keysAt(configJsonSchema(), at.slice(0, -1));
+  const near = nearestWord(key, known);
+  const fix = near !== null ? `Did you mean "${near}"?` : `Known here: ${known.toSorted().join(", ")}`;
+  return { at, problem: { message: `unknown key "${key}"`, fix }, unknownKey: true };
+}
+
+/** Plain values only, and short: what stands in the file may be long. */
+function describeInput(input: unknown): string | null {
+  if (typeof input === "string") return JSON.stringify(input.length > 40 ? `${input.slice(0, 40)}…` : input);
+  return typeof input === "number" || typeof input === "boolean" || input === null ? String(input) : null;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

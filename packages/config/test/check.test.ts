@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { reservedWords } from "@parley/protocol";
+import { describe, expect, test } from "vitest";
+import { loadText, problemsOf } from "./load-text.ts";
+
+const telegram = (block: string): string => `{ channels: { telegram: { botToken: "t", ${block} } } }`;
+
+/** [what the file says, path of the one problem, what it says] */
+const refused: readonly (readonly [string, string, RegExp])[] = [
+  [telegram('dmPolicy: "open"'), "channels.telegram.dmPolicy", /must say so/],
+  [telegram('dmPolicy: "open", allowFrom: ["123"]'), "channels.telegram.dmPolicy", /must say so/],
+  [telegram('dmPolicy: "allowlist"'), "channels.telegram.dmPolicy", /lets nobody in/],
+  [telegram('allowFrom: ["@alice"]'), "channels.telegram.allowFrom[0]", /is a name/],
+  [telegram('allowFrom: ["alice"]'), "channels.telegram.allowFrom[0]", /is not a telegram id/],
+  [telegram('allowFrom: ["0x7b"]'), "channels.telegram.allowFrom[0]", /is not a telegram id/],
+  [telegram('allowFrom: ["007"]'), "channels.telegram.allowFrom[0]", /is not a telegram id/],
+  [telegram('allowFrom: [""]'), "channels.telegram.allowFrom[0]", /is not a telegram id/],
+  [telegram("allowFrom: [12345678901234567890]"), "channels.telegram.allowFrom[0]", /is not exact/],
+  [telegram("allowFrom: [1.5]"), "channels.telegram.allowFrom[0]", /is not exact/],
+  [telegram('groups: { "my group": {} }'), 'channels.telegram.groups["my group"]', /numeric id/],
+  [telegram('webhookUrl: "https://a.example/t"'), "channels.telegram.webhookUrl", /forged/],
+  [telegram('accounts: { work: { botToken: "t" } }'), "channels.telegram.accounts.work.botToken", /same token/],
+  [telegram("accounts: { work: {} }"), "channels.telegram.accounts.work", /has no botToken/],
+  [telegram('accounts: { dm: { botToken: "u" } }'), "channels.telegram.accounts.dm", /word of session keys/],
+  [telegram('accounts: { "My Bot": { botToken: "u" } }'), 'channels.telegram.accounts["My Bot"]', /not an account id/],
+  [telegram('accounts: { w: { botToken: "u", dmPolicy: "open" } }'), "channels.telegram.accounts.w.dmPolicy", /must say so/],
+  ['{ gateway: { bind: "lan" } }', "gateway.bind", /no token/],
+  ['{ gateway: { bind: "192.168.1.5" } }', "gateway.bind", /no token/],
+  ['{ gateway: { bind: "::" } }', "gateway.bind", /no token/],
+  ['{ agents: { defaults: { model: "nope/m1" } } }', "agents.defaults.model", /does not exist/],
+  [
+    '{ models: { providers: { p: { api: "ollama", baseUrl: "http://h", models: [{ id: "a" }] } } }, agents: { defaults: { model: "p/b" } } }',
+    "agents.defaults.model",
+    /not among the models/,
+  ],
+  ['{ agents: { defaults: { model: { fallbacks: ["nope/m"] } } } }', "agents.defaults.model", /does not exist/],
+  ['{ agents: { list: [{ id: "main" }, { id: "a", model: "nope/m" }] } }', "agents.list[1].model", /does not exist/],
+  ['{ models: { providers: { mine: { api: "ollama" } } } }', "models.providers.mine", /no baseUrl/],
+  ['{ agents: { list: [{ id: "Main Agent" }] } }', "agents.list[0].id", /agent id/],
+  ['{ agents: { list: [{ id: "a" }, { id: "a" }] } }', "agents.list[1].id", /twice/],
+  ["{ agents: { list: [] } }", "agents.list", /at least one agent/],
+  ['{ session: { identityLinks: { Alice: ["telegram:1"] } } }', "session.identityLinks.Alice", /not a link name/],
+  ['{ session: { identityLinks: { "web-x": ["telegram:1"] } } }', "session.identityLinks.web-x", /web visitors/],
+  ['{ session: { identityLinks: { a: ["telegram:*"] } } }', "session.identityLinks.a[0]", /everybody/],
+  ['{ session: { identityLinks: { a: ["telegram:@bob"] } } }', "session.identityLinks.a[0]", /is a name/],
+  ['{ session: { identityLinks: { a: ["telegram:bob"] } } }', "session.identityLinks.a[0]", /is a name/],
+  ['{ session: { identityLinks: { a: ["123"] } } }', "session.identityLinks.a[0]", /<channel>:<id>/],
+  ['{ session: { identityLinks: { a: ["telegram:1"], b: ["discord:2", "telegram:1"] } } }', "session.identityLinks.b[1]", /already/],
+];
+
+test.for(refused)("%s is refused at %s", async ([text, path, message]) => {
+  const problems = await problemsOf(text);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatchObject({ path, line: 1 });
+  expect(problems[0]?.message).toMatch(message);
+});
+
+describe("accepted", () => {
+  test("telegram ids as numbers, with prefixes and as the wildcard", async () => {
+    const { config } = await loadText(telegram('dmPolicy: "open", allowFrom: [123, "456", "tg:7", "telegram:8", "*"]'));
+    expect(config.channels.telegram["default"]?.allowFrom).toEqual(["123", "456", "7", "8", "*"]);
+  });
+
+  test("a bind beyond loopback with a token", async () => {
+    expect((await loadText('{ gateway: { bind: "lan", auth: { token: "t" } } }')).config.gateway.bind).toBe("lan");
+  });
+
+  test("any model of a provider that lists none", async () => {
+    const { config } = await loadText('{ agents: { defaults: { model: "openai/some-new-model" } } }', { OPENAI_API_KEY: "k" });
+    expect(config.agents.defaults.model.primary).toBe("openai/some-new-model");
+  });
+
+  test("an account takes what it does not say from its channel, but never the token", async () => {
+    const { config } = await loadText(
+      telegram(
+        'dmPolicy: "allowlist", allowFrom: ["1"], groups: { "-5": {} }, accounts: { work: { botToken: "u", allowFrom: ["2"], groups: { "-6": { requireMention: false } } } }',
+      ),
+    );
+    const { default: main, work } = config.channels.telegram;
+    expect(main).toMatchObject({ dmPolicy: "allowlist", allowFrom: ["1"], groupAllowFrom: ["1"] });
+    expect(work).toMatchObject({ dmPolicy: "allowlist", allowFrom: ["2"], groupAllowFrom: ["2"] });
+    expect(Object.keys(work?.groups ?? {})).toEqual(["-6"]);
+    expect([main?.botToken.reveal(), work?.botToken.reveal()]).toEqual(["t", "u"]);
+  });
+
+  test("a disabled account without a token", async () => {
+    expect((await loadText(telegram("accounts: { work: { enabled: false } }"))).config.channels.telegram).not.toHaveProperty("work");
+  });
+
+  test("a second agent gets a workspace of its own", async () => {
+    const { config } = await loadText('{ agents: { list: [{ id: "main" }, { id: "helper" }] } }');
+    expect(config.agents.list.map((agent) => agent.workspace)).toEqual(["/state/workspace", "/state/workspace-helper"]);
+  });
+});
+
+test.for([...reservedWords])("the word %s never names an account", async (word) => {
+  expect((await problemsOf(telegram(`accounts: { "${word}": { botToken: "u" } }`))).map(({ path }) => path)).toEqual([
+    `channels.telegram.accounts.${word}`,
+  ]);
+});
+
+test("whatever JSON stands in the file, it loads or names problems that have a line", async () => {
+  const keys = fc.constantFrom(
+    "gateway",
+    "channels",
+    "telegram",
+    "allowFrom",
+    "agents",
+    "list",
+    "model",
+    "accounts",
+    "x",
+    "constructor",
+    "",
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { depthSize: "small" },
+      fc.string(),
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(keys, tie("tree"), { maxKeys: 4 }),
+    ),
+  }));
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(keys, tree, { maxKeys: 4 }), async (value) => {
+      for (const problem of await problemsOf(JSON.stringify(value))) expect(problem.line).toBeGreaterThan(0);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { isFault } from "@parley/protocol";
+import { describe, expect, test } from "vitest";
+import { configJsonSchema, loadConfig } from "../src/index.ts";
+import { home, loadText, problemsOf } from "./load-text.ts";
+
+describe("without a file", () => {
+  test("everything has its default and nothing needs a key", async () => {
+    const { config, warnings, path } = await loadText(null);
+    expect(config.gateway).toEqual({ port: 7275, bind: "loopback", auth: {}, allowedHosts: [] });
+    expect(config.agents.defaults.model).toEqual({ primary: "rehearsal/rehearsal", fallbacks: [] });
+    expect(config.agents.list).toEqual([{ id: "main", workspace: `${home}/workspace`, model: config.agents.defaults.model }]);
+    expect(config.channels).toEqual({ telegram: {}, discord: {}, web: { enabled: true } });
+    expect(config.session).toEqual({ dmScope: "per-channel-peer", identityLinks: {} });
+    expect(config.messages.queue).toEqual({ mode: "steer", debounceMs: 500, cap: 20, drop: "summarize" });
+    expect([warnings, path]).toEqual([[], `${home}/parley.json5`]);
+  });
+
+  test.for([
+    ["ANTHROPIC_API_KEY", "anthropic", /^anthropic\//],
+    ["OPENAI_API_KEY", "openai", /^openai\//],
+    ["GEMINI_API_KEY", "google", /^google\//],
+  ] as const)("%s in the environment is enough for a provider and a default model", async ([variable, name, model]) => {
+    const { config } = await loadText(null, { [variable]: "key-1" });
+    expect(config.models.providers[name]?.apiKey?.reveal()).toBe("key-1");
+    expect(config.agents.defaults.model.primary).toMatch(model);
+  });
+
+  test("bot tokens in the environment open the default accounts, which nobody may use before pairing", async () => {
+    const { config } = await loadText(null, { TELEGRAM_BOT_TOKEN: "1:a", DISCORD_BOT_TOKEN: "b" });
+    expect(config.channels.telegram["default"]).toMatchObject({ apiRoot: "https://api.telegram.org", dmPolicy: "pairing", allowFrom: [] });
+    expect(config.channels.telegram["default"]?.botToken.reveal()).toBe("1:a");
+    expect(config.channels.discord["default"]?.token.reveal()).toBe("b");
+  });
+});
+
+test("the example loads, and is right about the schema beside it", async () => {
+  const text = readFileSync(new URL("../../../config/parley.example.json5", import.meta.url), "utf8");
+  const { config, warnings } = await loadText(text);
+  expect(config.agents.defaults.model.primary).toBe("local/my-model");
+  expect(warnings).toEqual([]);
+});
+
+test("config/parley.schema.json is what the schema says now", () => {
+  const written = readFileSync(new URL("../../../config/parley.schema.json", import.meta.url), "utf8");
+  expect(JSON.parse(written), "run `pnpm --filter @parley/config schema`").toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+});
+
+test("every key of the schema has a description", () => {
+  const missing: string[] = [];
+  const walk = (schema: unknown, path: string): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [key, value] of Object.entries((schema as { properties?: object }).properties ?? {})) {
+      if (!("description" in value)) missing.push(`${path}.${key}`);
+      walk(value, `${path}.${key}`);
+    }
+    const { items, additionalProperties } = schema as { items?: unknown; additionalProperties?: unknown };
+    walk(items, `${path}[]`);
+    walk(additionalProperties, `${path}.*`);
+  };
+  walk(configJsonSchema(), "");
+  // The two forms of one secret are explained by the key that holds them.
+  expect(missing.filter((path) => !/\.(env|file)$/.test(path))).toEqual([]);
+});
+
+describe("problems", () => {
+  test("an unknown key names its line, column and the key that was meant", async () => {
+    const [problem, ...more] = await problemsOf("{\n  gateway: {\n    prot: 1,\n  },\n}");
+    expect(more).toEqual([]);
+    expect(problem).toEqual({ path: "gateway.prot", line: 3, column: 5, message: 'unknown key "prot"', fix: 'Did you mean "port"?' });
+  });
+
+  test("all problems are told at once, in the order of the file", async () => {
+    const problems = await problemsOf('{ logging: { level: "loud" }, gateway: { port: 70000 }, channels: { telegram: { botTokn: "x" } } }');
+    expect(problems.map(({ path }) => path)).toEqual(["logging.level", "gateway.port", "channels.telegram.botTokn"]);
+  });
+
+  test("the fault is invalid, and its message has path, line and fix", async () => {
+    const error = await loadText("{ foo: 1 }").catch((fault: unknown) => fault);
+    expect(isFault(error, "invalid")).toBe(true);
+    expect((error as Error).message).toMatch(/parley\.json5:1:3 foo: unknown key "foo"\. Known here: /);
+  });
+
+  test.for([
+    ["{ gateway: { port: 1 ", 1],
+    ["{\n gateway: { port: 1 }}\n}", 3],
+    ["{\n\n gateway 1 }", 3],
+    ["[1]", 1],
+    ['"text"', 1],
+    ["{ a: 1, a: 2 }", 1],
+    ['{ "__proto__": { x: 1 } }', 1],
+    [`{ gateway: ${"[".repeat(200)}${"]".repeat(200)} }`, 1],
+  ] as const)("broken text %j is a problem with a line, never a crash", async ([text, line]) => {
+    const problems = await problemsOf(text);
+    expect(problems[0]?.line).toBe(line);
+  });
+
+  test("an empty file is a file without keys", async () => {
+    expect((await loadText("")).config.gateway.port).toBe(7275);
+    expect((await loadText("// nothing yet\n{}")).config.gateway.port).toBe(7275);
+  });
+
+  test("PARLEY_CONFIG that leads nowhere is an error, not a silent default", async () => {
+    await expect(loadConfig({ env: { PARLEY_CONFIG: "/nowhere/x.json5" }, home, readFile: async () => null })).rejects.toThrow(
+      /\/nowhere\/x\.json5 does not exist, but PARLEY_CONFIG names it/,
+    );
+  });
+
+  test("a file that cannot be read says why", async () => {
+    const readFile = (): Promise<never> => Promise.reject(new Error("EACCES: permission denied"));
+    await expect(loadConfig({ env: {}, home, readFile })).rejects.toThrow(/cannot be read: EACCES/);
+  });
+});
+
+describe("a file of a newer version", () => {
+  test("starts with a warning for each key that is ignored", async () => {
+    const { config, warnings } = await loadText("{ configVersion: 2, gateway: { port: 1, speed: 9 }, future: { a: 1 } }");
+    expect(config.gateway.port).toBe(1);
+    expect(warnings.map(({ path }) => path)).toEqual(["configVersion", "gateway.speed", "future"]);
+  });
+
+  test("still must not be wrong about the keys that are known", async () => {
+    expect((await problemsOf('{ configVersion: 2, gateway: { port: "x" }, future: 1 }')).map(({ path }) => path)).toEqual(["gateway.port"]);
+  });
+});
+
+test("the config cannot be changed by accident", async () => {
+  const { config } = await loadText("{ channels: { telegram: { botToken: 'x', allowFrom: [1] } } }");
+  expect(() => (config.channels.telegram["default"]?.allowFrom as string[]).push("*")).toThrow(TypeError);
+});

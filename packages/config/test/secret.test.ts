@@ -1,0 +1,70 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { redact, secret, secretValues } from "../src/index.ts";
+import { home, loadText, problemsOf } from "./load-text.ts";
+
+test("a secret shows itself to nobody who does not ask for it", () => {
+  const token = secret("hunter2");
+  expect(String(token) + JSON.stringify({ token }) + inspect({ token }, { depth: 9, showHidden: true })).not.toContain("hunter2");
+  expect(token.reveal()).toBe("hunter2");
+});
+
+describe("references", () => {
+  test("a secret may come from the environment, a file, or text with variables", async () => {
+    const text = `{
+      gateway: { auth: { token: { file: "token" } } },
+      models: { providers: { openai: { apiKey: { env: "KEY" } } } },
+      channels: { telegram: { botToken: "\${ID}:\${KEY}" } },
+    }`;
+    const { config } = await loadText(text, { KEY: "k", ID: "7" }, { [`${home}/token`]: "from-file\n" });
+    expect(config.gateway.auth.token?.reveal()).toBe("from-file");
+    expect(config.models.providers["openai"]?.apiKey?.reveal()).toBe("k");
+    expect(config.channels.telegram["default"]?.botToken.reveal()).toBe("7:k");
+  });
+
+  test("$${NAME} stands for the characters themselves", async () => {
+    const { config } = await loadText('{ agents: { defaults: { workspace: "/a/$${X}" } } }');
+    expect(config.agents.defaults.workspace).toBe("/a/${X}");
+  });
+
+  test.for([
+    ['{ gateway: { auth: { token: { env: "NOPE" } } } }', /NOPE is not set/],
+    ['{ gateway: { auth: { token: "${EMPTY}" } } }', /EMPTY is empty/],
+    ['{ gateway: { auth: { token: { file: "gone" } } } }', /\/state\/gone does not exist/],
+  ] as const)("%s is one problem at its line", async ([text, message]) => {
+    const problems = await problemsOf(text, { EMPTY: "" });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({ path: "gateway.auth.token", line: 1 });
+    expect(problems[0]?.message).toMatch(message);
+  });
+
+  test("an object where no secret belongs is not read as one", async () => {
+    expect((await problemsOf('{ logging: { level: { env: "LEVEL" } } }', { LEVEL: "info" })).map(({ path }) => path)).toEqual([
+      "logging.level",
+    ]);
+  });
+});
+
+test("redact masks every secret and passwords in URLs, and secretValues lists them for the log", async () => {
+  const { config } = await loadText(
+    `{ gateway: { auth: { token: "s-token" } }, models: { providers: { p: { api: "ollama", baseUrl: "http://me:s-url@h/v1", apiKey: "s-key" } } },
+       channels: { telegram: { botToken: "s-bot", webhookUrl: "https://a.example/x", webhookSecret: "s-hook" }, discord: { token: "s-disc" } } }`,
+  );
+  const shown = JSON.stringify(redact(config));
+  expect(shown).not.toMatch(/s-(token|url|key|bot|hook|disc)/);
+  expect(shown).toContain("http://me:[secret]@h/v1");
+  expect(secretValues(config).toSorted()).toEqual(["s-bot", "s-disc", "s-hook", "s-key", "s-token"]);
+});
+
+test("no problem repeats what stands where a secret belongs", async () => {
+  const problems = await problemsOf("{ gateway: { auth: { token: 987654321 } }, channels: { telegram: { botToken: ['987654321'] } } }");
+  expect(problems).toHaveLength(2);
+  expect(JSON.stringify(problems)).not.toContain("987654321");
+});
+
+test("a key from the environment is not sent to an address from the file", async () => {
+  const { config } = await loadText('{ models: { providers: { openai: { baseUrl: "http://other.example/v1" } } } }', {
+    OPENAI_API_KEY: "k",
+  });
+  expect(config.models.providers["openai"]?.apiKey).toBeUndefined();
+});
