@@ -126,5 +126,7 @@ describe("a file of a newer version", () => {
 
 test("the config cannot be changed by accident", async () => {
   const { config } = await loadText("{ channels: { telegram: { botToken: 'x', allowFrom: [1] } } }");
-  expect(() => (config.channels.telegram["default"]?.allowFrom as string[]).push("*")).toThrow(TypeError);
+  const allowFrom = config.channels.telegram["default"]?.allowFrom ?? [];
+  expect(allowFrom).toEqual(["1"]);
+  expect(() => (allowFrom as string[]).push("*")).toThrow(TypeError);
 });
