@@ -21,7 +21,7 @@ function run(command, args, { limitMs, env = {} } = {}) {
       stdio: ["ignore", "inherit", "inherit"],
       detached: true,
     });
-    const end = () => process.kill(-child.pid, "SIGTERM");
+    const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGTERM");
     const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
     process.once("SIGTERM", end).once("SIGINT", end);
     const done = (code) => {

@@ -16,9 +16,15 @@ const textOf = (file) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
 /** Runs a command quietly; its output is shown only when it fails, followed by what to do. */
 function must(command, args, { cwd, help }) {
-  const run = spawnSync(command, args, { cwd, env: toolEnv(), stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 1024 * 1024 });
+  const run = spawnSync(command, args, {
+    cwd,
+    env: toolEnv(),
+    stdio: ["ignore", "pipe", "pipe"],
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (run.status === 0) return;
-  process.stderr.write(`${run.stdout ?? ""}${run.stderr ?? ""}`);
+  process.stderr.write((run.stdout ?? "") + (run.stderr ?? ""));
   const why = run.error ? run.error.message : `ended with ${run.status ?? run.signal}`;
   throw new SetupProblem(`"${path.basename(command)} ${args.join(" ")}" ${why}. ${help}`);
 }

@@ -1,0 +1,74 @@
+// A driver is what its contract suite says it is: every factory of a contract's type has a test that calls the suite on it, and whatever a
+// suite leaves out for a driver has a reason.
+import type { Findings, Tree } from "./tree.ts";
+
+interface Contract {
+  readonly member: string;
+  /** Where drivers live, below the member. */
+  readonly drivers: readonly string[];
+  /** What a driver's factory is declared to return. */
+  readonly makes: RegExp;
+  /** The suite, exported by test/contract.ts or a file test/contract/*.ts of the member. */
+  readonly suite: string;
+}
+
+/** A new kind of driver is a line here. A member without its suite yet is reported, not failed: see `contractsMissing`. */
+const contracts: readonly Contract[] = [
+  { member: "packages/channels", drivers: ["src/"], makes: /^\w*Channel$/, suite: "channelContract" },
+  { member: "packages/store", drivers: ["src/"], makes: /^\w*Store$/, suite: "storeContract" },
+  { member: "packages/queue", drivers: ["src/"], makes: /^\w*Waker$/, suite: "wakerContract" },
+  { member: "packages/models", drivers: ["src/providers/", "src/rehearsal/"], makes: /^Model$/, suite: "modelContract" },
+  { member: "packages/memory", drivers: ["src/embed/"], makes: /^\w*Embedder$/, suite: "embedderContract" },
+  { member: "packages/tools", drivers: ["src/"], makes: /^Tool$/, suite: "toolContract" },
+];
+
+interface Driver {
+  readonly path: string;
+  readonly name: string;
+}
+
+function driversOf(tree: Tree, contract: Contract): Driver[] {
+  return tree.files
+    .filter((file) => contract.drivers.some((place) => file.path.startsWith(`${contract.member}/${place}`)))
+    .flatMap((file) => file.factories.filter((made) => contract.makes.test(made.makes)).map(({ name }) => ({ path: file.path, name })));
+}
+
+const suiteExists = (tree: Tree, { member, suite }: Contract): boolean =>
+  tree.files.some((file) => file.path.startsWith(`${member}/test/contract`) && file.exports.includes(suite));
+
+export function contractFindings(tree: Tree): Findings {
+  return contracts
+    .filter((contract) => suiteExists(tree, contract))
+    .flatMap((contract) => {
+      const callers = tree.files.filter(
+        (file) =>
+          file.path.startsWith(`${contract.member}/test/`) && file.uses.some((use) => use.name === contract.suite && use.args !== null),
+      );
+      const uncalled = driversOf(tree, contract)
+        .filter(({ name }) => !callers.some((file) => file.mentions.has(name)))
+        .map(({ path, name }) => `${path}: no test calls ${contract.suite} on ${name}`);
+      const silent = callers.flatMap((file) =>
+        file.skips.filter((skip) => !skip.reason).map((skip) => `${file.path}:${skip.line} skips without a reason`),
+      );
+      return [...uncalled, ...silent];
+    });
+}
+
+/** The gateway knows contracts; only its wiring knows who fulfils them. */
+export function wiringFindings(tree: Tree): Findings {
+  const drivers = new Set(contracts.flatMap((contract) => driversOf(tree, contract).map(({ name }) => name)));
+  return tree.files
+    .filter((file) => file.member === "apps/gateway" && file.area === "src" && !file.path.startsWith("apps/gateway/src/wiring"))
+    .flatMap((file) => {
+      const named = file.imports
+        .filter((found) => found.from.startsWith("@parley/"))
+        .flatMap((found) => found.names.filter((name) => drivers.has(name)));
+      return named.map((name) => `${file.path} names the driver ${name}: let wiring.ts hand it in`);
+    });
+}
+
+/** Drivers whose contract suite is not written. Printed. */
+export const contractsMissing = (tree: Tree): readonly string[] =>
+  contracts
+    .filter((contract) => !suiteExists(tree, contract) && driversOf(tree, contract).length > 0)
+    .map((contract) => `${contract.member} has drivers but no ${contract.suite} in test/contract.ts`);

@@ -1,0 +1,31 @@
+// What is extended by adding a file also has a list that names it: prompt sections in order.ts, tools in their catalogue. A file that nobody
+// lists would silently not exist; one listed twice would speak twice.
+import type { Findings, Tree } from "./tree.ts";
+
+interface List {
+  /** One thing per file here. */
+  readonly files: string;
+  readonly list: string;
+}
+
+const lists: readonly List[] = [
+  { files: "packages/agent/src/prompt/sections/", list: "packages/agent/src/prompt/order.ts" },
+  { files: "packages/tools/src/tools/", list: "packages/tools/src/catalogue.ts" },
+];
+
+export function listFindings(tree: Tree): Findings {
+  return lists.flatMap(({ files, list }) => {
+    const listed = tree.files.find((file) => file.path === list);
+    const entries = tree.files.filter((file) => file.path.startsWith(files));
+    if (entries.length === 0) return [];
+    if (listed === undefined) return [`${list} is missing: it lists what ${files} holds`];
+    return entries.flatMap((file) => {
+      const from = `./${file.path.slice(list.lastIndexOf("/") + 1)}`;
+      const names = listed.imports.filter((found) => found.from === from && !found.typeOnly).flatMap((found) => found.names);
+      if (names.length === 0) return [`${file.path} is not in ${list}`];
+      return names
+        .filter((name) => listed.mentions.get(name) !== 1)
+        .map((name) => `${list} mentions ${name} ${listed.mentions.get(name) ?? 0} times; list it once`);
+    });
+  });
+}

@@ -1,0 +1,21 @@
+// Tests that do not run prove nothing: no .only, no .skip, no .todo, no mocks of our own modules. A test that cannot run here says why:
+// `describe.skipIf(lacks("redis-server"))`, a contract's `skip: [{ case, reason }]`, `context.skip("reason")`.
+import type { Findings, Tree } from "./tree.ts";
+import type { SourceFile } from "./source.ts";
+
+const runners = /^(test|it|describe|suite)(\.\w+)*\.(only|skip|todo)$/;
+const mocks = /^vi\.(mock|doMock)$/;
+
+function findingsOf(file: SourceFile): string[] {
+  const findings = new Set<string>();
+  for (const use of file.uses) {
+    const word = runners.exec(use.name)?.[3];
+    if (word !== undefined) findings.add(`${file.path}:${use.line} has .${word}: run it, or remove it`);
+    if (mocks.test(use.name)) findings.add(`${file.path}:${use.line} mocks a module: take it as an argument instead`);
+    if (/^(context|ctx)\.skip$/.test(use.name) && use.args === 0)
+      findings.add(`${file.path}:${use.line} skips without a reason: context.skip("why")`);
+  }
+  return [...findings];
+}
+
+export const suiteFindings = (tree: Tree): Findings => tree.files.filter((file) => file.area === "test").flatMap(findingsOf);

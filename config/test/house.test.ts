@@ -1,0 +1,49 @@
+// The house test: what is simply wrong fails here; what taste judges is printed.
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { contractFindings, contractsMissing, wiringFindings } from "../src/contracts.ts";
+import { cycleFindings } from "../src/cycles.ts";
+import { listFindings } from "../src/lists.ts";
+import { nameFindings } from "../src/names.ts";
+import { portFindings } from "../src/ports.ts";
+import { sizeReport } from "../src/sizes.ts";
+import { suiteFindings } from "../src/suites.ts";
+import { readTree } from "../src/tree.ts";
+import { heavyFindings, wallFindings } from "../src/walls.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const tree = readTree(root);
+
+describe("the house", () => {
+  test("is found whole and parses", () => {
+    expect(tree.files.length).toBeGreaterThan(50);
+    expect(tree.files.flatMap((file) => file.errors.map((error) => `${file.path}: ${error}`))).toEqual([]);
+  });
+
+  test("keeps its walls: every import is declared, allowed and used", () => expect(wallFindings(tree)).toEqual([]));
+
+  test("comes up light: no entry loads a driver's library", () => expect(heavyFindings(tree)).toEqual([]));
+
+  test("has no import cycle", () => expect(cycleFindings(tree)).toEqual([]));
+
+  test("tests every driver against its contract, and gives a reason for every skip", () => expect(contractFindings(tree)).toEqual([]));
+
+  test("lets only the gateway's wiring name drivers", () => expect(wiringFindings(tree)).toEqual([]));
+
+  test("lists every prompt section and every tool once", () => expect(listFindings(tree)).toEqual([]));
+
+  test("reads clock, chance and environment at one place each", () => expect(portFindings(tree)).toEqual([]));
+
+  test("names things for what they do", () => expect(nameFindings(tree)).toEqual([]));
+
+  test("runs every test it has", () => expect(suiteFindings(tree)).toEqual([]));
+
+  test("commits nothing that is built", (context) => {
+    const listed = spawnSync("git", ["ls-files", "*/dist/*", "*/node_modules/*", "*.tsbuildinfo"], { cwd: root, encoding: "utf8" });
+    if (listed.status !== 0) return context.skip("not a git checkout");
+    expect(listed.stdout).toBe("");
+  });
+});
+
+afterAll(() => console.log([...contractsMissing(tree), sizeReport(tree)].join("\n")));
