@@ -1,0 +1,13 @@
+// /whoami: the ids that an operator needs for allowlists and owners.
+import type { PastLaneCommand } from "./commands.ts";
+
+export const whoamiCommand: PastLaneCommand = {
+  name: "whoami",
+  summary: "your ids, as the config wants them",
+  run: async (_args, { inbound, route, owner }) =>
+    [
+      `You are \`${inbound.channel}:${inbound.sender.id}\`${owner ? ", an owner" : ""}.`,
+      `This chat is \`${inbound.address.peer}\`${inbound.address.thread === undefined ? "" : `, thread \`${inbound.address.thread}\``}.`,
+      `Session: \`${route.session}\``,
+    ].join("\n"),
+};

@@ -1,0 +1,26 @@
+// Who may do what owners may: the config's list, or, while that is empty, the first person the operator paired. Ids only, never names.
+import type { Inbound } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+
+export interface Owners {
+  isOwner(who: Pick<Inbound, "channel" | "sender">): Promise<boolean>;
+  /** Makes `<channel>:<sender>` the owner if there is none at all. */
+  claimFirst(id: string): Promise<void>;
+}
+
+const firstOwnerCell = "owner:first";
+
+/** `configured` holds `<channel>:<sender>` ids. Web clients hold the operator's token, so they are the operator. */
+export function owners(configured: readonly string[], cells: Cells): Owners {
+  return {
+    async isOwner({ channel, sender }) {
+      if (channel === "web") return true;
+      const id = `${channel}:${sender.id}`;
+      if (configured.length > 0) return configured.includes(id);
+      return (await cells.get(firstOwnerCell))?.value === id;
+    },
+    async claimFirst(id) {
+      if (configured.length === 0) await cells.put(firstOwnerCell, id, { expect: 0 });
+    },
+  };
+}

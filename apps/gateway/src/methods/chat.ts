@@ -1,0 +1,66 @@
+// Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like any other; history is the
+// conversation's own event log, so that it and live events share one order.
+import {
+  conversationKey,
+  sessionKeyOf,
+  type Address,
+  type ChatMessage,
+  type MethodParams,
+  type MethodResult,
+  type SessionScope,
+} from "@parley/protocol";
+import type { WebChannel } from "@parley/channels";
+import type { Events, Inbox, Turns } from "@parley/store";
+
+export interface ChatOptions {
+  readonly web: () => WebChannel;
+  readonly scope: SessionScope;
+  readonly inbox: Inbox;
+  readonly events: Events;
+  readonly turns: Turns;
+}
+
+/** Who calls: the web peer that the control plane minted for its token. */
+export interface ChatCaller {
+  readonly peer: string;
+}
+
+export function chatMethods(options: ChatOptions) {
+  const { inbox, events } = options;
+
+  const address = (caller: ChatCaller, thread: string | undefined): Address => ({
+    channel: "web",
+    account: options.web().account,
+    kind: "dm",
+    peer: caller.peer,
+    ...(thread === undefined ? {} : { thread }),
+  });
+
+  return {
+    async send(params: MethodParams<"chat.send">, caller: ChatCaller): Promise<MethodResult<"chat.send">> {
+      const to = address(caller, params.thread);
+      const said = `${caller.peer}:${params.idempotencyKey}`;
+      const id = `web:${options.web().account}:${said}`;
+      const known = (await inbox.find({ id, limit: 1 })).length > 0;
+      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text });
+      return { id, sessionKey: sessionKeyOf(to, options.scope), duplicate: known };
+    },
+
+    async history(params: MethodParams<"chat.history">, caller: ChatCaller): Promise<MethodResult<"chat.history">> {
+      const to = address(caller, params.thread);
+      const session = sessionKeyOf(to, options.scope);
+      const [found, open] = await Promise.all([
+        events.newest(conversationKey(to), params.limit ?? 100),
+        inbox.find({ lane: session, state: "claimed", limit: 1 }),
+      ]);
+      const messages = found.map((event): ChatMessage => ({ ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">), seq: event.seq }));
+      return { sessionKey: session, messages, working: open.length > 0 };
+    },
+
+    async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {
+      const session = sessionKeyOf(address(caller, params.thread), options.scope);
+      const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
+      return { stopped: stopped.turn !== null, cancelled: stopped.rows.length };
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// The lane runners of one process: a pool for each class of turns, so that background work never delays a person (I15), and one for each
+// account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
+import type { Clock, Ids, Log } from "@parley/protocol";
+import { runLanes, type Held, type LaneRunner, type WorkEnd } from "@parley/queue";
+import type { Outbox, Parcel, Store, Turn } from "@parley/store";
+
+export interface PoolsOptions {
+  readonly store: Store;
+  /** Unique to this process and boot. */
+  readonly holder: string;
+  /** Turns that may run at once, by class. */
+  readonly concurrency: { readonly [pool in TurnPool]: number };
+  readonly runTurn: (turn: Turn, held: Held) => Promise<WorkEnd>;
+  readonly buryTurn: (turn: Turn, error: unknown) => Promise<void>;
+  /** `<channel>:<account>` of each account that this process delivers for. */
+  readonly accounts: readonly string[];
+  readonly deliver: (account: string) => (parcel: Parcel, held: Held) => Promise<WorkEnd>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export const turnPools = ["main", "cron", "subagent", "heartbeat"] as const;
+export type TurnPool = (typeof turnPools)[number];
+
+export interface Pools {
+  turnsRunning(): number;
+  deliveriesRunning(): number;
+  /** Takes no new work; ends when running turns ended or were given back, and the outbox had `flushMs` to empty itself. */
+  drain(budgets: { readonly turnsMs: number; readonly flushMs: number }): Promise<void>;
+}
+
+/** A lease is renewed every third of this; after a crash of another node its lanes are free this much later. */
+const leaseMs = 30_000;
+/** A flood is answered in turns of at most this many messages. */
+const rowsPerTurn = 200;
+const deliveriesPerLease = 20;
+/** Conversations of one account that are sent to at once. */
+const conversationsPerAccount = 32;
+
+export function startPools(options: PoolsOptions): Pools {
+  const { store, holder, clock, ids, log } = options;
+  const base = { holder, leaseMs, clock, ids, log, onReady: store.onReady };
+
+  const turnRunners = turnPools.map((pool) =>
+    runLanes({
+      ...base,
+      lanes: store.turns,
+      pool,
+      concurrency: options.concurrency[pool],
+      maxRows: rowsPerTurn,
+      work: options.runTurn,
+      bury: options.buryTurn,
+    }),
+  );
+  const deliveryRunners = options.accounts.map((account) =>
+    runLanes({
+      ...base,
+      lanes: store.outbox,
+      pool: account,
+      concurrency: conversationsPerAccount,
+      maxRows: deliveriesPerLease,
+      work: options.deliver(account),
+      bury: (parcel, error) => failParcel(store.outbox, parcel, error),
+    }),
+  );
+  const running = (runners: readonly LaneRunner[]): number => runners.reduce((sum, runner) => sum + runner.running(), 0);
+
+  return {
+    turnsRunning: () => running(turnRunners),
+    deliveriesRunning: () => running(deliveryRunners),
+    async drain({ turnsMs, flushMs }) {
+      await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
+      await Promise.all(deliveryRunners.map((runner) => runner.drain(flushMs)));
+    },
+  };
+}
+
+/** A delivery that breaks the deliverer must not break it again: its open parts fail, the lane goes on. */
+async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promise<void> {
+  const [head] = parcel.deliveries;
+  if (head === undefined) return outbox.release(parcel, { afterMs: 0, reason: "nothing to do" });
+  const reason = `a bug in delivery: ${error instanceof Error ? error.message : String(error)}`;
+  const open = head.parts.flatMap((part, index) => (part.state === "queued" || part.state === "sending" ? [index] : []));
+  await outbox.record(
+    parcel,
+    open.map((part) => ({ delivery: head.id, part, to: "failed" as const, reason })),
+  );
+  await outbox.release(parcel, { afterMs: 0, reason });
+}

@@ -1,0 +1,251 @@
+// A turn of talk: rows become user entries, the agent loop runs over the durable journal, its outcome becomes one commit (I2, I3, I6).
+import { replyParser, runLoop, type LoopEnd, type LoopEvent, type ReplyParser } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { Model, ModelRequest } from "@parley/models";
+import {
+  accountKey,
+  addUsage,
+  Fault,
+  isFault,
+  noUsage,
+  parseConversationKey,
+  parseSessionKey,
+  type Address,
+  type Clock,
+  type Log,
+  type Outcome,
+  type SessionKey,
+  type Usage,
+} from "@parley/protocol";
+import type { Held, WorkEnd } from "@parley/queue";
+import type { Commit, NewDelivery, Row, Session, Sessions, Turn, Turns } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { deadline } from "../deadline.ts";
+import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
+import { formatContent } from "../outbound/content.ts";
+import { sessionHistory } from "./history.ts";
+import { modelFailureText } from "./model-failure.ts";
+import type { ShowProgress } from "./progress.ts";
+import type { RunLaneOptions } from "./run-lane.ts";
+import type { RunningTurns } from "./running-turns.ts";
+import { openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
+import { keepTyping } from "./typing.ts";
+import { turnMessages, type TurnMessages } from "./turn-messages.ts";
+
+/** What one turn runs with; computed anew for each, because files and config may have changed. */
+export interface TurnSetup {
+  readonly model: Model;
+  readonly system: ModelRequest["system"];
+  readonly tools: readonly Tool[];
+  readonly workspace: string;
+  readonly thinking: "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+  readonly timeoutMs: number;
+  /** Keeps a tool's long output; returns its path. */
+  readonly spill: (callId: string, text: string) => Promise<string>;
+}
+
+export interface AgentTurnOptions {
+  readonly turns: Turns;
+  readonly sessions: Sessions;
+  readonly setUp: (turn: { readonly agent: string; readonly session: Session; readonly address: Address }) => Promise<TurnSetup>;
+  readonly channel: (account: string) => Channel | null;
+  readonly running: RunningTurns;
+  readonly showProgress: ShowProgress;
+  readonly queue: QueueSettings;
+  /** Rows accepted before this boot and older than two hours are told as "while I was away". */
+  readonly bootAtMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
+  const { turns, sessions, clock } = options;
+
+  return async (turn, held) => {
+    const log = options.log.child({ turn: turn.id, lane: turn.lane });
+    const session = await sessions.open(turn.lane as SessionKey);
+    const address = parseConversationKey(turn.conversation);
+    const agent = parseSessionKey(turn.lane).agent;
+    const [history, setup] = await Promise.all([sessionHistory(sessions, session, turn.epoch), options.setUp({ agent, session, address })]);
+    const opening = openingRows(turn);
+    const messages = turnMessages({
+      turn: turn.id,
+      opening,
+      context: turn.context,
+      address,
+      bootAtMs: options.bootAtMs,
+      cap: queueSettingsOf(session, options.queue).cap,
+    });
+    const journal = turnJournal({
+      turns,
+      lease: turn,
+      turn,
+      steer: queueSettingsOf(session, options.queue).mode === "steer",
+      entryOf: messages.entryOf,
+    });
+
+    const running = options.running.begin(turn.id);
+    const timeout = deadline(clock, setup.timeoutMs, "the turn");
+    const stopTyping = keepTyping(options.channel(accountKey(address)), address, clock, log);
+    const progress = options.showProgress(turn.conversation);
+    try {
+      const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
+      const end = await listen(
+        runLoop(
+          {
+            system: setup.system,
+            history: history.entries,
+            incoming: messages.opening,
+            thinking: setup.thinking,
+            cacheKey: turn.lane,
+            finalPass: address.kind === "dm",
+          },
+          {
+            model: setup.model,
+            tools: setup.tools,
+            scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace },
+            journal,
+            spill: setup.spill,
+            gate: async () => {
+              await held.cover(setup.timeoutMs);
+              return { kind: "go" };
+            },
+            signal,
+            clock,
+            log,
+          },
+        ),
+        (text) => progress.text(turn.id, text),
+        () => newParser(journal.rows(), messages),
+      );
+      return await finish(
+        { turn, held, session, address, journal, messages, patch: history.patch, timedOut: timeout.signal.aborted, log },
+        end,
+      );
+    } finally {
+      running.end();
+      timeout.cancel();
+      stopTyping();
+      progress.end(turn.id);
+    }
+  };
+
+  interface Finish {
+    readonly turn: Turn;
+    readonly held: Held;
+    readonly session: Session;
+    readonly address: Address;
+    readonly journal: TurnJournal;
+    readonly messages: TurnMessages;
+    readonly patch: { readonly [field: string]: number };
+    readonly timedOut: boolean;
+    readonly log: Log;
+  }
+
+  async function finish(at: Finish, end: LoopEnd): Promise<WorkEnd> {
+    const { turn, held, journal, log } = at;
+    if (end.stop === "parked") {
+      await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: clock.now() + 86_400_000 });
+      return { settled: true };
+    }
+    if (end.stop === "aborted" && !at.timedOut) {
+      // Drained, stopped or lost: the next holder goes on from the journal.
+      const reason: unknown = held.signal.reason;
+      throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
+    }
+    const outcome = outcomeOf(end, at);
+    const commit = commitOf(at, end, outcome);
+    await turns.commit(turn, turn.id, commit);
+    log.info(
+      { rows: journal.rows().map((row) => row.id), outcome: outcome.kind, stop: end.stop, steps: journal.steps.length, usage: end.usage },
+      "turn committed",
+    );
+    return { settled: true };
+  }
+
+  function outcomeOf(end: LoopEnd, at: Finish): Outcome {
+    if (at.timedOut) {
+      return {
+        kind: "failed",
+        reason: "the turn took too long",
+        userMessage: "⚠️ That took too long, so I stopped. Please try something smaller.",
+      };
+    }
+    if (end.error !== undefined)
+      return { kind: "failed", reason: `${end.error.kind}: ${end.error.message}`, userMessage: modelFailureText(end.error) };
+    if (end.stop === "capped")
+      return { kind: "failed", reason: end.reason ?? "a cap", userMessage: `⚠️ ${end.reason ?? "A spending limit was reached."}` };
+    const parser = newParser(at.journal.rows(), at.messages);
+    parser.push(end.finalText);
+    const outcome = parser.end();
+    if (outcome.kind === "silent" && outcome.reason === "empty" && at.address.kind === "dm") {
+      return {
+        kind: "failed",
+        reason: "the model gave no answer",
+        userMessage: "⚠️ I have no answer to that. Please ask again in other words.",
+      };
+    }
+    return outcome;
+  }
+
+  function commitOf(at: Finish, end: LoopEnd, outcome: Outcome): Commit {
+    const { turn, address } = at;
+    const last = turn.context.at(-1);
+    const delivery = deliveryOf(turn, address, outcome);
+    return {
+      outcome:
+        outcome.kind === "reply" ? "answered" : outcome.kind === "failed" ? "dead" : outcome.kind === "stopped" ? "stopped" : "silent",
+      reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
+      entries: end.entries.map((entry) => JSON.stringify(entry)),
+      deliveries: delivery === null ? [] : [delivery],
+      patch: { ...at.patch, usage: { ...addUsage(usageOf(at.session), end.usage) } },
+      ...(last === undefined ? {} : { contextThrough: last.seq }),
+    };
+  }
+}
+
+/** Follows the loop to its end, telling the visible text as it grows. */
+async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => void, parserOf: () => ReplyParser): Promise<LoopEnd> {
+  let parser = parserOf();
+  let visible = "";
+  for await (const event of events) {
+    if (event.type === "end") return event;
+    if (event.type === "modelStart" || event.type === "discard") {
+      parser = parserOf();
+      visible = "";
+    } else if (event.type === "text") {
+      visible += parser.push(event.delta).visible;
+      if (visible !== "") show(visible);
+    }
+  }
+  throw new Error("the loop ended without saying so");
+}
+
+function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
+  const current = rows.at(-1);
+  return replyParser({ ...(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) }) });
+}
+
+function deliveryOf(turn: Turn, address: Address, outcome: Outcome): NewDelivery | null {
+  if (outcome.kind !== "reply" && outcome.kind !== "failed") return null;
+  const content =
+    outcome.kind === "reply"
+      ? {
+          v: 1 as const,
+          kind: "reply" as const,
+          parts: outcome.parts,
+          ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }),
+        }
+      : { v: 1 as const, kind: "reply" as const, parts: [{ kind: "text" as const, markdown: outcome.userMessage }] };
+  return {
+    id: `${turn.id}/0`,
+    pool: accountKey(address),
+    lane: turn.conversation,
+    cause: turn.id,
+    parts: [{ content: formatContent(content) }],
+  };
+}
+
+function usageOf(session: Session): Usage {
+  return { ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) };
+}

@@ -1,0 +1,14 @@
+// What a running turn shows before it is committed. Lossy by design: nothing here is durable, and no one may rely on it.
+import type { ConversationKey } from "@parley/protocol";
+
+export interface Progress {
+  /** The visible text so far, whole; Markdown that may end anywhere. */
+  text(turn: string, markdown: string): void;
+  /** The turn ended; nothing more will be shown. */
+  end(turn: string): void;
+}
+
+/** Makes the progress of one turn in one conversation. */
+export type ShowProgress = (conversation: ConversationKey) => Progress;
+
+export const noProgress: Progress = { text() {}, end() {} };

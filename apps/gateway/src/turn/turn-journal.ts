@@ -1,0 +1,78 @@
+// The agent's journal over the store's turn record. Positions make every write repeatable; a lost lease ends the loop by its Fault (I3).
+import type { Journal, JournalStep } from "@parley/agent";
+import type { UserEntry } from "@parley/protocol";
+import type { Lease, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
+
+export interface TurnJournal extends Journal {
+  /** Rows claimed so far, the absorbed ones last. */
+  rows(): readonly Row[];
+  /** Queues deliveries in one step with a mark in the log. */
+  post(mark: PreviewMark, deliveries: readonly NewDelivery[]): Promise<void>;
+  /** Marks that earlier holders of this turn left. */
+  readonly previews: readonly PreviewMark[];
+}
+
+/** A preview was opened: its delivery is reused by whoever resumes the turn. */
+export interface PreviewMark {
+  readonly delivery: string;
+}
+
+export interface TurnJournalOptions {
+  readonly turns: Turns;
+  readonly lease: Lease;
+  readonly turn: Turn;
+  /** Whether messages that arrive meanwhile join this turn. */
+  readonly steer: boolean;
+  readonly entryOf: (row: Row) => UserEntry;
+}
+
+/** Messages that join a running turn at one model call. */
+const rowsPerAbsorb = 20;
+
+export function turnJournal(options: TurnJournalOptions): TurnJournal {
+  const { turns, lease, turn, entryOf } = options;
+  const rows = [...turn.rows];
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  let at = turn.log.length;
+
+  const append = async (steps: readonly Step[], deliveries: readonly NewDelivery[]): Promise<void> => {
+    at = await turns.checkpoint(lease, at, { steps, ...(deliveries.length > 0 ? { deliveries } : {}) });
+  };
+
+  return {
+    steps: turn.log.flatMap((step) => journalStep(step, byId, entryOf)),
+    previews: turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark] : [])),
+    rows: () => rows,
+    checkpoint: (steps) =>
+      append(
+        steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) })),
+        [],
+      ),
+    async absorb() {
+      if (!options.steer) return [];
+      const claimed = await turns.absorb(lease, at, rowsPerAbsorb);
+      if (claimed.length === 0) return [];
+      at += 1;
+      rows.push(...claimed);
+      return claimed.map(entryOf);
+    },
+    post: (mark, deliveries) => append([{ kind: "preview", body: JSON.stringify(mark) }], deliveries),
+  };
+}
+
+/** Rows that the turn was opened with: what the store did not absorb later. */
+export function openingRows(turn: Turn): readonly Row[] {
+  const absorbed = new Set(turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])));
+  return turn.rows.filter((row) => !absorbed.has(row.id));
+}
+
+function journalStep(step: Step, rows: ReadonlyMap<string, Row>, entryOf: (row: Row) => UserEntry): JournalStep[] {
+  if (step.kind === "preview") return [];
+  if (step.kind !== "absorbed") return [JSON.parse(step.body) as JournalStep];
+  const ids = JSON.parse(step.body) as string[];
+  const entries = ids.flatMap((id) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [entryOf(row)];
+  });
+  return [{ kind: "absorbed", entries }];
+}

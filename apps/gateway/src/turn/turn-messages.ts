@@ -1,0 +1,65 @@
+// From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
+import { createHash } from "node:crypto";
+import { userMessage } from "@parley/agent";
+import type { Address, Inbound, UserEntry } from "@parley/protocol";
+import type { Row } from "@parley/store";
+import { parseRowPayload } from "../inbound/row-payload.ts";
+
+export interface TurnMessagesInput {
+  readonly turn: string;
+  /** The rows that the turn was opened with. */
+  readonly opening: readonly Row[];
+  readonly context: readonly Row[];
+  readonly address: Address;
+  readonly bootAtMs: number;
+  /** Of more opening rows than this the oldest are told in one line each. */
+  readonly cap: number;
+}
+
+export interface TurnMessages {
+  readonly opening: readonly UserEntry[];
+  /** For rows that are absorbed later. */
+  entryOf(row: Row): UserEntry;
+  /** The platform's id of the row's message. */
+  messageIdOf(row: Row): string;
+}
+
+/** Messages that waited longer than this while the daemon was down are told as such. */
+const awayAfterMs = 2 * 3_600_000;
+const droppedLineChars = 160;
+/** Lines of a flood that are told; the rest is counted. */
+const mostDroppedLines = 50;
+
+export function turnMessages(input: TurnMessagesInput): TurnMessages {
+  const shared = input.address.kind !== "dm";
+  const mark = createHash("sha256").update(input.turn).digest("hex").slice(0, 12);
+  const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
+
+  const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
+    const { content, rows: ids } = userMessage({ rows: rows.map(inboundOf), shared, mark, ...more });
+    return { type: "user", content, rows: ids, atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
+  };
+
+  const kept = input.opening.slice(-input.cap);
+  const dropped = input.opening.slice(0, -input.cap);
+  const away = input.opening.some((row) => row.acceptedAtMs < input.bootAtMs - awayAfterMs);
+  const opening = entry(kept, {
+    ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
+    ...(away ? { away: true } : {}),
+    ...(dropped.length === 0 ? {} : { notes: droppedNotes(dropped.map(inboundOf)) }),
+  });
+
+  return {
+    opening: [{ ...opening, rows: input.opening.map((row) => row.id) }],
+    entryOf: (row) => entry([row], {}),
+    messageIdOf: (row) => inboundOf(row).messageId,
+  };
+}
+
+function droppedNotes(dropped: readonly Inbound[]): string[] {
+  const lines = dropped
+    .slice(-mostDroppedLines)
+    .map((inbound) => `said earlier, too much came at once: ${JSON.stringify(inbound.text.slice(0, droppedLineChars))}`);
+  const untold = dropped.length - lines.length;
+  return [...(untold > 0 ? [`${untold} more messages before these are left out`] : []), ...lines];
+}

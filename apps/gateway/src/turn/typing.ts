@@ -1,0 +1,36 @@
+// Shows that somebody is typing while a turn runs. Best effort: a failure is not worth a line to anyone but the debugger.
+import type { Channel } from "@parley/channels";
+import type { Address, Clock, Log } from "@parley/protocol";
+
+/** Telegram shows an action for five seconds. */
+const everyMs = 4_500;
+/** A channel that failed twice in a row will fail again. */
+const failuresUntilQuiet = 2;
+
+/** Returns how to stop. */
+export function keepTyping(channel: Channel | null, to: Address, clock: Clock, log: Log): () => void {
+  const typing = channel?.typing?.bind(channel);
+  if (typing === undefined) return () => {};
+  let stopped = false;
+  let failures = 0;
+  let timer = clock.after(0, show);
+
+  function show(): void {
+    if (stopped || failures >= failuresUntilQuiet || typing === undefined) return;
+    typing(to).then(
+      () => {
+        failures = 0;
+      },
+      (error: unknown) => {
+        failures += 1;
+        log.debug({ error }, "could not show typing");
+      },
+    );
+    timer = clock.after(everyMs, show);
+  }
+
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
+}
