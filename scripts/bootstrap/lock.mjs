@@ -5,10 +5,8 @@
 // mistake a fresh holder for a dead one. A claim that finds a newer number beside it came too late: it withdraws and queues again.
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { toolchain } from "./places.mjs";
 import { SetupProblem } from "./problem.mjs";
 
-const folder = path.join(toolchain, "lock");
 const waitStepMs = 100;
 /** Longer than any set-up over a slow line; past it something is wrong that waiting does not cure. */
 const patienceMs = 15 * 60_000;
@@ -38,25 +36,25 @@ function isAlive(holder) {
   return holderName(pid) === holder;
 }
 
-const numbers = () =>
+const numbersIn = (folder) =>
   readdirSync(folder)
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .sort((a, b) => a - b);
 
-function newest() {
-  const number = numbers().at(-1);
+function newest(folder) {
+  const number = numbersIn(folder).at(-1);
   if (number === undefined) return { number: 0, holder: "" };
   try {
     return { number, holder: readFileSync(path.join(folder, String(number)), "utf8") };
   } catch (error) {
     if (error.code !== "ENOENT") throw error;
-    return newest(); // A late claim withdrew between the two looks.
+    return newest(folder); // A late claim withdrew between the two looks.
   }
 }
 
 /** Creates file `number` with our name in it, both at once. False when another was quicker. */
-function claim(number) {
+function claim(folder, number) {
   const draft = path.join(folder, `draft-${process.pid}`);
   const file = path.join(folder, String(number));
   writeFileSync(draft, holderName(process.pid));
@@ -68,7 +66,7 @@ function claim(number) {
   } finally {
     rmSync(draft, { force: true });
   }
-  const now = numbers();
+  const now = numbersIn(folder);
   if (now.at(-1) !== number) {
     rmSync(file);
     return false;
@@ -77,13 +75,13 @@ function claim(number) {
   return true;
 }
 
-/** Runs `work` alone. Waits for a living holder; a dead one is passed over at once. */
-export function alone(work) {
+/** Runs `work` alone among all that name the same `folder`. Waits for a living holder; a dead one is passed over at once. */
+export function alone(folder, work) {
   mkdirSync(folder, { recursive: true });
   const untilMs = Date.now() + patienceMs;
   for (;;) {
-    const { number, holder } = newest();
-    if ((holder === "" || !isAlive(holder)) && claim(number + 1)) {
+    const { number, holder } = newest(folder);
+    if ((holder === "" || !isAlive(holder)) && claim(folder, number + 1)) {
       try {
         return work();
       } finally {

@@ -72,7 +72,7 @@ const manifests = () => {
   const members = ["apps", "packages"].flatMap((folder) =>
     existsSync(at(folder)) ? readdirSync(at(folder)).map((name) => `${folder}/${name}`) : [],
   );
-  const folders = [".", ...members.sort(), "config", "bench"];
+  const folders = [".", ...members.sort((a, b) => (a < b ? -1 : 1)), "config", "bench"];
   return ["pnpm-lock.yaml", "pnpm-workspace.yaml", ...folders.map((folder) => `${folder}/package.json`)];
 };
 const manifestHash = () => hashOf(manifests(), `${process.platform}-${process.arch}`);
@@ -133,7 +133,7 @@ export function setUp({ web, update = false }) {
     utimesSync(readyStamp, asOf, asOf);
     return;
   }
-  alone(() => {
+  alone(path.join(toolchain, "lock"), () => {
     if (!toolsReady()) bringTools();
     if (update || !dependenciesReady(manifestHash())) {
       const begun = new Date(Date.now() - 50);

@@ -1,0 +1,132 @@
+// What stands behind `npm start`: one set-up at a time whatever dies, exact exit codes and signals, and a `parley` that starts nothing needless.
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "parley-bootstrap-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs a module that imports from scripts/bootstrap/. */
+const node = (name: string, code: string): ChildProcess => {
+  const from = JSON.stringify(path.join(root, "scripts/bootstrap", name));
+  return spawn(process.execPath, ["--input-type=module", "-e", `const it = await import(${from}); ${code}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+};
+const ended = async (child: ChildProcess): Promise<readonly unknown[]> =>
+  child.exitCode === null && child.signalCode === null ? once(child, "exit") : [child.exitCode, child.signalCode];
+
+describe("the lock of the set-up", () => {
+  const locked = (work: string): ChildProcess =>
+    node("lock.mjs", `it.alone(${JSON.stringify(path.join(folder, "lock"))}, () => { ${work} });`);
+  const log = (): string => path.join(folder, "log");
+  const step = (word: string): string => `process.getBuiltinModule("fs").appendFileSync(${JSON.stringify(log())}, "${word} ");`;
+  const rest = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);";
+
+  test("lets in one at a time", async () => {
+    const children = Array.from({ length: 6 }, () => locked(`${step("in")} ${rest} ${step("out")}`));
+    for (const child of children) expect(await ended(child)).toEqual([0, null]);
+    expect(readFileSync(log(), "utf8")).toBe("in out ".repeat(6));
+  });
+
+  test("outlives a holder that is killed, and one whose work throws", async () => {
+    const holder = locked(`process.stdout.write("held"); ${rest.replace("20", "60_000")}`);
+    if (holder.stdout !== null) await once(holder.stdout, "data");
+    const waiting = [locked(`${step("in")} ${rest} ${step("out")}`), locked(`${step("in")} ${rest} ${step("out")}`)];
+    holder.kill("SIGKILL");
+    for (const child of waiting) expect(await ended(child)).toEqual([0, null]);
+    const failing = node(
+      "lock.mjs",
+      `try { it.alone(${JSON.stringify(path.join(folder, "lock"))}, () => { throw 1; }); } catch { process.exit(3); }`,
+    );
+    expect(await ended(failing)).toEqual([3, null]);
+    expect(await ended(locked(`${step("in")} ${step("out")}`))).toEqual([0, null]);
+    expect(readFileSync(log(), "utf8")).toBe("in out ".repeat(3));
+  });
+});
+
+describe("a command run through the set-up", () => {
+  test.each([
+    ["exit 0", [0, null]],
+    ["exit 78", [78, null]],
+    ["kill -TERM $$", [null, "SIGTERM"]],
+  ])("ends like the command: %s", async (command, end) => {
+    expect(await ended(node("run-as.mjs", `await it.runAs("sh", ["-c", ${JSON.stringify(command)}]);`))).toEqual(end);
+  });
+
+  test("gets the first signal and the second", async () => {
+    const daemon =
+      'let n = 0; process.on("SIGTERM", () => { n += 1; console.log("told", n); if (n === 2) process.exit(9); }); setInterval(() => 0, 1000); console.log("up");';
+    const outer = node("run-as.mjs", `await it.runAs(process.execPath, ["-e", ${JSON.stringify(daemon)}]);`);
+    let said = "";
+    for await (const chunk of outer.stdout ?? []) {
+      said += String(chunk);
+      if (said.endsWith("up\n") || said.endsWith("told 1\n")) outer.kill("SIGTERM");
+    }
+    expect(said).toBe("up\ntold 1\ntold 2\n");
+    expect(await ended(outer)).toEqual([9, null]);
+  });
+});
+
+describe("bin/parley", () => {
+  const manifests = [
+    "package.json",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    "apps/cli/package.json",
+    "packages/a/package.json",
+    "config/package.json",
+    "bench/package.json",
+  ];
+
+  /** File times come from a coarse clock: what happens after this is later on it too. */
+  const tick = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+
+  /** A checkout that is set up, whose "Node" is a script that prints what it was asked to run; and a PATH with no Node on it. */
+  function checkout(): (...args: string[]) => { status: number | null; text: string } {
+    const put = (file: string, text: string): void => {
+      mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
+      writeFileSync(path.join(folder, file), text, { mode: 0o755 });
+    };
+    for (const file of manifests) put(file, "{}");
+    put("node", '#!/bin/sh\necho "ran $*"\nexit 5\n');
+    put("bin/parley", readFileSync(path.join(root, "bin/parley"), "utf8"));
+    mkdirSync(path.join(folder, "path"));
+    for (const tool of ["sh", "find", "readlink"]) {
+      symlinkSync(spawnSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" }).stdout.trim(), path.join(folder, "path", tool));
+    }
+    tick();
+    put("node_modules/.parley-ready", `${folder}/node\nhash\n`);
+    tick();
+    return (...args) => {
+      const env = { PATH: path.join(folder, "path") };
+      const { status, stdout, stderr } = spawnSync(path.join(folder, "bin/parley"), args, { encoding: "utf8", env });
+      return { status, text: stdout + stderr };
+    };
+  }
+
+  test("runs the command line at once when nothing changed since the set-up", () => {
+    expect(checkout()("status", "--json")).toEqual({ status: 5, text: `ran ${folder}/apps/cli/src/main.ts status --json\n` });
+  });
+
+  test.each([...manifests, "node"])("sets up again after a change of %s, and says what to do without Node", (file) => {
+    const parley = checkout();
+    expect(parley("status").status).toBe(5);
+    writeFileSync(path.join(folder, file), "changed");
+    utimesSync(path.join(folder, file), 0, 0); // As an archive or `cp -p` would.
+    const { status, text } = parley("status");
+    expect(status).toBe(1);
+    expect(text).toContain("Install Node 18 or newer");
+  });
+
+  test("start always looks closely", () => {
+    expect(checkout()("start").text).toContain("Install Node 18 or newer");
+  });
+});
