@@ -1,0 +1,42 @@
+export { type PromptBudget, promptBudget } from "./prompt/budget.ts";
+export { type CompiledPrompt, compile, type FileReport, hashOf, type SectionReport } from "./prompt/compile.ts";
+export { heartbeatToken, silentToken } from "./prompt/control-tokens.ts";
+export { diff, explain, type PromptDiff, type PromptExplanation, type PromptMove } from "./prompt/explain.ts";
+export {
+  type Audience,
+  type ChannelFacts,
+  type DocumentationFacts,
+  type PromptFacts,
+  type PromptMode,
+  promptFacts,
+  type SandboxFacts,
+  type SkillFact,
+  type StableFacts,
+  type StableInput,
+  type SurfaceFacts,
+} from "./prompt/facts.ts";
+export { hashedIds } from "./prompt/hashed-ids.ts";
+export { promptSections, stableSections, volatileSections } from "./prompt/order.ts";
+export { builtInOverlay, type ProviderContribution } from "./prompt/overlay.ts";
+export { headOf, plainLine, tailOf } from "./prompt/plain-line.ts";
+export { runtimeLine } from "./prompt/runtime-line.ts";
+export type { Section, StableSection, VolatileSection } from "./prompt/section.ts";
+export { estimateTokens, tokenEstimator } from "./prompt/tokens.ts";
+export { type ToolFact, type ToolSet, toolSet } from "./prompt/tool-list.ts";
+export { sanitizeOutbound } from "./reply/outbound.ts";
+export { noRedaction, type Redaction } from "./reply/redact.ts";
+export { type ReplyOptions, type ReplyParser, replyParser } from "./reply/reply-parser.ts";
+export { fence, stripChatTokens } from "./untrusted.ts";
+export { type UserMessageInput, userMessage } from "./user-message.ts";
+export {
+  type Bootstrap,
+  bootstrapFiles,
+  type BootstrapHook,
+  type BootstrapOptions,
+  type BootstrapRequest,
+  type HookFile,
+} from "./workspace/bootstrap.ts";
+export { type EnsuredWorkspace, ensureWorkspace } from "./workspace/ensure-workspace.ts";
+export { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./workspace/snapshot.ts";
+export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
+export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/warning.ts";

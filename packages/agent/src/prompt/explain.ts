@@ -1,0 +1,69 @@
+// A compiled prompt told to an operator: what is in it and why, and what moved between two. Plain values for the CLI and /context.
+import type { ToolSchema } from "@parley/models";
+import type { Cut } from "./budget.ts";
+import type { CompiledPrompt, FileReport, SectionReport } from "./compile.ts";
+import { estimateTokens, tokenEstimator } from "./tokens.ts";
+
+export interface PromptExplanation {
+  readonly mode: CompiledPrompt["mode"];
+  readonly hash: string;
+  readonly stableHash: string;
+  readonly boundary: number;
+  readonly chars: number;
+  readonly tokens: number;
+  readonly stableTokens: number;
+  readonly volatileTokens: number;
+  readonly estimator: string;
+  readonly sections: readonly SectionReport[];
+  readonly files: readonly FileReport[];
+  readonly truncations: readonly Cut[];
+  /** Schemas travel beside the prompt and count against the same window. */
+  readonly tools: readonly { readonly name: string; readonly chars: number; readonly tokens: number }[];
+}
+
+export function explain(prompt: CompiledPrompt, schemas: readonly ToolSchema[] = []): PromptExplanation {
+  return {
+    mode: prompt.mode,
+    hash: prompt.hash,
+    stableHash: prompt.stableHash,
+    boundary: prompt.boundary,
+    chars: prompt.text.length,
+    tokens: estimateTokens(prompt.text),
+    stableTokens: estimateTokens(prompt.stable),
+    volatileTokens: estimateTokens(prompt.volatile),
+    estimator: tokenEstimator,
+    sections: prompt.sections,
+    files: prompt.files,
+    truncations: prompt.truncations,
+    tools: schemas.map((schema) => {
+      const json = JSON.stringify(schema);
+      return { name: schema.name, chars: json.length, tokens: estimateTokens(json) };
+    }),
+  };
+}
+
+export interface PromptMove {
+  readonly id: string;
+  readonly zone: SectionReport["zone"];
+  readonly change: "added" | "removed" | "changed";
+  readonly charsBefore: number;
+  readonly charsAfter: number;
+}
+
+export interface PromptDiff {
+  /** True when the provider's cache of the prefix is lost. */
+  readonly stableMoved: boolean;
+  readonly moves: readonly PromptMove[];
+}
+
+/** What moved from `before` to `after`, in the order of the prompt. */
+export function diff(before: CompiledPrompt, after: CompiledPrompt): PromptDiff {
+  const old = new Map(before.sections.map((section) => [section.id, section]));
+  const moves = after.sections.flatMap((section) => {
+    const was = old.get(section.id);
+    if ((was?.hash ?? "") === section.hash) return [];
+    const change: PromptMove["change"] = was === undefined || !was.included ? "added" : section.included ? "changed" : "removed";
+    return [{ id: section.id, zone: section.zone, change, charsBefore: was?.chars ?? 0, charsAfter: section.chars }];
+  });
+  return { stableMoved: before.stableHash !== after.stableHash, moves };
+}

@@ -1,0 +1,121 @@
+// Everything a prompt may depend on, in two halves. Sections of the stable zone are handed `StableFacts` and nothing else, so I12
+// (the stable zone is a pure function of the stable facts) is checked by the compiler. There is no clock in either half.
+import type { ActionKind, AddressKind, Capabilities, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
+import type { BootstrapSnapshot } from "../workspace/snapshot.ts";
+import type { ProviderContribution } from "./overlay.ts";
+import { type ToolFact, type ToolSet, toolSet } from "./tool-list.ts";
+
+/** `full` answers people, `minimal` is for subagents, `none` is the identity line alone. */
+export const promptModes = ["full", "minimal", "none"] as const;
+export type PromptMode = (typeof promptModes)[number];
+
+/** `private`: one person and the agent. `shared`: others read along, so MEMORY.md stays out. */
+export type Audience = "private" | "shared";
+
+export interface SkillFact {
+  readonly name: string;
+  readonly description: string;
+  /** Path of its SKILL.md, as the read tool takes it. */
+  readonly location: string;
+}
+
+export interface SandboxFacts {
+  /** `bubblewrap` or `docker`. */
+  readonly kind: string;
+  /** Where the workspace is inside the sandbox: what exec sees. */
+  readonly containerWorkspace: string;
+  readonly access: "none" | "ro" | "rw";
+  readonly network: boolean;
+  /** Elevated exec may leave the sandbox. */
+  readonly elevated: boolean;
+  readonly browserUrl?: string;
+}
+
+export interface DocumentationFacts {
+  /** Local folder of the docs; the public address stands in where it is absent. */
+  readonly path?: string;
+  readonly publicUrl: string;
+  /** Checkout path or repository address of the source. */
+  readonly source: string;
+}
+
+export interface StableInput {
+  readonly version: string;
+  readonly agent: string;
+  readonly mode: PromptMode;
+  readonly audience: Audience;
+  readonly modelFamily: string;
+  readonly provider?: ProviderContribution | undefined;
+  /** The effective tools, after policy. */
+  readonly tools: readonly ToolFact[];
+  readonly skills: readonly SkillFact[];
+  /** `auto`: citations in private conversations only. */
+  readonly citations: "off" | "on" | "auto";
+  readonly modelAliases: readonly { readonly alias: string; readonly model: string }[];
+  readonly workspace: string;
+  readonly files: BootstrapSnapshot;
+  /** The truncation warning stands in Project Context: policy `always`. */
+  readonly warnTruncation: boolean;
+  readonly docs?: DocumentationFacts | undefined;
+  readonly sandbox?: SandboxFacts | undefined;
+  /** Allowlisted sender ids as they shall be shown: raw, or hashed by `hashedIds`. */
+  readonly owners: readonly string[];
+  /** IANA name. */
+  readonly timeZone?: string | undefined;
+}
+
+export interface StableFacts extends Omit<StableInput, "tools"> {
+  readonly tools: ToolSet;
+}
+
+export interface ChannelFacts {
+  readonly name: string;
+  readonly kind: AddressKind;
+  readonly threaded: boolean;
+  readonly capabilities: Capabilities;
+  readonly actions: readonly ActionKind[];
+  /** `{ enableWith }` names the config key that would turn inline buttons on. */
+  readonly buttons: "on" | "unsupported" | { readonly enableWith: string };
+  /** How a person approves here: native buttons, the /approve command, or not at all. */
+  readonly approvals: "buttons" | "command" | "none";
+}
+
+export interface SurfaceFacts {
+  readonly session: string;
+  /** Absent for turns without a conversation: cron, subagents, hooks. */
+  readonly channel?: ChannelFacts | undefined;
+  readonly reactions: "off" | "minimal" | "extensive";
+  /** Guidance for spoken replies, when text-to-speech is configured. */
+  readonly ttsHint?: string | undefined;
+  /** The configured text of this group, or the task of this subagent. */
+  readonly context?: string | undefined;
+  /** `context` already tells when to stay silent, so the general section would only repeat it. */
+  readonly contextTellsSilence: boolean;
+  /** The poll that heartbeats send; absent when heartbeats are off or kept out of the prompt. */
+  readonly heartbeatPrompt?: string | undefined;
+  /** The model has no reasoning channel of its own and must use tags. */
+  readonly reasoningTags: boolean;
+  readonly reasoning: ReasoningLevel;
+  readonly thinking: ThinkingLevel;
+  readonly host: string;
+  readonly repo?: string | undefined;
+  readonly os: string;
+  readonly arch: string;
+  readonly node: string;
+  readonly shell?: string | undefined;
+  readonly model: string;
+  readonly defaultModel: string;
+}
+
+export interface PromptFacts {
+  readonly stable: StableFacts;
+  readonly surface: SurfaceFacts;
+}
+
+/** Computes what sections share once, and freezes the result. */
+export function promptFacts(stable: StableInput, surface: SurfaceFacts): PromptFacts {
+  return Object.freeze({
+    stable: Object.freeze({ ...stable, tools: toolSet(stable.tools) }),
+    surface: Object.freeze({ ...surface }),
+  });
+}

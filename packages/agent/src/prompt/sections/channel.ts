@@ -1,0 +1,57 @@
+// The surface of this conversation: what it can show, how text is written for it, how approvals are given on it.
+import type { Capabilities, Dialect } from "@parley/protocol";
+import type { ChannelFacts, PromptFacts } from "../facts.ts";
+import type { VolatileSection } from "../section.ts";
+
+const dialects: { readonly [D in Dialect]: string } = {
+  telegram: "Write Markdown; Parley turns it into Telegram formatting. Tables do not show there: use lists.",
+  discord: "Write Discord Markdown. Tables do not show there: use lists. Wrap several links in <> to keep previews off.",
+  html: "Write Markdown; tables and code blocks show well.",
+  plain: "Write plain text: Markdown is shown as it stands.",
+};
+
+export const channel: VolatileSection = {
+  id: "channel",
+  title: "Channel",
+  level: 2,
+  zone: "volatile",
+  modes: ["full"],
+  priority: 60,
+  render: (facts) => (facts.surface.channel === undefined ? null : text(facts, facts.surface.channel)),
+  why: ({ surface }) => (surface.channel === undefined ? "no conversation" : `the turn answers on ${surface.channel.name}`),
+};
+
+function text(facts: PromptFacts, surface: ChannelFacts): string {
+  const { name, kind, threaded, capabilities } = surface;
+  return [
+    `Current channel: ${name} (${kind}${threaded ? ", in a thread" : ""}). ${dialects[capabilities.dialect]}`,
+    `Longer replies are split at ${capabilities.textChars} characters.`,
+    `Current channel supports: ${supported(surface).join(", ")}.`,
+    ...(threaded ? ["You are in a thread or topic; replies stay in it."] : []),
+    ...approvals(facts, surface),
+  ].join("\n");
+}
+
+function supported({ capabilities, actions }: ChannelFacts): string[] {
+  const flags: readonly (readonly [keyof Capabilities, string])[] = [
+    ["media", "media"],
+    ["voice", "voice notes"],
+    ["polls", "polls"],
+    ["threads", "threads"],
+    ["reactions", "reactions"],
+    ["edits", "edits"],
+    ["removals", "deletes"],
+  ];
+  const able = flags.filter(([flag]) => capabilities[flag] === true).map(([, word]) => word);
+  return ["send", ...able, ...(actions.includes("pin") ? ["pins"] : [])];
+}
+
+function approvals({ stable: { tools } }: PromptFacts, { approvals: how }: ChannelFacts): string[] {
+  if (!tools.any("exec", "gateway")) return [];
+  if (how === "buttons") {
+    return [
+      "Approvals show native buttons here: rely on them first. Give an /approve command only if the tool result says that chat approvals are unavailable or manual approval is the only path.",
+    ];
+  }
+  return how === "command" ? ["When a tool result asks for approval, give the exact /approve command from it."] : [];
+}

@@ -1,0 +1,23 @@
+// The last words of the prompt: where this turn runs, and who sees the reasoning.
+import { runtimeLine } from "../runtime-line.ts";
+import { neverDropped, type VolatileSection } from "../section.ts";
+
+const seen = {
+  off: "hidden unless on or stream",
+  on: "shown as a message of its own",
+  stream: "shown while it happens",
+} as const;
+
+export const runtime: VolatileSection = {
+  id: "runtime",
+  title: "Runtime",
+  level: 2,
+  zone: "volatile",
+  modes: ["full", "minimal"],
+  priority: neverDropped,
+  render: (facts) => {
+    const level = facts.surface.reasoning;
+    return `${runtimeLine(facts)}\nReasoning: ${level} (${seen[level]}). Toggle with /reasoning; /status shows it.`;
+  },
+  why: () => "always",
+};

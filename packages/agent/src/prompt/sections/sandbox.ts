@@ -1,0 +1,35 @@
+// The truth about the sandbox, so that the agent does not blame the host for what the sandbox forbids.
+import type { SandboxFacts } from "../facts.ts";
+import { plainLine } from "../plain-line.ts";
+import { neverDropped, type StableSection } from "../section.ts";
+
+const pathChars = 1024;
+const access = {
+  none: "the workspace is not mounted",
+  ro: "the workspace is mounted read-only",
+  rw: "the workspace is mounted read-write",
+} as const;
+
+export const sandbox: StableSection = {
+  id: "sandbox",
+  title: "Sandbox",
+  level: 2,
+  zone: "stable",
+  modes: ["full", "minimal"],
+  priority: neverDropped,
+  render: ({ sandbox: facts, workspace }) => (facts === undefined ? null : text(facts, workspace)),
+  why: ({ sandbox: facts }) => (facts === undefined ? "no sandbox" : `sandboxed with ${facts.kind}`),
+};
+
+function text(facts: SandboxFacts, workspace: string): string {
+  return [
+    `You run in a sandbox (${plainLine(facts.kind, 40)}); tools may be limited by it.`,
+    `Workspace in the sandbox: ${plainLine(facts.containerWorkspace, pathChars)}; on the host: ${plainLine(workspace, pathChars)}. Access: ${access[facts.access]}.`,
+    `Network: ${facts.network ? "on" : "off"}.`,
+    ...(facts.browserUrl === undefined ? [] : [`Browser bridge: ${plainLine(facts.browserUrl, pathChars)}`]),
+    facts.elevated
+      ? "Elevated exec is available: it leaves the sandbox, so use it only when asked, and say so."
+      : "Elevated exec is not available.",
+    "Sub-agents stay sandboxed: no elevated or host access. Need something from outside? Ask first.",
+  ].join("\n");
+}

@@ -1,0 +1,13 @@
+// How to write what will be spoken.
+import type { VolatileSection } from "../section.ts";
+
+export const voice: VolatileSection = {
+  id: "voice",
+  title: "Voice (TTS)",
+  level: 2,
+  zone: "volatile",
+  modes: ["full"],
+  priority: 30,
+  render: ({ surface }) => surface.ttsHint ?? null,
+  why: ({ surface }) => (surface.ttsHint === undefined ? "text-to-speech is not configured" : "text-to-speech is configured"),
+};

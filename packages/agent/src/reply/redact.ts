@@ -1,0 +1,91 @@
+// Last stage: hides known secrets and paths of the state directory, in code as well. A beginning of either is held back, so that no
+// cut of the stream shows half a secret (I8).
+import { posix } from "node:path";
+import { letters, literal, type Pattern, pattern } from "./pattern.ts";
+
+export interface Redaction {
+  /** Values that must never be seen; shorter than 6 characters are ignored, they would hide plain words. */
+  readonly secrets: readonly string[];
+  /** Every spelling of the state directory, such as the absolute path and `~/.parley`. */
+  readonly stateDirs: readonly string[];
+  /** Every spelling of the agent's workspace, which may lie inside. */
+  readonly workspaces: readonly string[];
+}
+
+export const noRedaction: Redaction = { secrets: [], stateDirs: [], workspaces: [] };
+
+export interface RedactStage {
+  push(text: string): string;
+  end(): string;
+}
+
+const shortestSecretChars = 6;
+const pathChars = 4_096;
+const secretShown = "[secret]";
+const pathShown = "[path]";
+
+/** Both methods return what may be shown now. */
+export function redactStage({ secrets, stateDirs, workspaces }: Redaction): RedactStage {
+  const hiddenWords = secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
+  const words: readonly Pattern[] = hiddenWords.map(literal);
+  const paths = stateDirs.map((dir) => pathUnder(dir.replace(/\/+$/u, "")));
+  const starts = startsOf([...hiddenWords, ...stateDirs]);
+  let rest = "";
+
+  const cleared = (ended: boolean): string => {
+    if (starts === null) {
+      const all = rest;
+      rest = "";
+      return all;
+    }
+    let out = "";
+    let at = 0;
+    while (at < rest.length) {
+      starts.lastIndex = at;
+      const found = starts.exec(rest);
+      out += rest.slice(at, found?.index);
+      at = found?.index ?? rest.length;
+      if (found === null) break;
+      const path = paths.map((each) => each.whole(rest, at)).find((match) => match !== null);
+      const touchesEnd = path !== undefined && path !== null && at + path.length === rest.length;
+      const growing = touchesEnd || [...words, ...paths].some((each) => each.whole(rest, at) === null && each.begins(rest, at));
+      if (growing && !ended) break;
+      const word = words.map((each) => each.whole(rest, at)).find((match) => match !== null);
+      if (word !== undefined && word !== null) {
+        out += secretShown;
+        at += word.length;
+      } else if (path !== undefined && path !== null) {
+        out += inside(path, workspaces) ? path : pathShown;
+        at += path.length;
+      } else {
+        out += rest.charAt(at);
+        at += 1;
+      }
+    }
+    rest = rest.slice(at);
+    return out;
+  };
+
+  return {
+    push(text) {
+      rest += text;
+      return cleared(false);
+    },
+    end: () => cleared(true),
+  };
+}
+
+function pathUnder(dir: string): Pattern {
+  return pattern([[...letters(dir), String.raw`(?![\w-])`, String.raw`(?:\/[^\s"'${"`"}<>()[\]{}|*,;]{0,${pathChars}})?`]], "");
+}
+
+function startsOf(texts: readonly string[]): RegExp | null {
+  const first = [...new Set(texts.map((text) => text.charAt(0)))].filter((char) => char !== "");
+  if (first.length === 0) return null;
+  return new RegExp(`[${first.map((char) => char.replace(/[\\\]^[-]/u, String.raw`\$&`)).join("")}]`, "g");
+}
+
+function inside(path: string, workspaces: readonly string[]): boolean {
+  const real = posix.normalize(path);
+  return workspaces.some((workspace) => real === workspace || real.startsWith(`${workspace}/`));
+}

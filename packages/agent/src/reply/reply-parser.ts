@@ -1,0 +1,60 @@
+// Model text in, Outcome out: the one machine that decides what a turn said. Every cut of the stream gives the same outcome, and no
+// preview shows a byte that the outcome would not (I8). The provider's own reasoning events are never pushed here.
+import type { Outcome } from "@parley/protocol";
+import { outbound } from "./outbound.ts";
+import { noRedaction, type Redaction } from "./redact.ts";
+import { acknowledges, readWhole } from "./token-filter.ts";
+
+export interface ReplyOptions {
+  /** This turn answers a heartbeat poll: its acknowledgement counts, and it has no preview. */
+  readonly heartbeat?: boolean;
+  /** The model was told to answer inside `<final>`: nothing outside it is shown. */
+  readonly finalOnly?: boolean;
+  /** What `[[reply_to_current]]` means; without it that tag is stripped and ignored. */
+  readonly currentMessageId?: string;
+  readonly redaction?: Redaction;
+}
+
+export interface ReplyParser {
+  /** `visible` is the whole preview so far; it only grows, and is empty while the message could still be a token. */
+  push(delta: string): { readonly visible: string };
+  /** Call once. `silent` comes with reason `token` or `empty`. */
+  end(): Outcome;
+  /** Thoughts that came in tags, for people who asked to see them. */
+  thinking(): string;
+}
+
+/** From the seeds: more text than this beside an acknowledgement is an alert. */
+const heartbeatRestChars = 300;
+
+export function replyParser(options: ReplyOptions = {}): ReplyParser {
+  let replyTo: string | undefined;
+  let tagged = false;
+  const way = outbound({
+    finalOnly: options.finalOnly === true,
+    redaction: options.redaction ?? noRedaction,
+    onReplyTag(tag) {
+      if (tagged) return;
+      tagged = true;
+      replyTo = tag.to === "id" ? tag.id : options.currentMessageId;
+    },
+  });
+  return {
+    push(delta) {
+      way.push(delta);
+      return { visible: options.heartbeat === true || way.undecided() ? "" : way.shown().trimStart() };
+    },
+    end() {
+      way.end();
+      const text = way.shown().trim();
+      const whole = readWhole(way.whole());
+      if (options.heartbeat === true && (whole !== null || (acknowledges(way.whole()) && text.length <= heartbeatRestChars))) {
+        return { kind: "heartbeatOk" };
+      }
+      if (whole !== null) return { kind: "silent", reason: "token" };
+      if (text === "") return { kind: "silent", reason: "empty" };
+      return { kind: "reply", parts: [{ kind: "text", markdown: text }], ...(replyTo === undefined ? {} : { replyTo }) };
+    },
+    thinking: way.thinking,
+  };
+}

@@ -1,0 +1,88 @@
+// Which workspace files a session gets, read fresh each turn, passed through the `agent:bootstrap` hooks and cut to the caps.
+// MEMORY.md reaches private conversations only; subagents get AGENTS.md and TOOLS.md.
+import { join } from "node:path";
+import type { Log } from "@parley/protocol";
+import type { Audience, PromptMode } from "../prompt/facts.ts";
+import { stripChatTokens } from "../untrusted.ts";
+import { rootedReader } from "./read-rooted.ts";
+import { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./snapshot.ts";
+import { type BootstrapCaps, trimToCaps } from "./trim.ts";
+
+export interface BootstrapRequest {
+  readonly workspace: string;
+  readonly mode: PromptMode;
+  readonly audience: Audience;
+  /** HEARTBEAT.md belongs into the prompt: heartbeats are on and not kept out of it. */
+  readonly heartbeats: boolean;
+  readonly agent: string;
+  readonly session: string;
+}
+
+/** What a hook may set: a file's text, or null for a missing one. */
+export interface HookFile {
+  readonly name: BootstrapName;
+  readonly path: string;
+  readonly text: string | null;
+}
+
+/** May replace, add or remove files. Gate and caps are applied to what the last hook returned. A throw keeps the files as they were. */
+export type BootstrapHook = (files: readonly HookFile[], request: BootstrapRequest) => Promise<readonly HookFile[]>;
+
+export interface BootstrapOptions {
+  readonly caps: BootstrapCaps;
+  readonly hooks: readonly BootstrapHook[];
+  readonly log: Log;
+}
+
+export interface Bootstrap {
+  load(request: BootstrapRequest): Promise<BootstrapSnapshot>;
+}
+
+const forSubagents: ReadonlySet<BootstrapName> = new Set(["AGENTS.md", "TOOLS.md"]);
+/** Not everyone has these, so their absence is not worth a marker. */
+const silentWhenMissing: ReadonlySet<BootstrapName> = new Set(["HEARTBEAT.md", "MEMORY.md", "BOOTSTRAP.md"]);
+
+export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
+  const reader = rootedReader();
+  const readOne = async (name: BootstrapName, request: BootstrapRequest): Promise<HookFile> => {
+    const path = join(request.workspace, name);
+    const file = await reader.read(request.workspace, name);
+    if (file.state === "refused") options.log.warn({ path, session: request.session, reason: file.reason }, "workspace file refused");
+    return { name, path, text: file.state === "present" ? file.text : null };
+  };
+  return {
+    async load(request) {
+      const gated = (name: BootstrapName): boolean => allowed(name, request);
+      let files: readonly HookFile[] = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request)));
+      for (const hook of options.hooks) files = await hooked(hook, files, request, options.log);
+      const byName = new Map(files.map((file) => [file.name, file]));
+      const present = bootstrapNames.filter(gated).flatMap((name) => {
+        const file = byName.get(name);
+        return file === undefined || (file.text === null && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file)];
+      });
+      return trimToCaps({ files: present }, options.caps);
+    },
+  };
+}
+
+function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapRequest): boolean {
+  if (mode === "none") return false;
+  if (mode === "minimal") return forSubagents.has(name);
+  if (name === "MEMORY.md") return audience === "private";
+  return name !== "HEARTBEAT.md" || heartbeats;
+}
+
+function bootstrapFile({ name, path, text }: HookFile): BootstrapFile {
+  if (text === null) return { name, path, state: "missing", text: "", rawChars: 0, truncated: false };
+  return { name, path, state: "present", text: stripChatTokens(text.trim()), rawChars: text.length, truncated: false };
+}
+
+async function hooked(hook: BootstrapHook, files: readonly HookFile[], request: BootstrapRequest, log: Log): Promise<readonly HookFile[]> {
+  try {
+    return await hook(files, request);
+  } catch (error) {
+    // A broken hook must not silence the agent: the files stay as they were, and operators read why.
+    log.error({ err: error, session: request.session }, "agent:bootstrap hook failed");
+    return files;
+  }
+}

@@ -1,0 +1,75 @@
+// Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, of bounded size.
+// An unchanged file (same device, inode, size and times) is not read again.
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { Fault } from "@parley/protocol";
+
+/** Far above the injected caps, far below what would hurt. */
+export const readLimitBytes = 2 * 1024 * 1024;
+
+export type RootedFile =
+  | { readonly state: "present"; readonly text: string }
+  | { readonly state: "missing" }
+  /** There is something of that name which may not be read. */
+  | { readonly state: "refused"; readonly reason: string };
+
+export interface RootedReader {
+  read(root: string, name: string): Promise<RootedFile>;
+  /** How many times file contents were read from disk; for reports. */
+  readonly reads: number;
+}
+
+export function rootedReader(): RootedReader {
+  const seen = new Map<string, { readonly stamp: string; readonly text: string }>();
+  let reads = 0;
+  return {
+    get reads() {
+      return reads;
+    },
+    async read(root, name) {
+      const path = join(root, name);
+      const found = await realPlace(root, path);
+      if (found.state !== "found") {
+        seen.delete(path);
+        return found;
+      }
+      // NONBLOCK: opening a FIFO must not hang the turn. NOFOLLOW: the last part was resolved already.
+      const handle = await open(found.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      try {
+        const stat = await handle.stat({ bigint: true });
+        if (!stat.isFile()) return refused(path, "it is not a regular file");
+        if (stat.size > BigInt(readLimitBytes)) return refused(path, `it has ${stat.size} bytes, more than ${readLimitBytes}`);
+        const stamp = [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":");
+        const known = seen.get(path);
+        if (known?.stamp === stamp) return { state: "present", text: known.text };
+        reads += 1;
+        const bytes = Buffer.alloc(Number(stat.size));
+        const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+        const text = bytes.toString("utf8", 0, bytesRead).replace(/^\ufeff/, "");
+        seen.set(path, { stamp, text });
+        return { state: "present", text };
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}
+
+type Place = { readonly state: "found"; readonly path: string } | Exclude<RootedFile, { state: "present" }>;
+
+async function realPlace(root: string, path: string): Promise<Place> {
+  try {
+    const [realRoot, real] = await Promise.all([realpath(root), realpath(path)]);
+    return real.startsWith(realRoot + sep) ? { state: "found", path: real } : refused(path, "it leads out of the workspace");
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return { state: "missing" };
+    if (code === "ELOOP") return refused(path, "its links go in a circle");
+    throw new Fault("unavailable", `${path} cannot be read: ${String(cause)}`, { cause });
+  }
+}
+
+function refused(path: string, reason: string): RootedFile & { readonly state: "refused" } {
+  return { state: "refused", reason: `${path} is not injected: ${reason}` };
+}
