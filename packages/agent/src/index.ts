@@ -40,3 +40,9 @@ export { type EnsuredWorkspace, ensureWorkspace } from "./workspace/ensure-works
 export { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./workspace/snapshot.ts";
 export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
 export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/warning.ts";
+export type { BadCall, Journal, JournalStep } from "./loop/journal.ts";
+export type { Gate, GateDecision } from "./loop/calls.ts";
+export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";
+export { type Ledger, type LoopDeps, type LoopInput, runLoop } from "./loop/loop.ts";
+export type { Spill } from "./loop/result-cap.ts";
+export { viewOf } from "./loop/view.ts";

@@ -1,2 +1,15 @@
 // Language models behind one contract. Providers load their SDK only when they are called.
+export * from "./cooldown.ts";
+export * from "./fallback.ts";
+export { modelApis, type ModelApi, type ModelFacts } from "./known.ts";
 export * from "./model.ts";
+export * from "./price.ts";
+export * from "./providers/anthropic-messages.ts";
+export * from "./providers/google.ts";
+export * from "./providers/ollama.ts";
+export * from "./providers/openai-completions.ts";
+export * from "./providers/openai-responses.ts";
+export type { ReadImage } from "./providers/prompt.ts";
+export * from "./providers/provider.ts";
+export * from "./registry.ts";
+export * from "./rehearsal/rehearsal.ts";

@@ -1,4 +1,5 @@
 // What the agent loop asks of a language model: one stream of typed events. Failures are values, never throws.
+// In `Usage`, `inputTokens` counts what was neither read from a cache nor written to one, so the prompt's size is the sum of the three.
 import type { AssistantContent, ImageContent, JsonObject, StopReason, TextContent, ThinkingLevel, Usage } from "@parley/protocol";
 
 /** A view of the transcript, as a model reads it: every tool call is paired with a result. */
@@ -25,6 +26,8 @@ export interface ModelRequest {
   readonly system: { readonly stable: string; readonly volatile: string };
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSchema[];
+  /** `none`: the tools stay in the request, so that history and cache stay valid, but the model must answer in text. Default `auto`. */
+  readonly toolChoice?: "auto" | "none";
   readonly thinking: ThinkingLevel;
   readonly maxTokens?: number;
   /** Stable id of the session, for providers that route their caches by key. */
@@ -32,19 +35,21 @@ export interface ModelRequest {
 }
 
 /** Why a call failed; decides between waiting, falling back and telling the person. */
-export type ModelErrorKind =
-  | "rate_limited"
-  | "overloaded"
-  | "unavailable"
-  | "timeout"
-  | "auth"
-  | "billing"
-  | "context_overflow"
-  | "refused"
-  | "not_found"
-  | "invalid"
-  | "aborted"
-  | "torn";
+export const modelErrorKinds = [
+  "rate_limited",
+  "overloaded",
+  "unavailable",
+  "timeout",
+  "auth",
+  "billing",
+  "context_overflow",
+  "refused",
+  "not_found",
+  "invalid",
+  "aborted",
+  "torn",
+] as const;
+export type ModelErrorKind = (typeof modelErrorKinds)[number];
 
 export interface ModelError {
   readonly kind: ModelErrorKind;
@@ -60,13 +65,17 @@ export type ModelEvent =
   | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly args: JsonObject }
   /** Arguments that were no JSON object: the loop answers them with an error result, it never runs them. */
   | { readonly type: "badToolCall"; readonly id: string; readonly name: string; readonly raw: string; readonly reason: string }
-  /** Always the last event, exactly once. */
+  /** Forget everything that this call streamed so far: the attempt failed after its first words and another one begins. */
+  | { readonly type: "discard" }
+  /** Always the last event, exactly once. `content` is what may be kept; after an error it is what arrived, without any tool call. */
   | {
       readonly type: "end";
       readonly stop: StopReason;
       readonly usage: Usage;
       readonly content: readonly AssistantContent[];
       readonly error?: ModelError;
+      /** Id of the model that answered, where it is not the one that was asked (a fallback). */
+      readonly model?: string;
     };
 
 export interface Model {

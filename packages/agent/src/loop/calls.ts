@@ -1,0 +1,163 @@
+// Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads run together,
+// writes and sends one at a time and only after their intent is durable, so that they start at most once (I7).
+import { type Clock, type Entry, isFault, type Log, type ToolCall, type ToolResultEntry } from "@parley/protocol";
+import type { Tool, ToolResult, ToolScope } from "@parley/tools";
+import { orAbandon } from "./abandon.ts";
+import type { LoopEvent } from "./event.ts";
+import type { BadCall, Journal } from "./journal.ts";
+import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
+import { capped, type Spill } from "./result-cap.ts";
+
+/** A decision about a call before it starts: policy, approvals, hooks. */
+export type Gate = (call: ToolCall, tool: Tool) => Promise<GateDecision>;
+export type GateDecision =
+  | { readonly kind: "go" }
+  /** The model is told the reason and goes on. */
+  | { readonly kind: "refuse"; readonly reason: string }
+  /** The turn gives its slot back until one of the tickets is answered. */
+  | { readonly kind: "park"; readonly tickets: readonly string[] };
+
+export interface CallPorts {
+  readonly tools: readonly Tool[];
+  readonly scope: Omit<ToolScope, "callId" | "signal">;
+  readonly journal: Journal;
+  readonly spill: Spill;
+  readonly gate?: Gate;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface CallGroup {
+  readonly calls: readonly ToolCall[];
+  readonly bad: readonly BadCall[];
+  /** Starts that earlier holders logged. */
+  readonly begun: ReadonlySet<string>;
+  /** The answer was asked to do without tools: none of these calls is run. */
+  readonly closing: boolean;
+}
+
+export type Settled =
+  | { readonly kind: "settled" }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "parked"; readonly tickets: readonly string[] };
+
+const unknownOutcome = "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
+const stoppedWhileRunning = "Outcome unknown: stopped while this ran. Check what it did before repeating it.";
+const stoppedBefore = "Not run: stopped before it started.";
+const closingText = "Not run: no more tools in this turn. Answer with what you know.";
+
+interface Ready {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly args: unknown;
+  readonly nth: number;
+}
+
+type Prepared = Ready | { readonly answer: ToolResult } | { readonly tickets: readonly string[] };
+
+/** Appends a result for every call to `entries`; after `parked` the calls from the waiting one on have none yet. */
+export async function* settleCalls(
+  group: CallGroup,
+  entries: Entry[],
+  ports: CallPorts,
+  signal: AbortSignal,
+): AsyncGenerator<LoopEvent, Settled> {
+  const waiting = [...group.calls];
+  while (waiting.length > 0) {
+    const batch: { readonly call: ToolCall; readonly what: Ready | { readonly answer: ToolResult } }[] = [];
+    let tickets: readonly string[] | undefined;
+    // A batch is a run of reads, or one call of any other kind.
+    while (waiting[0] !== undefined && tickets === undefined && !signal.aborted) {
+      const [call] = waiting;
+      const alone = named(ports.tools, call.name)?.effect !== "reads";
+      if (alone && batch.length > 0) break;
+      const what = await prepare(call, group, entries, ports);
+      if ("tickets" in what) {
+        tickets = what.tickets;
+        break;
+      }
+      batch.push({ call, what });
+      waiting.shift();
+      if (alone) break;
+    }
+    yield* runBatch(batch, entries, ports, signal);
+    if (signal.aborted) {
+      for (const call of waiting) entries.push(resultEntry(call, [{ type: "text", text: stoppedBefore }], true, ports.clock));
+      return { kind: "aborted" };
+    }
+    if (tickets !== undefined) return { kind: "parked", tickets };
+  }
+  return { kind: "settled" };
+}
+
+async function prepare(call: ToolCall, group: CallGroup, entries: readonly Entry[], ports: CallPorts): Promise<Prepared> {
+  const refuse = (text: string): Prepared => ({ answer: { content: [{ type: "text", text }], isError: true } });
+  const bad = group.bad.find((each) => each.callId === call.id);
+  if (bad !== undefined) return refuse(`Not run: ${bad.reason}. Send the arguments as one JSON object.`);
+  const tool = named(ports.tools, call.name);
+  if (group.begun.has(call.id) && tool?.effect !== "reads") return refuse(unknownOutcome);
+  if (group.closing) return refuse(closingText);
+  if (tool === undefined)
+    return refuse(`There is no tool "${call.name}". The tools are: ${ports.tools.map((each) => each.name).join(", ") || "none"}.`);
+  const nth = repeatsBefore(entries, call) + 1;
+  if (nth >= repeatLimits.block) return refuse(blockedText(nth));
+  const parsed = tool.parse(call.args);
+  if (!parsed.ok) return refuse(`Not run, wrong arguments: ${parsed.reason}`);
+  const decision = await ports.gate?.(call, tool);
+  if (decision?.kind === "refuse") return refuse(decision.reason);
+  if (decision?.kind === "park") return { tickets: decision.tickets };
+  return { call, tool, args: parsed.args, nth };
+}
+
+/** Exact name first; then any casing, because models vary it. */
+function named(tools: readonly Tool[], name: string): Tool | undefined {
+  return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase());
+}
+
+async function* runBatch(
+  batch: readonly { readonly call: ToolCall; readonly what: Ready | { readonly answer: ToolResult } }[],
+  entries: Entry[],
+  ports: CallPorts,
+  signal: AbortSignal,
+): AsyncGenerator<LoopEvent> {
+  if (batch.length === 0) return;
+  const starts = batch.flatMap(({ what }) => ("tool" in what ? [what] : []));
+  const intents = starts.filter(({ tool }) => tool.effect !== "reads");
+  if (intents.length > 0) {
+    await ports.journal.checkpoint(intents.map(({ call }) => ({ kind: "intent", callId: call.id, name: call.name })));
+  }
+  for (const { call, tool } of starts) yield { type: "toolStart", callId: call.id, name: tool.name, effect: tool.effect };
+  const answers = await Promise.all(
+    batch.map(async ({ call, what }) => {
+      const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
+      if (answer === null)
+        return { entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock), known: false };
+      const content = await capped(answer, call.id, ports.spill);
+      const note = "tool" in what && what.nth >= repeatLimits.warn ? [{ type: "text" as const, text: repeatNote(what.nth) }] : [];
+      return { entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock), known: true };
+    }),
+  );
+  // What is not known is not logged: a resumed turn decides by the intent.
+  const known = answers.filter((answer) => answer.known);
+  if (known.length > 0) await ports.journal.checkpoint(known.map(({ entry }) => ({ kind: "result", entry })));
+  for (const { entry } of answers) {
+    entries.push(entry);
+    yield { type: "toolEnd", callId: entry.callId, name: entry.name, result: entry };
+  }
+}
+
+/** Null when the tool was abandoned after an abort: what it did is not known. */
+async function run({ call, tool, args }: Ready, ports: CallPorts, signal: AbortSignal): Promise<ToolResult | null> {
+  try {
+    const waited = await orAbandon(tool.run(args, { ...ports.scope, callId: call.id, signal }), signal, ports.clock);
+    return waited.done ? waited.value : null;
+  } catch (error) {
+    // A tool's failure is its answer. Only what no tool should throw is worth a stack in the log.
+    if (!isFault(error)) ports.log.error({ err: error, tool: tool.name, callId: call.id }, "a tool threw");
+    return { content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }], isError: true };
+  }
+}
+
+function resultEntry(call: ToolCall, content: ToolResultEntry["content"], isError: boolean, clock: Clock): ToolResultEntry {
+  return { type: "toolResult", callId: call.id, name: call.name, content, isError, atMs: clock.now() };
+}

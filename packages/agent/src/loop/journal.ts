@@ -1,0 +1,28 @@
+// What a turn has done so far, as its durable record keeps it. A resumed turn replays these steps instead of doing them again:
+// a logged answer is never asked for twice, and a tool whose start is logged never starts twice unless it only reads (I7).
+import type { AssistantEntry, ToolResultEntry, UserEntry } from "@parley/protocol";
+
+/** A call that the model wrote wrongly: it stands in the transcript with empty arguments and is answered with this reason. */
+export interface BadCall {
+  readonly callId: string;
+  readonly reason: string;
+}
+
+export type JournalStep =
+  /** Logged before any of its tools starts. `closing`: the call was made without tools, to bring the turn to its answer. */
+  | { readonly kind: "model"; readonly entry: AssistantEntry; readonly bad: readonly BadCall[]; readonly closing: boolean }
+  /** Logged before a tool that writes or sends starts. */
+  | { readonly kind: "intent"; readonly callId: string; readonly name: string }
+  | { readonly kind: "result"; readonly entry: ToolResultEntry }
+  /** What people wrote while the turn ran. Logged by `absorb` itself. */
+  | { readonly kind: "absorbed"; readonly entries: readonly UserEntry[] };
+
+/** Its faults end the loop: a holder that lost its lease must stop at once and write nothing (I3). */
+export interface Journal {
+  /** The steps that earlier holders of this turn logged, in order. */
+  readonly steps: readonly JournalStep[];
+  /** Durable when it resolves. */
+  checkpoint(steps: readonly JournalStep[]): Promise<void>;
+  /** Claims what waits and logs it as one step; empty when nothing waits. */
+  absorb(): Promise<readonly UserEntry[]>;
+}

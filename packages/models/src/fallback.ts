@@ -1,0 +1,108 @@
+// One model out of several: the primary, then its fallbacks in order. The only place that repeats a model call; the loop never does,
+// and the SDKs' own retries are off. A repeat continues the same request, so nothing is asked or run twice (I7).
+import { type Clock, type Ids, type Log, addUsage, noUsage, sleep } from "@parley/protocol";
+import type { Cooldowns } from "./cooldown.ts";
+import type { Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest } from "./model.ts";
+
+export interface FallbackOptions {
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, "chance">;
+  readonly log: Log;
+  readonly cooldowns: Cooldowns;
+}
+
+/** Time for all attempts and waits of one call; after it the failure is told. */
+const budgetMs = 90_000;
+/** The longest wait that a server may ask for; one that wants more is left for the next model. */
+const longestWaitMs = 60_000;
+/** A person is waiting: with another model at hand, no wait is longer than this. */
+const patienceMs = 5000;
+const firstBackoffMs = 1000;
+const longestBackoffMs = 30_000;
+/** Attempts at one model in one call; fewer where another one is at hand. */
+const attempts = { alone: 8, withOthers: 2 } as const;
+
+/** Another model would not do better, or must not: the failure goes back as it is. */
+const final: readonly ModelErrorKind[] = ["aborted", "context_overflow", "refused"];
+/** Waiting may heal it. */
+const passing: readonly ModelErrorKind[] = ["rate_limited", "overloaded", "unavailable", "timeout", "torn"];
+
+/** `models[0]` is the primary: the composed model has its name and sizes. A model that failed after its first words is followed by `discard`. */
+export function withFallbacks(models: readonly [Model, ...Model[]], options: FallbackOptions): Model {
+  const [primary] = models;
+  return {
+    id: primary.id,
+    contextWindow: primary.contextWindow,
+    maxTokens: primary.maxTokens,
+    vision: primary.vision,
+    reasoning: primary.reasoning,
+    stream: (request, signal) => answer(models, request, signal, options),
+  };
+}
+
+type End = Extract<ModelEvent, { type: "end" }>;
+
+async function* answer(
+  models: readonly Model[],
+  request: ModelRequest,
+  signal: AbortSignal,
+  { clock, ids, log, cooldowns }: FallbackOptions,
+): AsyncGenerator<ModelEvent> {
+  const untilMs = clock.mono() + budgetMs;
+  let spent = noUsage;
+  let last: End | undefined;
+  let streamed = false;
+
+  for (const [at, model] of inOrder(models, cooldowns).entries()) {
+    const others = at < models.length - 1;
+    for (let attempt = 1; ; attempt += 1) {
+      if (streamed) yield { type: "discard" };
+      streamed = false;
+      let ended: End | undefined;
+      for await (const event of model.stream(request, signal)) {
+        if (event.type === "end") {
+          ended = event;
+          break;
+        }
+        streamed = true;
+        yield event;
+      }
+      if (ended === undefined) throw new Error(`${model.id} ended its stream without an end event`);
+      spent = addUsage(spent, ended.usage);
+      last = { ...ended, usage: spent, ...(model.id === models[0]?.id ? {} : { model: model.id }) };
+      if (ended.error === undefined) {
+        cooldowns.succeeded(model.id);
+        return yield last;
+      }
+      if (final.includes(ended.error.kind) || signal.aborted) return yield last;
+      log.warn({ model: model.id, attempt, kind: ended.error.kind, status: ended.error.status }, "a model call failed");
+      const waitMs = waitBefore(ended.error, attempt, others, ids.chance());
+      if (waitMs === null || clock.mono() + waitMs > untilMs) {
+        // An invalid request says nothing about the model's health.
+        if (ended.error.kind !== "invalid") cooldowns.failed(model.id, ended.error.kind, ended.error.retryAfterMs);
+        break;
+      }
+      await sleep(clock, waitMs, signal);
+      if (signal.aborted)
+        return yield { ...last, stop: "aborted", error: { kind: "aborted", message: "stopped while waiting to try again" } };
+    }
+    if (clock.mono() > untilMs) break;
+  }
+  if (last !== undefined) yield last;
+}
+
+/** Models in order first, in the order given; then those that cool, the one that is due first before the others. */
+function inOrder(models: readonly Model[], cooldowns: Cooldowns): readonly Model[] {
+  return models
+    .map((model) => ({ model, leftMs: cooldowns.leftMs(model.id) }))
+    .toSorted((a, b) => a.leftMs - b.leftMs)
+    .map(({ model }) => model);
+}
+
+/** Milliseconds before the same model is asked again; null when it should not be. A server's own wait is the least we wait. */
+function waitBefore(error: ModelError, attempt: number, others: boolean, chance: number): number | null {
+  if (!passing.includes(error.kind) || attempt >= (others ? attempts.withOthers : attempts.alone)) return null;
+  const backoffMs = Math.min(firstBackoffMs * 2 ** (attempt - 1), longestBackoffMs) * (0.5 + chance / 2);
+  const waitMs = Math.max(backoffMs, error.retryAfterMs ?? 0);
+  return waitMs > (others ? patienceMs : longestWaitMs) ? null : waitMs;
+}

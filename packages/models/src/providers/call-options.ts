@@ -1,0 +1,37 @@
+// The parts of a request that every SDK takes in the same form.
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { ModelRequest } from "../model.ts";
+import { type PromptOptions, promptOf } from "./prompt.ts";
+import type { ProviderOptions } from "./provider.ts";
+
+/** `reasoning` is the SDKs' own scale; each maps it to what the model at hand takes: an effort, a budget, or nothing. */
+export async function callOptions(
+  request: ModelRequest,
+  options: ProviderOptions,
+  prompt: PromptOptions,
+): Promise<LanguageModelV4CallOptions> {
+  const tools = toolsOf(request, prompt.cacheMark);
+  const maxTokens = request.maxTokens === undefined ? undefined : Math.min(request.maxTokens, options.facts.maxTokens);
+  return {
+    prompt: await promptOf(request, prompt),
+    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: request.toolChoice ?? "auto" } }),
+    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
+    ...(options.facts.reasoning ? { reasoning: request.thinking === "off" ? "none" : request.thinking } : {}),
+  };
+}
+
+/** Eyes only where the model has them. */
+export function promptOptions(provider: string, options: ProviderOptions): PromptOptions {
+  return { provider, readImage: options.facts.input.includes("image") ? options.readImage : undefined };
+}
+
+function toolsOf(request: ModelRequest, cacheMark: SharedV4ProviderOptions | undefined): NonNullable<LanguageModelV4CallOptions["tools"]> {
+  return request.tools.map(({ name, description, parameters }, at) => ({
+    type: "function",
+    name,
+    description,
+    // Our schemas are plain JSON; the SDK's type for one is mutable.
+    inputSchema: structuredClone(parameters) as object,
+    ...(cacheMark !== undefined && at === request.tools.length - 1 ? { providerOptions: cacheMark } : {}),
+  }));
+}

@@ -1,0 +1,104 @@
+// From whatever an SDK threw or streamed to the kind of failure that decides what happens next. Words before numbers:
+// providers use one status for several things (429 for an empty account, 400 for a full context), but their codes and texts differ.
+import type { ModelError, ModelErrorKind } from "../model.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { NotAStream, TooLarge } from "./wire.ts";
+
+export interface FailureContext {
+  readonly nowMs: number;
+  /** Whether response headers had come: then the answer was under way. */
+  readonly answering: boolean;
+  /** Never shown: some providers repeat the key in their message. */
+  readonly secret?: string | undefined;
+}
+
+/** What is known of a failure, whatever its source. */
+interface Failure {
+  readonly status: number | undefined;
+  readonly text: string;
+  readonly message: string;
+  readonly headers: { readonly [name: string]: string | undefined };
+}
+
+const messageChars = 300;
+
+/** Checked in order; the first that matches decides. `status`: only with one of these, or without any status. */
+const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp; readonly status?: readonly number[] }[] = [
+  {
+    kind: "context_overflow",
+    words:
+      /context_length_exceeded|context (length|window|size)|prompt is too long|input is too long|too many (input )?tokens|token count[^"]*exceeds|exceeds[^"]*(maximum|max)[^"]*tokens|request_too_large/i,
+    status: [400, 413, 422],
+  },
+  { kind: "billing", words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i },
+  {
+    kind: "auth",
+    words: /authentication_error|permission_error|invalid_api_key|API_KEY_INVALID|api key not valid|PERMISSION_DENIED|UNAUTHENTICATED/i,
+  },
+  { kind: "not_found", words: /model_not_found|not_found_error|model[^"]{0,80}(does not exist|not found)/i, status: [400, 404] },
+  {
+    kind: "refused",
+    words: /content_filter|content_policy|content management policy|responsible ?ai|safety system|PROHIBITED_CONTENT/i,
+    status: [400, 403, 422],
+  },
+  { kind: "overloaded", words: /overloaded|over capacity|model is currently loading/i },
+  { kind: "rate_limited", words: /rate_limit|rate limit|RESOURCE_EXHAUSTED|too many requests/i },
+  { kind: "timeout", words: /timeout_error|deadline_exceeded/i },
+  { kind: "unavailable", words: /server_error|api_error|internal_error|INTERNAL|UNAVAILABLE/ },
+];
+
+export function classify(error: unknown, context: FailureContext): ModelError {
+  const failure = readFailure(error);
+  const kind = kindOf(error, failure, context.answering);
+  const waitMs = retryAfterMs(failure.headers, failure.text, context.nowMs);
+  const message = context.secret ? failure.message.replaceAll(context.secret, "***") : failure.message;
+  return {
+    kind,
+    message: message.replaceAll(/\s+/g, " ").trim().slice(0, messageChars).toWellFormed(),
+    ...(failure.status === undefined ? {} : { status: failure.status }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  };
+}
+
+function kindOf(error: unknown, { status, text }: Failure, answering: boolean): ModelErrorKind {
+  if (error instanceof TooLarge) return "invalid";
+  const found = byWords.find(
+    (row) => row.words.test(text) && (row.status === undefined || status === undefined || row.status.includes(status)),
+  );
+  if (found !== undefined) return found.kind;
+  if (error instanceof NotAStream) return "unavailable";
+  return byStatus(status) ?? (answering ? "torn" : "unavailable");
+}
+
+/** 529 is Anthropic's "overloaded"; 408 and 504 are timeouts of the server or of a proxy before it. */
+function byStatus(status: number | undefined): ModelErrorKind | undefined {
+  if (status === undefined || status < 300) return undefined;
+  const exact: { readonly [status: number]: ModelErrorKind } = {
+    401: "auth",
+    402: "billing",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    413: "context_overflow",
+    429: "rate_limited",
+    504: "timeout",
+    529: "overloaded",
+  };
+  return exact[status] ?? (status >= 500 ? "unavailable" : "invalid");
+}
+
+/** SDK errors carry `statusCode`, `responseBody` and `responseHeaders`; error events inside a stream are plain objects or such errors. */
+function readFailure(error: unknown): Failure {
+  if (error instanceof NotAStream) return { status: error.status, text: error.body, message: error.message, headers: {} };
+  if (typeof error !== "object" || error === null) return { status: undefined, text: String(error), message: String(error), headers: {} };
+  const body = "responseBody" in error && typeof error.responseBody === "string" ? error.responseBody : "";
+  const payload = "data" in error ? error.data : error instanceof Error ? undefined : error;
+  const plain = payload === undefined ? "" : (JSON.stringify(payload) ?? "");
+  const own = "message" in error && typeof error.message === "string" ? error.message : "";
+  return {
+    status: "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : undefined,
+    text: `${own}\n${body}\n${plain}`,
+    message: own || plain.slice(0, messageChars) || "the provider gave no reason",
+    headers: "responseHeaders" in error && typeof error.responseHeaders === "object" ? { ...error.responseHeaders } : {},
+  };
+}

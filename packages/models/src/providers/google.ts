@@ -1,0 +1,26 @@
+// Google's Generative Language API. Its cache works by itself on equal prefixes. Gemini signs its tool calls and refuses a history
+// without the signatures: they travel as seals beside the calls.
+import type { Model } from "../model.ts";
+import { callOptions, promptOptions } from "./call-options.ts";
+import type { ProviderOptions } from "./provider.ts";
+import { sdkModel } from "./sdk-model.ts";
+
+const provider = "google";
+
+export function google(options: ProviderOptions): Model {
+  return sdkModel(options, {
+    provider,
+    async open(fetchOnce) {
+      const { createGoogle } = await import("@ai-sdk/google");
+      const gemini = createGoogle({
+        baseURL: options.baseUrl,
+        // Always given, or the SDK would take one from the environment and send it to any address.
+        apiKey: options.apiKey ?? "none",
+        headers: { ...options.headers },
+        fetch: fetchOnce,
+      });
+      return gemini(options.modelId);
+    },
+    write: (request) => callOptions(request, options, promptOptions(provider, options)),
+  });
+}

@@ -1,0 +1,31 @@
+// OpenAI's Responses API. Its cache works by itself on equal prefixes; the session's key routes a conversation to the machine that has it.
+// Nothing is stored at OpenAI: reasoning comes back encrypted and is handed back with the history.
+import type { Model } from "../model.ts";
+import { callOptions, promptOptions } from "./call-options.ts";
+import type { ProviderOptions } from "./provider.ts";
+import { sdkModel } from "./sdk-model.ts";
+
+const provider = "openai";
+/** OpenAI refuses longer cache keys. */
+export const cacheKeyChars = 64;
+
+export function openAiResponses(options: ProviderOptions): Model {
+  return sdkModel(options, {
+    provider,
+    async open(fetchOnce) {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      const openai = createOpenAI({
+        baseURL: options.baseUrl,
+        // Always given, or the SDK would take one from the environment and send it to any address.
+        apiKey: options.apiKey ?? "none",
+        headers: { ...options.headers },
+        fetch: fetchOnce,
+      });
+      return openai.responses(options.modelId);
+    },
+    async write(request) {
+      const written = await callOptions(request, options, promptOptions(provider, options));
+      return { ...written, providerOptions: { [provider]: { store: false, promptCacheKey: request.cacheKey.slice(-cacheKeyChars) } } };
+    },
+  });
+}

@@ -1,0 +1,33 @@
+// What every provider factory takes. A factory only describes a model; its SDK loads when the first call is made.
+import type { Clock, Log } from "@parley/protocol";
+import type { ModelFacts } from "../known.ts";
+import type { ReadImage } from "./prompt.ts";
+
+/** How long a silent server is waited for. Comment lines and pings are not progress. */
+export interface ModelTimers {
+  /** From the call to the response headers. */
+  readonly connectMs: number;
+  /** From the headers to the first word, thought or tool call. */
+  readonly firstTokenMs: number;
+  /** Between two events of the stream, from the first token on. */
+  readonly idleMs: number;
+}
+
+export const defaultTimers: ModelTimers = { connectMs: 10_000, firstTokenMs: 120_000, idleMs: 60_000 };
+
+export interface ProviderOptions {
+  /** `<provider>/<model>`, as the config names it. */
+  readonly id: string;
+  /** As the provider spells it. */
+  readonly modelId: string;
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey?: string;
+  readonly headers?: { readonly [name: string]: string };
+  readonly facts: ModelFacts;
+  readonly timers?: Partial<ModelTimers>;
+  /** Absent: images are named in words. */
+  readonly readImage?: ReadImage;
+  readonly clock: Clock;
+  readonly log: Log;
+}

@@ -1,0 +1,132 @@
+// One call of an SDK's language model as our stream of events. Keeps three promises whatever a server does: it ends, with exactly one
+// `end` event; a stream without its terminal event is `torn`, never an answer; a tool call appears only after a whole answer.
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
+import { classify } from "./classify.ts";
+import { gather } from "./gather.ts";
+import { patience } from "./patience.ts";
+import { defaultTimers, type ModelTimers, type ProviderOptions } from "./provider.ts";
+import { watchedFetch } from "./wire.ts";
+
+/** What a provider adds: how its SDK is made, and how a request is written for it. */
+export interface Driver {
+  /** The name under which the SDK keeps this provider's options and metadata. */
+  readonly provider: string;
+  /** Loads the SDK; called once per request, so that each has its own watched `fetch`. */
+  open(fetchOnce: typeof fetch): Promise<LanguageModelV4>;
+  write(request: ModelRequest): Promise<LanguageModelV4CallOptions>;
+  /** Where the defaults do not fit: a local server loads its model before it answers. */
+  readonly timers?: Partial<ModelTimers>;
+}
+
+export function sdkModel(options: ProviderOptions, driver: Driver): Model {
+  const { id, facts } = options;
+  return {
+    id,
+    contextWindow: facts.contextWindow,
+    maxTokens: facts.maxTokens,
+    vision: facts.input.includes("image"),
+    reasoning: facts.reasoning,
+    stream: (request, signal) => call(request, signal, options, driver),
+  };
+}
+
+async function* call(request: ModelRequest, signal: AbortSignal, options: ProviderOptions, driver: Driver): AsyncGenerator<ModelEvent> {
+  const { clock, facts, log } = options;
+  const halt = haltable(signal);
+  const answer = gather(driver.provider, facts.cost);
+  let answering = false;
+  const wait = patience({ ...defaultTimers, ...driver.timers, ...options.timers }, clock, (stage, waitedMs) =>
+    halt.stop({ kind: "timeout", message: `no ${stage} within ${waitedMs / 1000} s` }),
+  );
+  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  try {
+    if (signal.aborted) return yield answer.failed(stopped);
+    const fetchOnce = watchedFetch({
+      headers() {
+        answering = true;
+        wait.headers();
+      },
+      progress: wait.progress,
+    });
+    const [model, written] = await Promise.all([driver.open(fetchOnce), driver.write(request)]);
+    const result = await halt.orStopped(model.doStream({ ...written, abortSignal: halt.signal }));
+    reader = result.stream.getReader();
+    for (;;) {
+      wait.reading(true);
+      const next = await halt.orStopped(reader.read());
+      wait.reading(false);
+      // The SDK marks what broke off as interrupted; a stream that only stops has said nothing at all.
+      if (next.done || (next.value.type === "finish" && brokenOff(next.value))) {
+        return yield answer.failed({ kind: "torn", message: "the stream ended before the answer did" });
+      }
+      const part = next.value;
+      if (part.type === "error") return yield answer.failed(classify(part.error, context()));
+      if (part.type === "finish") {
+        for (const event of answer.finished(part)) yield event;
+        return;
+      }
+      const event = answer.add(part);
+      if (event !== undefined) {
+        wait.firstToken();
+        if (event.type !== "started") yield event;
+      }
+    }
+  } catch (error) {
+    const failure = halt.reason() ?? classify(error, context());
+    if (failure.kind !== "aborted") log.debug({ err: error, kind: failure.kind }, "a model call failed");
+    yield answer.failed(failure);
+  } finally {
+    wait.end();
+    halt.end();
+    // Not awaited: a body that hangs may hang its own cancelling.
+    reader?.cancel().catch(() => {});
+  }
+
+  function context(): { nowMs: number; answering: boolean; secret: string | undefined } {
+    return { nowMs: clock.now(), answering, secret: options.apiKey };
+  }
+}
+
+const stopped: ModelError = { kind: "aborted", message: "stopped" };
+
+function brokenOff(finish: Extract<LanguageModelV4StreamPart, { type: "finish" }>): boolean {
+  const { unified } = finish.finishReason;
+  return unified === "interrupted" || unified === "error";
+}
+
+/** Aborts the request when the caller's signal or a timer says so, and stops waiting for it in the same moment. */
+function haltable(signal: AbortSignal): {
+  readonly signal: AbortSignal;
+  stop(why: ModelError): void;
+  reason(): ModelError | undefined;
+  orStopped<T>(work: Promise<T> | PromiseLike<T>): Promise<T>;
+  end(): void;
+} {
+  const controller = new AbortController();
+  let why: ModelError | undefined;
+  let reject: (reason: unknown) => void = () => {};
+  const halted = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  halted.catch(() => {
+    // Whoever waits learns it through orStopped; with nobody waiting it is no failure.
+  });
+  const stop = (reason: ModelError): void => {
+    why ??= reason;
+    reject(new Error(reason.message));
+    controller.abort();
+  };
+  const onAbort = (): void => stop(stopped);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    stop,
+    reason: () => why,
+    orStopped: (work) => Promise.race([work, halted]),
+    end() {
+      signal.removeEventListener("abort", onAbort);
+      controller.abort();
+    },
+  };
+}

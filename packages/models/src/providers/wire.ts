@@ -1,0 +1,70 @@
+// The bytes under the SDK: tells when headers came and when an event line came, refuses what is no event stream, and bounds its size (I9).
+// Comment lines and pings are not progress: a server can send them forever without answering.
+
+export interface WireWatch {
+  headers(): void;
+  progress(): void;
+}
+
+/** The server answered 2xx with a web page or plain JSON instead of a stream: a captive portal, a proxy's error page, a wrong address. */
+export class NotAStream extends Error {
+  override readonly name = "NotAStream";
+  readonly status: number;
+  readonly body: string;
+
+  constructor(status: number, contentType: string, body: string) {
+    super(`answered with ${contentType} instead of an event stream`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export class TooLarge extends Error {
+  override readonly name = "TooLarge";
+}
+
+/** Far above any answer of any model; only a broken or hostile server sends more. */
+const longestAnswerBytes = 32 * 1024 * 1024;
+const errorBodyChars = 4096;
+
+/** `fetch` for one call of an SDK. */
+export function watchedFetch(watch: WireWatch): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    watch.headers();
+    if (!response.ok || response.body === null) return response;
+    const contentType = response.headers.get("content-type") ?? "";
+    if (/\b(text\/html|application\/json)\b/i.test(contentType)) {
+      throw new NotAStream(response.status, contentType, (await response.text()).slice(0, errorBodyChars));
+    }
+    return new Response(response.body.pipeThrough(progressLines(watch)), response);
+  };
+}
+
+const newline = 0x0a;
+const keptLineBytes = 64;
+
+/** Looks at the beginning of each line and passes everything on unchanged. */
+function progressLines(watch: WireWatch): TransformStream<Uint8Array, Uint8Array> {
+  let line: number[] = [];
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (bytes > longestAnswerBytes) throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
+      for (const byte of chunk) {
+        if (byte === newline) {
+          if (isProgress(String.fromCharCode(...line))) watch.progress();
+          line = [];
+        } else if (line.length < keptLineBytes) {
+          line.push(byte);
+        }
+      }
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+function isProgress(lineStart: string): boolean {
+  return lineStart.startsWith("data:") && !/^data: ?\{\s*"type": ?"ping"/.test(lineStart);
+}

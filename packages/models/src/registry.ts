@@ -1,0 +1,121 @@
+// From the config's providers to models: `<provider>/<model>` names one. Declared entries win over the built-in table, so a proxy,
+// a new model or a local server needs a line of configuration and no code. Nothing is contacted here; drivers load on the first call.
+import { type Clock, Fault, type Log } from "@parley/protocol";
+import { knownModel, knownProvider, type ModelApi, type ModelFacts } from "./known.ts";
+import type { Model } from "./model.ts";
+import { anthropicMessages } from "./providers/anthropic-messages.ts";
+import { google } from "./providers/google.ts";
+import { ollama } from "./providers/ollama.ts";
+import { openAiCompletions } from "./providers/openai-completions.ts";
+import { openAiResponses } from "./providers/openai-responses.ts";
+import type { ReadImage } from "./providers/prompt.ts";
+import type { ModelTimers, ProviderOptions } from "./providers/provider.ts";
+import { rehearsal } from "./rehearsal/rehearsal.ts";
+
+/** A model as the config declares it; what it leaves out comes from the built-in table. */
+export interface DeclaredModel extends Partial<ModelFacts> {
+  /** As the provider spells it. */
+  readonly id: string;
+}
+
+export interface DeclaredProvider {
+  readonly api?: ModelApi;
+  /** Up to and without the endpoint: `https://api.openai.com/v1`. */
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly headers?: { readonly [name: string]: string };
+  readonly timers?: Partial<ModelTimers>;
+  readonly models?: readonly DeclaredModel[];
+}
+
+export interface ModelsOptions {
+  readonly providers: { readonly [name: string]: DeclaredProvider };
+  /** The bytes of an image by its path under the media folder. Absent: models read about images in words. */
+  readonly readImage?: ReadImage;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ModelCard extends ModelFacts {
+  /** `<provider>/<model>`. */
+  readonly id: string;
+  readonly api: ModelApi;
+  /** Whether a call can be made: a key is there, or none is needed. */
+  readonly ready: boolean;
+}
+
+export interface Models {
+  /** The same object for the same id. Throws Fault("invalid") for what no configuration makes callable; the message says what to add. */
+  get(id: string): Promise<Model>;
+  /** The declared models, and the rehearsal. */
+  list(): readonly ModelCard[];
+}
+
+export function modelsFrom(options: ModelsOptions): Models {
+  const made = new Map<string, Model>();
+  return {
+    async get(id) {
+      const model = made.get(id) ?? modelOf(id, options);
+      made.set(id, model);
+      return model;
+    },
+    list() {
+      const declared = Object.entries(options.providers).flatMap(([name, provider]) =>
+        (provider.models ?? []).flatMap((model) => {
+          const known = knownProvider(name);
+          const api = provider.api ?? known?.api;
+          const ready = provider.apiKey !== undefined || known?.keyless === true || provider.baseUrl !== undefined;
+          return api === undefined ? [] : [{ ...factsOf(model.id, provider), id: `${name}/${model.id}`, api, ready }];
+        }),
+      );
+      const facts: ModelFacts = { ...knownModel("rehearsal"), input: ["text", "image"] };
+      return [...declared, { ...facts, id: "rehearsal/rehearsal", api: "rehearsal", ready: true }];
+    },
+  };
+}
+
+const factories: { readonly [api in Exclude<ModelApi, "rehearsal">]: (options: ProviderOptions) => Model } = {
+  "openai-completions": openAiCompletions,
+  "openai-responses": openAiResponses,
+  "anthropic-messages": anthropicMessages,
+  "google-generative-ai": google,
+  ollama,
+};
+
+function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions): Model {
+  const slash = id.indexOf("/");
+  const [name, modelId] = slash < 0 ? [id, id] : [id.slice(0, slash), id.slice(slash + 1)];
+  if (name === "rehearsal") return rehearsal({ clock, id: "rehearsal/rehearsal" });
+  if (slash < 1 || modelId === "") {
+    throw new Fault("invalid", `model "${id}" must be written <provider>/<model>, for example "anthropic/claude-sonnet-4-5"`);
+  }
+  const declared = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const known = knownProvider(name);
+  const api = declared?.api ?? known?.api;
+  const baseUrl = declared?.baseUrl ?? known?.baseUrl;
+  if (api === undefined || baseUrl === undefined) {
+    throw new Fault("invalid", `model "${id}": there is no provider "${name}"; declare models.providers.${name} with an api and a baseUrl`);
+  }
+  if (api === "rehearsal") return rehearsal({ clock, id });
+  // A server of one's own may need no key; a vendor's own address always does.
+  if (declared?.apiKey === undefined && declared?.baseUrl === undefined && known?.keyless !== true) {
+    throw new Fault("invalid", `model "${id}" needs an API key: set models.providers.${name}.apiKey`);
+  }
+  return factories[api]({
+    id,
+    modelId,
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    facts: factsOf(modelId, declared),
+    clock,
+    log: log.child({ model: id }),
+    ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
+    ...(declared?.headers === undefined ? {} : { headers: declared.headers }),
+    ...(readImage === undefined ? {} : { readImage }),
+    ...(declared?.timers === undefined ? {} : { timers: declared.timers }),
+  });
+}
+
+function factsOf(modelId: string, provider: DeclaredProvider | undefined): ModelFacts {
+  const { id: _, ...declared } = provider?.models?.find((model) => model.id === modelId) ?? { id: modelId };
+  return { ...knownModel(modelId), ...declared };
+}

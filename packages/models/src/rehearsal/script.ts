@@ -1,0 +1,114 @@
+// The script language of the rehearsal model: one command per line, `!` first. docs/rehearsal.md is its manual.
+// Lines that are no command are not an error: a message without any command is ordinary conversation.
+import type { JsonObject } from "@parley/protocol";
+import { modelErrorKinds, type ModelErrorKind } from "../model.ts";
+
+export type RehearsalCommand =
+  | { readonly do: "text"; readonly pieces: readonly string[]; readonly everyMs: number }
+  | { readonly do: "think"; readonly text: string }
+  | { readonly do: "wait"; readonly afterMs: number }
+  | { readonly do: "tool"; readonly name: string; readonly args: JsonObject }
+  | { readonly do: "badTool"; readonly name: string; readonly raw: string }
+  | { readonly do: "fail"; readonly kind: ModelErrorKind; readonly retryAfterMs?: number }
+  | { readonly do: "result" | "history" | "promptHash" | "help" | "hang" | "empty" | "length" };
+
+/** No reply may be longer; a script that asks for more is a mistake, not a load test. */
+const longestTextChars = 1_000_000;
+const longestWaitMs = 3_600_000;
+
+// An envelope such as "[Telegram Ada 12:00]" may stand before the first command of a message.
+const commandLine = /^\s*(?:\[[^\]\n]*\]\s*)?!([a-z-]+)(?: ([^\n]*))?$/;
+
+/** The commands of a message in order. A command with wrong arguments becomes a text that says what is wrong with it. */
+export function parseScript(text: string): readonly RehearsalCommand[] {
+  return text.split("\n").flatMap((line) => {
+    const match = commandLine.exec(line.trimEnd());
+    const read = match?.[1] === undefined ? undefined : commands[match[1]];
+    if (match === null || read === undefined) return [];
+    return [read((match[2] ?? "").trim()) ?? say(`(rehearsal) I cannot do "${line.trim()}". Send !help to see the commands.`)];
+  });
+}
+
+function say(text: string): RehearsalCommand {
+  return { do: "text", pieces: inPieces(text), everyMs: 0 };
+}
+
+/** Small pieces, about two words each, never cutting a word: what a streaming model looks like. */
+export function inPieces(text: string): readonly string[] {
+  return text.match(/(?:\s*\S+){1,2}\s*$|(?:\s*\S+){1,2}|\s+/g) ?? [];
+}
+
+function evenly(text: string, count: number): readonly string[] {
+  const characters = Array.from(text);
+  const size = Math.max(1, Math.ceil(characters.length / count));
+  return Array.from({ length: Math.ceil(characters.length / size) }, (_, at) => characters.slice(at * size, (at + 1) * size).join(""));
+}
+
+const unescaped = (text: string): string => text.replaceAll("\\n", "\n");
+
+/** Null for arguments that make no sense. */
+const commands: { readonly [name: string]: (rest: string) => RehearsalCommand | null } = {
+  say: (rest) => say(unescaped(rest)),
+  stream: (rest) => {
+    const [, count, everyMs, text] = /^(\d{1,4}) (\d{1,6}) (.+)$/.exec(rest) ?? [];
+    return text === undefined ? null : { do: "text", pieces: evenly(unescaped(text), Number(count)), everyMs: Number(everyMs) };
+  },
+  repeat: (rest) => {
+    const [, count, text] = /^(\d{1,6}) (.+)$/.exec(rest) ?? [];
+    if (text === undefined || Number(count) * text.length > longestTextChars) return null;
+    return say(Array.from({ length: Number(count) }, () => unescaped(text)).join("\n"));
+  },
+  big: (rest) => {
+    const chars = whole(rest, longestTextChars);
+    return chars === null ? null : say(numberedLines(chars));
+  },
+  think: (rest) => ({ do: "think", text: unescaped(rest) }),
+  wait: (rest) => {
+    const afterMs = whole(rest, longestWaitMs);
+    return afterMs === null ? null : { do: "wait", afterMs };
+  },
+  tool: (rest) => {
+    const [, name, json] = /^(\S+)(?: (.*))?$/.exec(rest) ?? [];
+    const args = parseObject(json ?? "{}");
+    return name === undefined || args === null ? null : { do: "tool", name, args };
+  },
+  "bad-tool": (rest) => {
+    const [, name, raw] = /^(\S+)(?: (.*))?$/.exec(rest) ?? [];
+    return name === undefined ? null : { do: "badTool", name, raw: raw ?? "" };
+  },
+  fail: (rest) => {
+    const [, word, waitMs] = /^(\S+)(?: (\d{1,7}))?$/.exec(rest) ?? [];
+    const kind = modelErrorKinds.find((known) => known === word);
+    return kind === undefined ? null : { do: "fail", kind, ...(waitMs === undefined ? {} : { retryAfterMs: Number(waitMs) }) };
+  },
+  silent: () => say("NO_REPLY"),
+  result: () => ({ do: "result" }),
+  history: () => ({ do: "history" }),
+  "prompt-hash": () => ({ do: "promptHash" }),
+  help: () => ({ do: "help" }),
+  hang: () => ({ do: "hang" }),
+  empty: () => ({ do: "empty" }),
+  length: () => ({ do: "length" }),
+};
+
+function whole(text: string, atMost: number): number | null {
+  const value = Number(text);
+  return /^\d+$/.test(text) && value <= atMost ? value : null;
+}
+
+function parseObject(json: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+  } catch {
+    // Not JSON: the caller answers with how the command is written.
+    return null;
+  }
+}
+
+/** Exactly `chars` characters of numbered lines, so that a missing or doubled piece is seen at once. */
+function numberedLines(chars: number): string {
+  let text = "";
+  for (let line = 1; text.length < chars; line += 1) text += `${line}. The quick brown fox jumps over the lazy dog.\n`;
+  return text.slice(0, chars);
+}
