@@ -47,7 +47,7 @@ export function restoreDatabase(from: string, to: string, nowMs: number): string
 function keepAside(path: string, aside: string): string {
   try {
     standalone(path);
-  } catch (error) {
+  } catch {
     // A file too damaged to open is exactly why one restores: it is kept as it is.
   }
   for (const side of ["-wal", "-shm"]) {

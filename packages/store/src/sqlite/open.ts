@@ -104,14 +104,14 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
 
   return {
     unclean,
-    bootHistory: () => tx.run(boots.list),
+    bootHistory: () => tx.run(() => boots.list()),
     inbox: sqliteInbox(scope, lanes, accept),
     turns: sqliteTurns(scope, { lanes, turns, sessions, cells, post, commit }),
     outbox: sqliteOutbox(scope, conversations, deliveries, post),
     sessions: sqliteSessions(scope, sessions),
     cells: sqliteCells(scope, cells),
     events: sqliteEvents(scope, options.eventsKept ?? 10_000),
-    onReady: tx.onReady,
+    onReady: (wake) => tx.onReady(wake),
     sweep: (limit) => tx.run(() => sweep(limit)),
     check: () =>
       tx

@@ -32,7 +32,7 @@ export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: Deliver
       if (lane === null) return null;
       if (deliveries.hasWork(lane.lane)) {
         const { lane: name, token } = lane;
-        const parcel = deliveries.undone(name, want.maxRows).map(deliveries.view);
+        const parcel = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
         return { lane: name, token, holder: want.holder, ...(want.term === undefined ? {} : { term: want.term }), deliveries: parcel };
       }
       lanes.free(lane.lane);
@@ -79,7 +79,7 @@ export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: Deliver
         const { sql, values } = deliverySearch(filter);
         return shapes(sql)
           .all(...values)
-          .map(deliveries.view);
+          .map((found) => deliveries.view(found));
       }),
     drop: (ids, reason) => tx.run(() => ids.reduce((count, id) => count + dropOne(id, reason), 0)),
   };

@@ -1,0 +1,288 @@
+// Contract of the outbox: order, journal, the single resend, previews, splitting, leadership, the operator's list.
+import { expect } from "vitest";
+import type { Change, Lease, Store } from "../../src/index.ts";
+import { account, chat, delivery, failedOnce, ids, isIdle, type StoreCase, takeParcel, wantOut } from "../subject.ts";
+
+const refused = { code: "invalid" };
+const lost = { code: "conflict" };
+
+function begin(id: string, attempt = 1, more: { readonly part?: number; readonly idempotent?: boolean } = {}): Change {
+  const { part = 0, ...rest } = more;
+  return { delivery: id, part, to: "sending", attempt, ...rest };
+}
+
+function sent(id: string, part = 0): Change {
+  return { delivery: id, part, to: "sent", receipt: `{"messageId":"${id}.${part}"}` };
+}
+
+function unsent(id: string, to: "queued" | "failed" | "ambiguous", part = 0): Change {
+  return { delivery: id, part, to, reason: to };
+}
+
+async function partOf(store: Store, id: string, part = 0) {
+  const [found] = await store.outbox.find({ id, limit: 1 });
+  return found?.parts[part];
+}
+
+const sendWhole = (store: Store, lease: Lease, id: string): Promise<void> => store.outbox.record(lease, [begin(id), sent(id)]);
+
+export const outboxCases: readonly StoreCase[] = [
+  {
+    title: "a delivery is queued once, and handed out in the order of its conversation",
+    async run({ store }) {
+      await store.outbox.post([delivery("1"), delivery("2")]);
+      await store.outbox.post([delivery("1", { parts: [{ content: "other" }] }), delivery("3")]);
+      const parcel = await takeParcel(store);
+      expect(ids(parcel.deliveries)).toEqual(["1", "2", "3"]);
+      expect(parcel.deliveries[0]).toMatchObject({ cause: "test", done: false, open: false, split: false, pool: account, lane: chat("a") });
+      expect(parcel.deliveries[0]?.parts).toMatchObject([
+        { content: "1", state: "queued", attempts: 0, resends: 0, receipt: null, flagged: false },
+      ]);
+      expect(isIdle(await store.outbox.take({ ...wantOut, holder: "w2" }))).toBe(true);
+    },
+  },
+  {
+    title: "only the head of a conversation may be sent, part after part",
+    async run({ store }) {
+      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] }), delivery("2")]);
+      const parcel = await takeParcel(store);
+      await expect(store.outbox.record(parcel, [begin("2")])).rejects.toMatchObject(refused);
+      await expect(store.outbox.record(parcel, [begin("1", 1, { part: 1 })])).rejects.toMatchObject(refused);
+      await expect(store.outbox.record(parcel, [begin("1", 1, { part: 2 })])).rejects.toMatchObject(refused);
+      await expect(store.outbox.record(parcel, [begin("none")])).rejects.toMatchObject(refused);
+      await store.outbox.record(parcel, [begin("1")]);
+      await store.outbox.record(parcel, [sent("1"), begin("1", 1, { part: 1 })]);
+      await store.outbox.record(parcel, [sent("1", 1), begin("2")]);
+      expect(await store.outbox.find({ id: "1", limit: 1 })).toMatchObject([{ done: true, parts: [{ state: "sent" }, { state: "sent" }] }]);
+      expect(await partOf(store, "2")).toMatchObject({ state: "sending", token: parcel.token, attempts: 1 });
+    },
+  },
+  {
+    title: "a batch of changes with one refused change changes nothing",
+    async run({ store }) {
+      await store.outbox.post([delivery("1"), delivery("2")]);
+      const parcel = await takeParcel(store);
+      await expect(store.outbox.record(parcel, [begin("1"), sent("1"), begin("2", 7)])).rejects.toMatchObject(refused);
+      expect(await partOf(store, "1")).toMatchObject({ state: "queued", attempts: 0 });
+    },
+  },
+  {
+    title: "every change may be recorded twice",
+    async run({ store }) {
+      await store.outbox.post([delivery("1"), delivery("2")]);
+      const parcel = await takeParcel(store);
+      for (const changes of [[begin("1")], [sent("1"), begin("2")], [unsent("2", "queued")], [begin("2", 2)], [unsent("2", "failed")]]) {
+        await store.outbox.record(parcel, changes);
+        await store.outbox.record(parcel, changes);
+      }
+      expect(await partOf(store, "2")).toMatchObject({ state: "failed", attempts: 2, resends: 0, flagged: false });
+    },
+  },
+  {
+    title: "what certainly was not sent is sent again without a mark",
+    async run({ store }) {
+      await store.outbox.post([delivery("1")]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("1"), unsent("1", "queued"), begin("1", 2), unsent("1", "queued")]);
+      await store.outbox.record(parcel, [begin("1", 3), sent("1")]);
+      expect(await partOf(store, "1")).toMatchObject({ state: "sent", attempts: 3, resends: 0, flagged: false });
+    },
+  },
+  {
+    title: "after an unknown outcome a part is sent again once, flagged, and not a third time",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1")]);
+      const first = await takeParcel(store);
+      await store.outbox.record(first, [begin("1")]);
+      clock.advance(wantOut.leaseMs);
+      const second = await takeParcel(store, { holder: "w2" });
+      expect(second.deliveries[0]?.parts[0]).toMatchObject({
+        state: "sending",
+        token: first.token,
+        startedAtMs: clock.now() - wantOut.leaseMs,
+      });
+      await expect(store.outbox.record(first, [sent("1")])).rejects.toMatchObject(lost);
+      await store.outbox.record(second, [begin("1", 2)]);
+      expect(await partOf(store, "1")).toMatchObject({ token: second.token, attempts: 2, resends: 1, flagged: true });
+      clock.advance(wantOut.leaseMs);
+      const third = await takeParcel(store);
+      await expect(store.outbox.record(third, [begin("1", 3)])).rejects.toMatchObject(refused);
+      await store.outbox.record(third, [unsent("1", "ambiguous")]);
+      expect(ids(await store.outbox.find({ troubled: true, limit: 5 }))).toEqual(["1"]);
+      expect(await store.outbox.take(wantOut)).toMatchObject({ idle: true });
+    },
+  },
+  {
+    title: "an idempotent part may be sent again as often as needed, without a mark",
+    async run({ store }) {
+      await store.outbox.post([delivery("1")]);
+      const parcel = await takeParcel(store);
+      const again = (attempt: number): Change => begin("1", attempt, { idempotent: true });
+      await store.outbox.record(parcel, [again(1)]);
+      await store.outbox.record(parcel, [again(2)]);
+      await store.outbox.record(parcel, [again(3), sent("1")]);
+      expect(await partOf(store, "1")).toMatchObject({ state: "sent", attempts: 3, resends: 2, flagged: false });
+    },
+  },
+  {
+    title: "an ambiguous part of the head may be settled by reading back, or sent again while no later part has begun",
+    async run({ store }) {
+      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] })]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("1"), unsent("1", "ambiguous")]);
+      await store.outbox.record(parcel, [begin("1", 2), unsent("1", "ambiguous"), sent("1"), begin("1", 1, { part: 1 })]);
+      expect(await partOf(store, "1")).toMatchObject({ state: "sent", flagged: true });
+      await store.outbox.post([delivery("2", { parts: [{ content: "x" }, { content: "y" }] })]);
+      await store.outbox.record(parcel, [sent("1", 1), begin("2"), unsent("2", "ambiguous"), begin("2", 1, { part: 1 })]);
+      await expect(store.outbox.record(parcel, [begin("2", 2)])).rejects.toMatchObject(refused);
+    },
+  },
+  {
+    title: "the rendered messages take the place of what was meant with the first sending, once",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1")]);
+      const parcel = await takeParcel(store);
+      const split = [{ content: "one" }, { content: "two" }];
+      const change: Change = { delivery: "1", part: 0, to: "sending", attempt: 1, split };
+      await expect(store.outbox.record(parcel, [{ ...change, split: [] }])).rejects.toMatchObject(refused);
+      await store.outbox.record(parcel, [change]);
+      await store.outbox.record(parcel, [change]);
+      clock.advance(wantOut.leaseMs);
+      const next = await takeParcel(store);
+      expect(next.deliveries[0]).toMatchObject({
+        split: true,
+        parts: [
+          { content: "one", state: "sending" },
+          { content: "two", state: "queued" },
+        ],
+      });
+      await expect(store.outbox.record(next, [{ ...change, attempt: 2, idempotent: true }])).rejects.toMatchObject(refused);
+    },
+  },
+  {
+    title: "a sent preview holds its conversation until a delivery closes it, and that one takes its place",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true })]);
+      const parcel = await takeParcel(store);
+      await sendWhole(store, parcel, "preview");
+      await store.outbox.post([delivery("notice")]);
+      await expect(store.outbox.record(parcel, [begin("notice")])).rejects.toMatchObject(refused);
+      await store.outbox.release(parcel, failedOnce);
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
+      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([{ open: true, done: false }]);
+      await store.outbox.post([delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] })]);
+      const next = await takeParcel(store);
+      expect(ids(next.deliveries)).toEqual(["final", "notice"]);
+      expect(next.deliveries[0]?.parts[0]).toMatchObject({ into: "preview/0", intoReceipt: '{"messageId":"preview.0"}' });
+      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([{ open: false, done: true }]);
+    },
+  },
+  {
+    title: "a preview that has not begun fails as superseded and troubles nobody",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true }), delivery("notice")]);
+      await store.outbox.post([delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] })]);
+      expect(await partOf(store, "preview")).toMatchObject({ state: "failed", reason: "superseded" });
+      expect(await store.outbox.find({ troubled: true, limit: 5 })).toEqual([]);
+      const parcel = await takeParcel(store);
+      expect(ids(parcel.deliveries)).toEqual(["final", "notice"]);
+      expect(parcel.deliveries[0]?.parts[0]?.intoReceipt).toBeNull();
+    },
+  },
+  {
+    title: "a preview under way is settled before what closes it",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true })]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("preview")]);
+      await store.outbox.post([delivery("notice"), delivery("final", { closes: "preview" })]);
+      await expect(store.outbox.record(parcel, [begin("final")])).rejects.toMatchObject(refused);
+      await store.outbox.record(parcel, [sent("preview"), begin("final"), sent("final"), begin("notice")]);
+      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([{ done: true }]);
+    },
+  },
+  {
+    title: "what closes an unknown or closed preview is an ordinary delivery",
+    async run({ store }) {
+      await store.outbox.post([delivery("1"), delivery("2", { closes: "none" }), delivery("3", { closes: "1" })]);
+      expect(ids((await takeParcel(store)).deliveries)).toEqual(["1", "2", "3"]);
+    },
+  },
+  {
+    title: "a preview that failed holds nothing",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true }), delivery("notice")]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("preview"), unsent("preview", "failed"), begin("notice"), sent("notice")]);
+      expect(await store.outbox.find({ id: "notice", limit: 1 })).toMatchObject([{ done: true }]);
+    },
+  },
+  {
+    title: "release makes the whole conversation wait, and later deliveries with it",
+    async run({ store, clock }) {
+      await store.outbox.post([delivery("1")]);
+      const parcel = await takeParcel(store);
+      expect(await store.outbox.extend(parcel, 9000)).toBe(1);
+      await store.outbox.release(parcel, { afterMs: 3000, reason: "429" });
+      await store.outbox.post([delivery("2"), delivery("b", { lane: chat("b") })]);
+      expect((await takeParcel(store)).lane).toBe(chat("b"));
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: clock.now() + 3000 });
+    },
+  },
+  {
+    title: "where an account has a leader, any other term is refused",
+    async run({ store }) {
+      const first = await store.cells.put(`leader:${account}`, "node-1", { expect: 0 });
+      await store.outbox.post([delivery("1")]);
+      await expect(store.outbox.take(wantOut)).rejects.toMatchObject(lost);
+      const parcel = await takeParcel(store, { term: first?.version ?? -1 });
+      await store.outbox.record(parcel, [begin("1")]);
+      const second = await store.cells.put(`leader:${account}`, "node-2", { expect: first?.version ?? -1 });
+      expect(second?.version).toBeGreaterThan(first?.version ?? Infinity);
+      await expect(store.outbox.record(parcel, [sent("1")])).rejects.toMatchObject(lost);
+      await expect(store.outbox.extend(parcel, 1000)).rejects.toMatchObject(lost);
+      await expect(store.outbox.take({ ...wantOut, term: first?.version ?? -1 })).rejects.toMatchObject(lost);
+      expect(await partOf(store, "1")).toMatchObject({ state: "sending" });
+    },
+  },
+  {
+    title: "drop fails what has not begun, leaves alone what is under way, and clears the troubled list",
+    async run({ store }) {
+      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] }), delivery("2"), delivery("3")]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("1")]);
+      expect(await store.outbox.drop(["1", "2", "none"], "operator")).toBe(2);
+      expect(await store.outbox.find({ id: "1", limit: 1 })).toMatchObject([
+        { done: false, parts: [{ state: "sending" }, { state: "failed", reason: "operator" }] },
+      ]);
+      await store.outbox.record(parcel, [sent("1"), begin("3"), unsent("3", "failed")]);
+      expect(ids(await store.outbox.find({ troubled: true, limit: 5 }))).toEqual(["3"]);
+      expect(await store.outbox.drop(["3"], "seen")).toBe(1);
+      expect(await store.outbox.drop(["3"], "seen")).toBe(0);
+      expect(await store.outbox.find({ troubled: true, limit: 5 })).toEqual([]);
+    },
+  },
+  {
+    title: "dropping a sent preview frees its conversation",
+    async run({ store }) {
+      await store.outbox.post([delivery("preview", { open: true }), delivery("2")]);
+      const parcel = await takeParcel(store);
+      await sendWhole(store, parcel, "preview");
+      await store.outbox.release(parcel, failedOnce);
+      await store.outbox.drop(["preview"], "operator");
+      expect(ids((await takeParcel(store)).deliveries)).toEqual(["2"]);
+    },
+  },
+  {
+    title: "find filters by conversation, cause and state of a part, newest first",
+    async run({ store }) {
+      await store.outbox.post([delivery("1", { cause: "row-1" }), delivery("2"), delivery("3", { lane: chat("b") })]);
+      const parcel = await takeParcel(store);
+      await store.outbox.record(parcel, [begin("1")]);
+      expect(ids(await store.outbox.find({ lane: chat("a"), limit: 9 }))).toEqual(["2", "1"]);
+      expect(ids(await store.outbox.find({ cause: "row-1", limit: 9 }))).toEqual(["1"]);
+      expect(ids(await store.outbox.find({ state: "sending", limit: 9 }))).toEqual(["1"]);
+      expect(ids(await store.outbox.find({ limit: 2 }))).toEqual(["3", "2"]);
+    },
+  },
+];

@@ -1,0 +1,369 @@
+// Contract of turns: leases and fencing, what a turn holds, its log, parking, and its one end.
+import { expect } from "vitest";
+import type { NewRow, Step } from "../../src/index.ts";
+import {
+  chat,
+  delivery,
+  drained,
+  failedOnce,
+  ids,
+  isIdle,
+  lane,
+  row,
+  type StoreCase,
+  takeParcel,
+  takeTurn,
+  want,
+  wantOut,
+} from "../subject.ts";
+
+const answered = { outcome: "answered", entries: ['{"n":1}', '{"n":2}'] } as const;
+const step = (body: string): Step => ({ kind: "model", body });
+const lost = { code: "conflict" };
+const ticketRow = (id: string, ticket: string, change: Partial<NewRow> = {}): NewRow =>
+  row(id, { subject: `ticket:${ticket}`, as: { kind: "work", ticket }, ...change });
+
+export const turnCases: readonly StoreCase[] = [
+  {
+    title: "one lane has one holder, and nothing else of it is handed out",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.inbox.accept([row("2")]);
+      expect(await store.turns.take({ ...want, holder: "w2" })).toEqual({ idle: true, nextAtMs: clock.now() + want.leaseMs });
+      expect(await store.turns.extend(turn, 50_000)).toBe(1);
+      expect((await store.turns.list("main", 1))[0]).toMatchObject({
+        holder: "w1",
+        token: turn.token,
+        atMs: clock.now() + 50_000,
+        waiting: 1,
+      });
+    },
+  },
+  {
+    title: "an expired lease still writes until somebody else takes the lane, and then writes nothing",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const old = await takeTurn(store);
+      clock.advance(want.leaseMs + 1);
+      expect(await store.turns.checkpoint(old, 0, { steps: [step("a")] })).toBe(1);
+      const next = await takeTurn(store, { holder: "w2" });
+      expect(next).toMatchObject({ id: old.id, log: [{ kind: "model", body: "a" }] });
+      expect(next.token).toBeGreaterThan(old.token);
+      await expect(store.turns.extend(old, 1)).rejects.toMatchObject(lost);
+      await expect(store.turns.absorb(old, 1, 5)).rejects.toMatchObject(lost);
+      await expect(store.turns.checkpoint(old, 1, { steps: [step("b")], deliveries: [delivery("x/0")] })).rejects.toMatchObject(lost);
+      await expect(store.turns.park(old, { tickets: [], wake: "any", untilMs: 0 })).rejects.toMatchObject(lost);
+      await expect(store.turns.release(old, drained)).rejects.toMatchObject(lost);
+      await expect(store.turns.commit(old, old.id, answered)).rejects.toMatchObject(lost);
+      expect(await store.outbox.find({ limit: 5 })).toEqual([]);
+      expect(await store.sessions.transcript(lane("a"), { limit: 5 })).toEqual([]);
+    },
+  },
+  {
+    title: "tokens grow even when the clock stands still or goes back",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const tokens: number[] = [];
+      for (const stepMs of [0, 0, -5000, 0]) {
+        clock.advance(stepMs);
+        const taken = await store.turns.take(want);
+        if (isIdle(taken)) break;
+        tokens.push(taken.token);
+        await store.turns.release(taken, failedOnce);
+      }
+      expect(tokens.length).toBeGreaterThanOrEqual(2);
+      expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
+    },
+  },
+  {
+    title: "attempts count what died, and a refund, a park and a checkpoint give them back",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      expect((await takeTurn(store)).attempt).toBe(1);
+      clock.advance(want.leaseMs);
+      expect((await takeTurn(store)).attempt).toBe(2);
+      clock.advance(want.leaseMs);
+      const third = await takeTurn(store);
+      expect(third.attempt).toBe(3);
+      await store.turns.release(third, drained);
+      const again = await takeTurn(store);
+      expect(again.attempt).toBe(3);
+      await store.turns.checkpoint(again, 0, { steps: [step("a")] });
+      await store.turns.release(again, failedOnce);
+      const fifth = await takeTurn(store);
+      expect(fifth.attempt).toBe(2);
+      await store.turns.park(fifth, { tickets: ["t"], wake: "answer", untilMs: clock.now() });
+      expect((await takeTurn(store)).attempt).toBe(1);
+    },
+  },
+  {
+    title: "release keeps the turn, and the whole lane waits",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.release(turn, { afterMs: 700, reason: "model outage", refund: true });
+      await store.inbox.accept([row("2")]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: clock.now() + 700 });
+      clock.advance(700);
+      const resumed = await takeTurn(store);
+      expect(resumed.id).toBe(turn.id);
+      expect(ids(resumed.rows)).toEqual(["1"]);
+    },
+  },
+  {
+    title: "the lane that has been runnable longest goes first, so a flooded lane goes to the back",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("a1"), row("a2"), row("a3")]);
+      clock.advance(1);
+      await store.inbox.accept([row("b1", { lane: lane("b") })]);
+      const order: string[] = [];
+      for (let i = 0; i < 4; i += 1) {
+        const turn = await takeTurn(store, { maxRows: 1 });
+        order.push(...ids(turn.rows));
+        clock.advance(1);
+        await store.turns.commit(turn, turn.id, answered);
+      }
+      expect(order).toEqual(["a1", "b1", "a2", "a3"]);
+    },
+  },
+  {
+    title: "pools are separate, and a lane follows the pool of the row at its head",
+    async run({ store }) {
+      await store.inbox.accept([row("1", { pool: "cron" }), row("2", { authority: "owner" })]);
+      expect(isIdle(await store.turns.take(want))).toBe(true);
+      const cron = await takeTurn(store, { pool: "cron" });
+      expect(cron.pool).toBe("cron");
+      await store.turns.commit(cron, cron.id, answered);
+      expect(ids((await takeTurn(store)).rows)).toEqual(["2"]);
+    },
+  },
+  {
+    title: "a turn holds the prefix of one conversation and one authority",
+    async run({ store }) {
+      await store.inbox.accept([
+        row("1"),
+        row("2"),
+        row("3", { authority: "owner" }),
+        row("4", { authority: "owner", conversation: chat("b") }),
+        row("5"),
+      ]);
+      const seen: (readonly string[])[] = [];
+      for (let i = 0; i < 4; i += 1) {
+        const turn = await takeTurn(store);
+        seen.push(ids(turn.rows));
+        expect(turn.rows.every(({ conversation, authority }) => conversation === turn.conversation && authority === turn.authority)).toBe(
+          true,
+        );
+        expect(await store.turns.absorb(turn, 0, 20)).toEqual([]);
+        await store.turns.commit(turn, turn.id, answered);
+      }
+      expect(seen).toEqual([["1", "2"], ["3"], ["4"], ["5"]]);
+    },
+  },
+  {
+    title: "a barrier is a turn alone, and absorb never reads past one",
+    async run({ store }) {
+      const barrier = row("2", { as: { kind: "work", barrier: true } });
+      await store.inbox.accept([row("1")]);
+      const first = await takeTurn(store);
+      await store.inbox.accept([barrier, row("3")]);
+      expect(await store.turns.absorb(first, 0, 20)).toEqual([]);
+      await store.turns.commit(first, first.id, answered);
+      const second = await takeTurn(store);
+      expect(ids(second.rows)).toEqual(["2"]);
+      expect(await store.turns.absorb(second, 0, 20)).toEqual([]);
+      await store.turns.commit(second, second.id, { outcome: "commanded", entries: [] });
+      expect(ids((await takeTurn(store)).rows)).toEqual(["3"]);
+    },
+  },
+  {
+    title: "absorb claims what arrived, logs it, and a repeat gives the same rows",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.checkpoint(turn, 0, { steps: [step("a")] });
+      await store.inbox.accept([row("2"), row("3"), row("4")]);
+      expect(ids(await store.turns.absorb(turn, 1, 2))).toEqual(["2", "3"]);
+      expect(ids(await store.turns.absorb(turn, 1, 20))).toEqual(["2", "3"]);
+      await expect(store.turns.absorb(turn, 7, 20)).rejects.toMatchObject({ code: "invalid" });
+      clock.advance(want.leaseMs);
+      const resumed = await takeTurn(store);
+      expect(ids(resumed.rows)).toEqual(["1", "2", "3"]);
+      expect(resumed.log).toEqual([step("a"), { kind: "absorbed", body: '["telegram:default:2","telegram:default:3"]' }]);
+      await store.turns.commit(resumed, resumed.id, answered);
+      expect(ids((await takeTurn(store)).rows)).toEqual(["4"]);
+    },
+  },
+  {
+    title: "a checkpoint is written once per position, with its deliveries and cells or not at all",
+    async run({ store }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const what = {
+        steps: [step("a"), step("b")],
+        deliveries: [delivery("p/0")],
+        cells: [{ key: "approval:1", value: "used", expect: 0 }],
+      };
+      expect(await store.turns.checkpoint(turn, 0, what)).toBe(2);
+      expect(await store.turns.checkpoint(turn, 0, what)).toBe(2);
+      expect((await store.cells.get("approval:1"))?.value).toBe("used");
+      await expect(store.turns.checkpoint(turn, 5, { steps: [step("c")] })).rejects.toMatchObject({ code: "invalid" });
+      const refused = { steps: [step("c")], deliveries: [delivery("p/1")], cells: [{ key: "approval:1", value: "again", expect: 0 }] };
+      await expect(store.turns.checkpoint(turn, 2, refused)).rejects.toMatchObject(lost);
+      expect(ids(await store.outbox.find({ limit: 5 }))).toEqual(["p/0"]);
+      await store.turns.release(turn, drained);
+      expect((await takeTurn(store)).log).toHaveLength(2);
+    },
+  },
+  {
+    title: "a checkpoint of deliveries alone queues them, and its repeat queues nothing more",
+    async run({ store }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      expect(await store.turns.checkpoint(turn, 0, { steps: [], deliveries: [delivery("p/0")] })).toBe(0);
+      expect(await store.turns.checkpoint(turn, 0, { steps: [], deliveries: [delivery("p/0")] })).toBe(0);
+      expect(await store.outbox.find({ limit: 5 })).toHaveLength(1);
+    },
+  },
+  {
+    title: "a parked turn waits for its answer alone, and the answer crosses other rows",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const untilMs = clock.now() + 60_000;
+      await store.turns.park(turn, { tickets: ["t1"], wake: "answer", untilMs });
+      await store.inbox.accept([row("2", { authority: "other" }), row("3")]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: untilMs });
+      await store.inbox.accept([ticketRow("4", "t9")]);
+      expect(isIdle(await store.turns.take(want))).toBe(true);
+      await store.inbox.accept([ticketRow("5", "t1", { conversation: chat("c"), authority: "owner" })]);
+      const resumed = await takeTurn(store);
+      expect(resumed).toMatchObject({
+        id: turn.id,
+        tickets: ["t1"],
+        attempt: 1,
+        log: [{ kind: "absorbed", body: '["telegram:default:5"]' }],
+      });
+      expect(ids(resumed.rows)).toEqual(["1", "5"]);
+      expect(await store.inbox.accept([ticketRow("6", "t1")])).toMatchObject([{ verdict: "duplicate" }]);
+    },
+  },
+  {
+    title: "an answer that came before the park is seen by it",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.inbox.accept([row("2", { authority: "other" }), ticketRow("3", "t1")]);
+      await store.turns.park(turn, { tickets: ["t1"], wake: "answer", untilMs: clock.now() + 60_000 });
+      expect(ids((await takeTurn(store)).rows)).toEqual(["1", "3"]);
+    },
+  },
+  {
+    title: "a turn parked for any row wakes for its own conversation and authority, not for others",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const untilMs = clock.now() + 60_000;
+      await store.turns.park(turn, { tickets: ["t1"], wake: "any", untilMs });
+      await store.inbox.accept([row("2", { authority: "stranger" }), row("3", { conversation: chat("z") })]);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: untilMs });
+      await store.inbox.accept([row("4")]);
+      expect((await takeTurn(store)).id).toBe(turn.id);
+    },
+  },
+  {
+    title: "a parked turn wakes at its deadline, and a stop wakes it at once",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.turns.park(turn, { tickets: ["t1"], wake: "answer", untilMs: clock.now() + 500 });
+      clock.advance(500);
+      const late = await takeTurn(store);
+      expect(late).toMatchObject({ id: turn.id, tickets: ["t1"], log: [] });
+      await store.turns.park(late, { tickets: ["t2"], wake: "answer", untilMs: clock.now() + 500 });
+      await store.inbox.stop(lane("a"), { turn: "open", reason: "/stop" });
+      expect(await takeTurn(store)).toMatchObject({ id: turn.id, stop: "/stop" });
+    },
+  },
+  {
+    title: "commit is one step: transcript, rows, deliveries, other lanes, cells, fields; its repeat answers the same",
+    async run({ store }) {
+      await store.inbox.accept([row("1"), row("2")]);
+      const turn = await takeTurn(store);
+      const what = {
+        ...answered,
+        reason: "said",
+        deliveries: [delivery(`${turn.id}/0`)],
+        rows: [row("child", { lane: lane("parent") })],
+        cells: [{ key: "preview", value: "closed" }],
+        patch: { model: "m1", count: 1 },
+      };
+      expect(await store.turns.commit(turn, turn.id, what)).toEqual({ seq: 2 });
+      expect(await store.turns.commit(turn, turn.id, what)).toEqual({ seq: 2 });
+      expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toEqual([
+        { seq: 1, epoch: 1, turn: turn.id, body: '{"n":1}' },
+        { seq: 2, epoch: 1, turn: turn.id, body: '{"n":2}' },
+      ]);
+      expect(await store.inbox.find({ turn: turn.id, limit: 9 })).toMatchObject([
+        { state: "ended", outcome: "answered", reason: "said" },
+        { state: "ended", outcome: "answered", reason: "said" },
+      ]);
+      expect(ids((await takeParcel(store)).deliveries)).toEqual([`${turn.id}/0`]);
+      expect(await store.cells.get("preview")).toMatchObject({ value: "closed" });
+      expect((await store.sessions.open(lane("a"))).fields).toEqual({ model: "m1", count: 1 });
+      const parent = await takeTurn(store);
+      expect(parent.lane).toBe(lane("parent"));
+      expect(isIdle(await store.turns.take(want))).toBe(true);
+      expect(await store.turns.commit(turn, turn.id, what)).toEqual({ seq: 2 });
+    },
+  },
+  {
+    title: "a refused commit leaves nothing behind",
+    async run({ store }) {
+      await store.cells.put("guard", "x", {});
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      const what = {
+        ...answered,
+        deliveries: [delivery("d")],
+        rows: [row("2")],
+        cells: [{ key: "guard", value: "y", expect: 0 }],
+        patch: { a: 1 },
+      };
+      await expect(store.turns.commit(turn, turn.id, what)).rejects.toMatchObject(lost);
+      await expect(store.turns.commit(turn, "another turn", answered)).rejects.toMatchObject(lost);
+      expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toEqual([]);
+      expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
+      expect(await store.inbox.find({ id: "telegram:default:2", limit: 1 })).toEqual([]);
+      expect((await store.sessions.open(lane("a"))).fields).toEqual({});
+      expect(await store.turns.commit(turn, turn.id, answered)).toEqual({ seq: 2 });
+    },
+  },
+  {
+    title: "a committed lane is due when its waiting rows are",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.inbox.accept([row("2", { as: { kind: "work", afterMs: 800 } })]);
+      await store.turns.commit(turn, turn.id, answered);
+      expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: clock.now() + 800 });
+      clock.advance(800);
+      const next = await takeTurn(store);
+      expect(next.id).not.toBe(turn.id);
+    },
+  },
+  {
+    title: "take hints of rows that wait, and a listener that stopped hears nothing",
+    async run({ store }) {
+      const heard: string[] = [];
+      const stop = store.onReady((pool) => heard.push(pool));
+      await store.inbox.accept([row("1")]);
+      expect(heard).toContain("main");
+      stop();
+      heard.length = 0;
+      await store.inbox.accept([row("2", { lane: lane("b") })]);
+      expect(heard).toEqual([]);
+    },
+  },
+];

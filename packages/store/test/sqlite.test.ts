@@ -1,0 +1,5 @@
+// The embedded driver keeps the contract.
+import { storeContract } from "./contract.ts";
+import { openSqlite } from "./open-sqlite.ts";
+
+storeContract({ name: "sqlite", open: openSqlite });
