@@ -1,0 +1,73 @@
+// Where a text that is too long for one message is cut: between paragraphs, else lines, sentences, words, characters.
+// A later kind of cut is taken only when the earlier one would leave the message too short.
+import { isSpace } from "./characters.ts";
+import { isVerbatim, type Span } from "./document.ts";
+import { boundaryBefore, codePointBefore } from "./graphemes.ts";
+
+/** The least share of the room that a message must fill for a cut of this kind. */
+const leastFill = { paragraph: 0.3, line: 0.4, sentence: 0.5, word: 0.5 };
+const sentenceEnd = /[.!?…]["'”’)\]]*(?=\s)|[。！？]["'”’」』）]*/g;
+
+/**
+ * The end of the next message, in `(start, end]`. `spans` are those of `text.slice(start, end)`, with offsets in it.
+ * Only a single character longer than `end - start` is cut inside, and then between code points; of a surrogate pair alone
+ * in too little room, the whole is taken, one unit beyond `end`.
+ */
+export function chooseCut(text: string, spans: readonly Span[], start: number, end: number): number {
+  const room = end - start;
+  const isWhole = (cut: number): boolean => boundaryBefore(text, start, cut) === cut;
+  const least = (share: number): number => start + Math.max(1, Math.ceil(room * share));
+  const within = (cut: number, test: (span: Span) => boolean): boolean =>
+    spans.some((span) => test(span) && start + span.start < cut && cut <= start + span.end);
+  const inCode = (cut: number): boolean => within(cut + 1, ({ mark }) => isVerbatim(mark.kind));
+  const afterHeading = (cut: number): boolean => within(cut, ({ mark }) => mark.kind === "heading");
+
+  for (let cut = lineEnd(text, "\n\n", end); cut >= least(leastFill.paragraph); cut = lineEnd(text, "\n\n", cut - 1)) {
+    if (!inCode(cut) && !afterHeading(cut)) return cut;
+  }
+  for (let cut = lineEnd(text, "\n", end); cut >= least(leastFill.line); cut = lineEnd(text, "\n", cut - 1)) {
+    if (!afterHeading(cut)) return cut;
+  }
+  const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, least(leastFill.word), end)];
+  for (const candidate of candidates) {
+    const cut = candidate === null ? null : beforeOrnament(candidate, spans, start);
+    if (cut !== null && cut > start && isWhole(cut)) return cut;
+  }
+  const whole = boundaryBefore(text, start, end);
+  if (whole > start) return beforeOrnament(whole, spans, start);
+  const part = codePointBefore(text, end);
+  return part > start ? part : Math.min(start + 2, text.length);
+}
+
+/** Where the next message starts: line ends are dropped at a cut, in running text all whitespace. */
+export function skipSpace(text: string, verbatim: boolean, cut: number): number {
+  let start = cut;
+  while (verbatim ? text[start] === "\n" : isSpace(text[start])) start += 1;
+  return start > cut && start < text.length ? boundaryBefore(text, cut, start) : start;
+}
+
+function lineEnd(text: string, mark: string, from: number): number {
+  return from < 0 ? -1 : text.lastIndexOf(mark, from);
+}
+
+function lastSentence(text: string, from: number, end: number): number | null {
+  let last: number | null = null;
+  for (const found of text.slice(from, end + 1).matchAll(sentenceEnd)) {
+    const cut = from + found.index + found[0].length;
+    if (cut <= end) last = cut;
+  }
+  return last;
+}
+
+function lastWord(text: string, from: number, end: number): number | null {
+  for (let cut = end; cut >= from; cut -= 1) if (isSpace(text[cut])) return cut;
+  return null;
+}
+
+/** A bullet or number goes with its item. */
+function beforeOrnament(cut: number, spans: readonly Span[], start: number): number {
+  const split = spans.find(
+    ({ mark, start: from, end: to }) => mark.kind === "ornament" && from > 0 && start + from < cut && cut <= start + to,
+  );
+  return split === undefined ? cut : start + split.start;
+}

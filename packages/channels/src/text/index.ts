@@ -1,0 +1,48 @@
+// Markdown in, platform messages out: one parse, one split, one rendering per dialect. Pure and synchronous.
+import { Fault, type Dialect, type RenderedText } from "@parley/protocol";
+import { renderDiscord } from "./discord.ts";
+import { htmlOf, renderHtmlMessage } from "./html.ts";
+import { parse } from "./parse.ts";
+import { split, type Render, type TextLimits } from "./split.ts";
+import { renderTelegram } from "./telegram.ts";
+
+export { healPartial } from "./heal.ts";
+export { longestMarkdownChars } from "./parse.ts";
+export type { TextLimits } from "./split.ts";
+
+export interface MarkdownOptions extends TextLimits {
+  readonly dialect: Dialect;
+}
+
+const renderers: { readonly [dialect in Dialect]: Render } = {
+  telegram: renderTelegram,
+  discord: renderDiscord,
+  html: renderHtmlMessage,
+  plain: ({ text }) => ({ text, entities: [], plain: text }),
+};
+
+/**
+ * The messages that say `markdown` on a surface, in order; none when there is nothing to see in it. Each holds at most
+ * `textChars` UTF-16 units and `textEntities` entities. Longer than `longestMarkdownChars`, or nested deeper than 20 lists or
+ * 39 quotes, it is sent as plain text. Throws Fault("invalid") for a limit that is no positive integer, nothing else.
+ */
+export function renderMarkdown(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
+  checkLimit("textChars", options.textChars);
+  checkLimit("textEntities", options.textEntities ?? 1);
+  return split(parse(markdown), options, renderers[options.dialect]);
+}
+
+/** The whole of it as sanitised HTML; classes used: `spoiler`, `language-*`, and `left`, `right`, `center` on cells. */
+export function renderHtml(markdown: string): string {
+  return htmlOf(parse(markdown));
+}
+
+/** The whole of it as people read it, without markup: for logs, titles and notifications. */
+export function plainText(markdown: string): string {
+  return parse(markdown).text.trim();
+}
+
+function checkLimit(name: string, limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1) return;
+  throw new Fault("invalid", `${name} is ${limit}: give the surface's limit, an integer of at least 1`);
+}

@@ -1,0 +1,38 @@
+// What becomes of an address in a reply: a link, an address spelled out beside its label, or the label alone.
+// The only place that decides which schemes may be followed.
+import type { Mark } from "./document.ts";
+
+type Link = Extract<Mark, { kind: "link" }>;
+
+/** Longer ones are spelled out, so that they can be split: Discord needs the whole address in one message of 2000. */
+const longestMaskedUrlChars = 1000;
+const web = /^https?:\/\//i;
+const mail = /^mailto:/i;
+/** Never shown either: they carry code or bytes, and mean nothing to a reader. */
+const carriers = /^\s*(javascript|vbscript|data|blob|file):/i;
+
+export interface LinkPlan {
+  /** Absent where nothing may be followed. */
+  readonly mark?: Link;
+  /** To be shown after the label. */
+  readonly spelled?: string;
+}
+
+/** `url` is normalized: markdown-it has percent-encoded spaces, quotes and angle brackets. `label` is what the reader sees. */
+export function planLink(url: string, label: string): LinkPlan {
+  if (web.test(url)) {
+    if (isSameAddress(url, label)) return { mark: { kind: "link", url, form: "bare" } };
+    if (url.length <= longestMaskedUrlChars) return { mark: { kind: "link", url, form: "masked" } };
+    return { mark: { kind: "link", url, form: "spelled" }, spelled: url };
+  }
+  if (mail.test(url)) {
+    const address = url.replace(mail, "");
+    const labelled = label === address || label === url;
+    return { mark: { kind: "link", url, form: labelled ? "bare" : "spelled" }, ...(labelled ? {} : { spelled: address }) };
+  }
+  return url === "" || url.startsWith("#") || carriers.test(url) || url === label ? {} : { spelled: url };
+}
+
+function isSameAddress(url: string, label: string): boolean {
+  return url === label || url === `${label}/` || `${url}/` === label;
+}
