@@ -1,6 +1,6 @@
 // /queue: shows or sets how this session treats messages that arrive while a turn runs.
 import type { Sessions } from "@parley/store";
-import { dropPolicies, queueField, queueModes, queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
+import { dropPolicies, ownQueueSettings, queueField, queueModes, queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";
@@ -47,8 +47,7 @@ export function queueCommand(sessions: Sessions, configured: QueueSettings): Pas
         return tell(queueSettingsOf(await sessions.patch(route.session, { [queueField]: null }), configured));
       const parsed = parseQueueArgs(args);
       if (!parsed.ok) return parsed.reason;
-      const before = session.fields[queueField];
-      const merged = { ...(typeof before === "object" && before !== null && !Array.isArray(before) ? before : {}), ...parsed.set };
+      const merged = { ...ownQueueSettings(session), ...parsed.set };
       return tell(queueSettingsOf(await sessions.patch(route.session, { [queueField]: merged }), configured));
     },
   };

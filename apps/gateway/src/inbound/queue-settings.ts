@@ -14,20 +14,26 @@ export interface QueueSettings {
   readonly drop: (typeof dropPolicies)[number];
 }
 
-const stored = z.object({
-  mode: z.enum(queueModes),
-  debounceMs: z.number(),
-  cap: z.number(),
-  drop: z.enum(dropPolicies),
-});
+const own = z
+  .object({
+    mode: z.enum(queueModes),
+    debounceMs: z.number(),
+    cap: z.number(),
+    drop: z.enum(dropPolicies),
+  })
+  .partial();
 
 /** The session field that /queue writes. */
 export const queueField = "queue";
 
+/** What /queue set in this session; empty when it set nothing that this version understands. */
+export function ownQueueSettings(session: Session): z.output<typeof own> {
+  const parsed = own.safeParse(session.fields[queueField] ?? {});
+  return parsed.success ? parsed.data : {};
+}
+
 export function queueSettingsOf(session: Session, configured: QueueSettings): QueueSettings {
-  const own = stored.partial().safeParse(session.fields[queueField] ?? {});
-  if (!own.success) return configured;
-  const { mode, debounceMs, cap, drop } = own.data;
+  const { mode, debounceMs, cap, drop } = ownQueueSettings(session);
   return {
     mode: mode ?? configured.mode,
     debounceMs: debounceMs ?? configured.debounceMs,

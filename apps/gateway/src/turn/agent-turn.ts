@@ -214,7 +214,7 @@ async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => 
       parser = parserOf();
       visible = "";
     } else if (event.type === "text") {
-      visible += parser.push(event.delta).visible;
+      visible = parser.push(event.delta).visible;
       if (visible !== "") show(visible);
     }
   }

@@ -1,0 +1,169 @@
+// One client: the handshake within five seconds, then requests and the events it follows. Before the handshake nothing is answered and
+// little is read; afterwards the number of requests at work is bounded (I9). Nothing a client sends can end the process.
+import type { WebSocket } from "ws";
+import {
+  connectParams,
+  conversationKey,
+  Fault,
+  protocolRange,
+  type Clock,
+  type ConnectParams,
+  type ConnectResult,
+  type Ids,
+  type Log,
+  type RequestFrame,
+  type ResponseFrame,
+  type WireError,
+} from "@parley/protocol";
+import type { Events } from "@parley/store";
+import { z } from "zod";
+import type { Authenticate, Caller } from "./authenticate.ts";
+import { wireErrorOf, type Dispatch } from "./dispatch.ts";
+import { follow } from "./follow.ts";
+import { readFrame } from "./frame-text.ts";
+import type { Hub } from "./hub.ts";
+import { socketOutlet } from "./outlet.ts";
+
+export interface ConnectionOptions {
+  readonly server: ConnectResult["server"];
+  readonly authenticate: Authenticate;
+  readonly dispatch: Dispatch;
+  readonly events: Pick<Events, "after">;
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Account of the web channel, for the conversation that a client follows. */
+  readonly webAccount: string;
+}
+
+export interface Connection {
+  /** Tells the client that the gateway goes away, waits for its requests at work, closes with 1012. */
+  drain(): Promise<void>;
+}
+
+/** Bytes that may be sent before the handshake is done. */
+export const preAuthBytes = 16_384;
+const handshakeMs = 5_000;
+const pingEveryMs = 30_000;
+const mostRequests = 64;
+const policyClose = 1008;
+const restartClose = 1012;
+
+export function serveConnection(socket: WebSocket, remoteAddress: string, options: ConnectionOptions): Connection {
+  const { clock, log } = options;
+  const outlet = socketOutlet(socket, clock);
+  const atWork = new Map<string, Promise<void>>();
+  let caller: Caller | null = null;
+  let handshake: Promise<void> | null = null;
+  let stopFollowing: (() => void) | null = null;
+  let answeredPing = true;
+
+  const deadline = clock.after(handshakeMs, () => outlet.close(policyClose, "no handshake within five seconds"));
+  let ticking = clock.after(pingEveryMs, tick);
+
+  function tick(): void {
+    outlet.checkProgress();
+    if (!answeredPing) return socket.terminate();
+    answeredPing = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    ticking = clock.after(pingEveryMs, tick);
+  }
+
+  socket.on("pong", () => {
+    answeredPing = true;
+  });
+  socket.on("error", (error) => log.debug({ error }, "a client's socket failed"));
+  socket.once("close", () => {
+    deadline.cancel();
+    ticking.cancel();
+    stopFollowing?.();
+  });
+  socket.on("message", (message: Buffer, isBinary) => {
+    answeredPing = true;
+    if (isBinary) return outlet.close(1003, "frames are text");
+    if (caller === null && message.length > preAuthBytes) return outlet.close(1009, "the first frame is too large");
+    const frame = readFrame(message.toString("utf8"));
+    if (!frame.ok) {
+      if (caller !== null && frame.id !== null)
+        return outlet.send(JSON.stringify(failure(frame.id, { code: "invalid", message: frame.reason })));
+      return outlet.close(policyClose, frame.reason);
+    }
+    if (caller !== null) return answer(frame.request, caller);
+    if (handshake !== null) return outlet.close(policyClose, "a frame before the handshake was answered");
+    handshake = shakeHands(frame.request);
+  });
+
+  function answer(request: RequestFrame, by: Caller): void {
+    if (atWork.has(request.id)) return outlet.close(policyClose, "two requests at work have one id");
+    if (atWork.size >= mostRequests) {
+      const error: WireError = { code: "rate_limited", message: `${mostRequests} requests are at work`, retryAfterMs: 1_000 };
+      return outlet.send(JSON.stringify(failure(request.id, error)));
+    }
+    const work = options.dispatch(request, by).then((response) => {
+      atWork.delete(request.id);
+      outlet.send(JSON.stringify(response));
+    });
+    atWork.set(request.id, work);
+  }
+
+  async function shakeHands(request: RequestFrame): Promise<void> {
+    try {
+      const params = connectParamsOf(request);
+      const { caller: by, deviceToken } = await options.authenticate(params, remoteAddress);
+      const stream = streamOf(by, params, options.webAccount);
+      const { gone, lastSeq } = await options.events.after(stream, params.lastSeq ?? 0, 1);
+      const resync = params.lastSeq !== undefined && gone;
+      const result: ConnectResult = {
+        protocol: protocolRange.max,
+        server: options.server,
+        scopes: [...by.scopes],
+        ...(deviceToken === undefined ? {} : { deviceToken }),
+        peer: by.peer,
+        seq: lastSeq,
+        resync,
+      };
+      if (socket.readyState !== socket.OPEN) return;
+      deadline.cancel();
+      caller = by;
+      outlet.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame));
+      const afterSeq = resync ? lastSeq : (params.lastSeq ?? lastSeq);
+      stopFollowing = follow({ stream, afterSeq, events: options.events, hub: options.hub, outlet, log });
+    } catch (error) {
+      const wire = wireErrorOf(error, "connect", options);
+      outlet.send(JSON.stringify(failure(request.id, wire.code === "denied" ? { ...wire, code: "unauthorized" } : wire)));
+      outlet.close(policyClose, "the handshake failed");
+    }
+  }
+
+  return {
+    async drain() {
+      outlet.send(JSON.stringify({ type: "event", event: "shutdown", payload: {} }));
+      await handshake;
+      await Promise.all(atWork.values());
+      outlet.close(restartClose, "the gateway restarts");
+    },
+  };
+}
+
+function connectParamsOf(request: RequestFrame): ConnectParams {
+  if (request.method !== "connect") throw new Fault("denied", 'the first frame must be "connect"');
+  const params = connectParams.safeParse(request.params);
+  if (!params.success) throw new Fault("invalid", `params of "connect": ${z.prettifyError(params.error)}`);
+  const { min, max } = params.data.protocol;
+  if (min > protocolRange.max || max < protocolRange.min) {
+    throw new Fault(
+      "unsupported",
+      `the client speaks protocol ${min} to ${max}, this gateway ${protocolRange.min} to ${protocolRange.max}; update the older one`,
+    );
+  }
+  return params.data;
+}
+
+function streamOf(caller: Caller, { thread }: ConnectParams, account: string): string {
+  return conversationKey({ channel: "web", account, kind: "dm", peer: caller.peer, ...(thread === undefined ? {} : { thread }) });
+}
+
+function failure(id: string, error: WireError): ResponseFrame {
+  return { type: "res", id, ok: false, error };
+}

@@ -1,0 +1,30 @@
+// One incoming message as a request, or why not. Whatever a client sends, this answers; it never throws.
+import { requestFrame, type RequestFrame } from "@parley/protocol";
+
+export type ReadFrame =
+  | { readonly ok: true; readonly request: RequestFrame }
+  | { readonly ok: false; readonly id: string | null; readonly reason: string };
+
+/** Deeper than any params; beyond it recursion over the value could exhaust the stack. */
+const deepest = 32;
+
+export function readFrame(text: string): ReadFrame {
+  const refuse = (reason: string, id: string | null = null): ReadFrame => ({ ok: false, id, reason });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message would only repeat what the client sent.
+    return refuse("the frame is not JSON");
+  }
+  if (tooDeep(value, deepest)) return refuse(`the frame is nested more than ${deepest} levels deep`);
+  const parsed = requestFrame.safeParse(value);
+  if (parsed.success) return { ok: true, request: parsed.data };
+  const id: unknown = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined;
+  return refuse('a frame is { type: "req", id, method, params }', typeof id === "string" && id.length <= 128 ? id : null);
+}
+
+function tooDeep(value: unknown, levelsLeft: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levelsLeft === 0 || Object.values(value).some((each) => tooDeep(each, levelsLeft - 1));
+}

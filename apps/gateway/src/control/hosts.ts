@@ -1,0 +1,42 @@
+// Which names the gateway answers to. A page of another site can reach a loopback port through the browser, and a rebound DNS name can
+// make itself look like one: so Host must be a name of ours, and a browser's Origin must be this very host (CVE-2026-25593's class).
+import { isIP } from "node:net";
+
+export interface HostRules {
+  /** What the socket listens on. */
+  readonly listenHost: string;
+  /** Names that a reverse proxy or the network serves the gateway under. */
+  readonly allowedHosts: readonly string[];
+}
+
+export interface RequestOrigin {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/** Null when the request may go on, else why not. Requests without Origin do not come from a page: CLI, curl, health checks. */
+export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules): string | null {
+  const name = hostname(host);
+  if (name === null || !isOurs(name, rules)) return "the Host header names no host of this gateway; see gateway.allowedHosts";
+  if (origin === undefined) return null;
+  const from = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
+  if (from === undefined) return "the Origin header names no site";
+  if (from.toLowerCase() === host?.toLowerCase()) return null;
+  // Behind a reverse proxy Host may be the inner one; the configured names are then what a page may come from.
+  const fromName = hostname(from);
+  const configured = fromName !== null && rules.allowedHosts.some((each) => each.toLowerCase() === fromName);
+  return configured ? null : "the page comes from another site; see gateway.allowedHosts";
+}
+
+/** Lower case, without port and brackets; null for anything that is no host. */
+function hostname(host: string | undefined): string | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host ?? "");
+  return (match?.[1] ?? match?.[2] ?? null)?.toLowerCase() ?? null;
+}
+
+function isOurs(name: string, { listenHost, allowedHosts }: HostRules): boolean {
+  if (name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."))) return true;
+  if (name === listenHost || allowedHosts.some((each) => each.toLowerCase() === name)) return true;
+  // Listening on every interface: an address cannot be rebound, only a name can.
+  return (listenHost === "0.0.0.0" || listenHost === "::") && isIP(name) !== 0;
+}

@@ -1,0 +1,85 @@
+// What the control plane's port says over plain HTTP: whether the daemon lives, whether it is ready, and the web page. Public: nothing
+// here depends on who asks, and nothing tells more than that.
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Hono, type Context } from "hono";
+import { originTrouble, type HostRules } from "./hosts.ts";
+
+export interface HttpOptions {
+  readonly hosts: HostRules;
+  /** Whether work can be taken; the reasons stay inside. */
+  readonly health: () => { readonly ok: boolean };
+  /** The built web page; null serves none. */
+  readonly webRoot: string | null;
+}
+
+const contentTypes: { readonly [extension: string]: string } = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".webmanifest": "application/manifest+json",
+};
+
+const securityHeaders: { readonly [name: string]: string } = {
+  // No inline script and no other site; pictures from elsewhere would leak what the agent wrote into their URLs.
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+export function httpApp({ hosts, health, webRoot }: HttpOptions): Hono {
+  const app = new Hono();
+
+  app.use(async (context, next) => {
+    const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);
+    if (trouble !== null) return context.text(`${trouble}\n`, 403);
+    await next();
+    for (const [name, value] of Object.entries(securityHeaders)) context.header(name, value);
+  });
+
+  app.get("/healthz", (context) => unkept(context).json({ ok: true }));
+  app.get("/readyz", (context) => {
+    const { ok } = health();
+    return unkept(context).json({ ok }, ok ? 200 : 503);
+  });
+  if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
+  app.notFound((context) => context.text("not found\n", 404));
+  return app;
+}
+
+function unkept(context: Context): Context {
+  context.header("cache-control", "no-store");
+  return context;
+}
+
+/** One folder deep at most and no leading dots: such a path cannot leave the root. */
+const servedPath = /^\/(?:assets\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+
+async function page(context: Context, webRoot: string): Promise<Response> {
+  const path = context.req.path === "/" ? "/index.html" : context.req.path;
+  const type = contentTypes[extname(path)];
+  if (type === undefined || !servedPath.test(path)) return context.notFound();
+  let bytes: Buffer<ArrayBuffer>;
+  try {
+    bytes = await readFile(join(webRoot, path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return missing(context, path);
+    throw error;
+  }
+  context.header("content-type", type);
+  // Assets carry a hash of their content in their names.
+  context.header("cache-control", path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+  return context.body(bytes);
+}
+
+function missing(context: Context, path: string): Response | Promise<Response> {
+  if (path !== "/index.html") return context.notFound();
+  return context.text("The web page is not built: run `pnpm --filter @parley/web build`.\n", 503);
+}

@@ -1,0 +1,156 @@
+// The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
+// simulator over simulated ones; nothing in here knows which.
+import { channelRender } from "./outbound/render.ts";
+import type { BootstrapHook } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { Config } from "@parley/config";
+import { cooldowns, type Models } from "@parley/models";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { queueCommand } from "./commands/queue.ts";
+import { stopCommand } from "./commands/stop.ts";
+import { whoamiCommand } from "./commands/whoami.ts";
+import { accessPolicy } from "./inbound/access-policy.ts";
+import { admission } from "./inbound/admit.ts";
+import { owners, type Owners } from "./inbound/owners.ts";
+import { pairingBook, type PairingBook } from "./inbound/pairing.ts";
+import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
+import { router, type RouteInbound } from "./inbound/route.ts";
+import { deliverer } from "./outbound/deliver.ts";
+import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
+import { startPools, type Pools } from "./pools.ts";
+import { agentTurn } from "./turn/agent-turn.ts";
+import { closeTurn } from "./turn/close-turn.ts";
+import { laneCommand } from "./turn/lane-command.ts";
+import type { ShowProgress } from "./turn/progress.ts";
+import { runLane } from "./turn/run-lane.ts";
+import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
+import { setUp, type SetUp } from "./turn/set-up.ts";
+import { solitude } from "./turn/solitude.ts";
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly store: Store;
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly models: Models;
+  readonly tools: readonly Tool[];
+  readonly hooks: readonly BootstrapHook[];
+  readonly commands: readonly PastLaneCommand[];
+  readonly showProgress: ShowProgress;
+  readonly shell: string | undefined;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface Core {
+  readonly receive: ReceiveEvents;
+  readonly route: RouteInbound;
+  readonly pairing: PairingBook;
+  readonly owners: Owners;
+  readonly setUp: SetUp;
+  readonly running: RunningTurns;
+  /** Begins to work on what waits. */
+  start(): Pools;
+}
+
+/** Turns of background classes that may run at once; people have their own number in the config. */
+const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
+
+export function gatewayCore(options: CoreOptions): Core {
+  const { config, store, channels, clock, ids, log } = options;
+  const bootAtMs = clock.now();
+  const channel = (account: string): Channel | null => channels.get(account) ?? null;
+  const pairing = pairingBook(store.cells, clock, ids);
+  const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
+  const route = router({ agents: config.agents.list.map((agent) => agent.id), ...config.session });
+  const running = runningTurns();
+  const queue = config.messages.queue;
+  const ready = setUp({ ...options, channel, cooldowns: cooldowns(clock) });
+
+  const receive = receiver({
+    inbox: store.inbox,
+    outbox: store.outbox,
+    sessions: store.sessions,
+    admit: admission({ policy: accessPolicy(config.channels), isOwner: ownersBook.isOwner, pairing }),
+    route,
+    runPastLane: pastLaneCommands([
+      stopCommand(store.inbox, running.stop),
+      queueCommand(store.sessions, queue),
+      whoamiCommand,
+      ...options.commands,
+    ]),
+    queue,
+    log,
+  });
+
+  const lane = runLane({
+    turns: store.turns,
+    cells: store.cells,
+    solitude: solitude(),
+    close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, clock, log }),
+    command: laneCommand(store.turns, store.sessions),
+    agent: agentTurn({
+      turns: store.turns,
+      sessions: store.sessions,
+      setUp: ready.forTurn,
+      channel,
+      running,
+      showProgress: options.showProgress,
+      queue,
+      bootAtMs,
+      clock,
+      log,
+    }),
+    log,
+  });
+
+  return {
+    receive,
+    route,
+    pairing,
+    owners: ownersBook,
+    setUp: ready,
+    running,
+    start: () =>
+      startPools({
+        store,
+        holder: options.bootId,
+        concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
+        runTurn: lane.run,
+        buryTurn: lane.bury,
+        accounts: [...channels.keys()],
+        deliver: (account) =>
+          deliverer({
+            outbox: store.outbox,
+            channel: () => channel(account),
+            render: channelRender,
+            pacer: pacerOf(config, account, clock),
+            clock,
+            log,
+            onTrouble: () => {},
+            onSent: () => {},
+          }),
+        clock,
+        ids,
+        log,
+      }),
+  };
+}
+
+/** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */
+const telegramRates = {
+  chat: { burst: 3, everyMs: 1_000 },
+  group: { burst: 3, everyMs: 3_000 },
+  account: { burst: 30, everyMs: 34 },
+} as const;
+
+function pacerOf(config: Config, account: string, clock: Clock): Pacer {
+  const [channel, id = ""] = account.split(":");
+  const paced = channel === "telegram" && config.channels.telegram[id]?.pacing === "on";
+  return paced ? pacer({ ...telegramRates, clock }) : unpaced;
+}

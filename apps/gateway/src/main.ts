@@ -1,0 +1,62 @@
+// The daemon's process: arguments and environment in, exit code out. Everything between is in daemon.ts.
+// Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
+import { ConfigFault, loadConfig } from "@parley/config";
+import { isFault, systemClock, systemIds } from "@parley/protocol";
+import type { Daemon } from "./daemon.ts";
+
+const needsPerson = 78;
+
+// A closed pipe or a full disk behind standard output must not end the daemon; what it says there is for a person who may have left.
+process.stdout.on("error", () => {});
+process.stderr.on("error", () => {});
+
+async function run(): Promise<void> {
+  const loaded = await loadConfig({ env: process.env });
+  const { startDaemon } = await import("./daemon.ts");
+  const daemon = await startDaemon({
+    ...loaded,
+    env: process.env,
+    clock: systemClock(),
+    ids: systemIds(),
+    pretty: process.stderr.isTTY === true,
+    onFatal: () => process.exit(1),
+  });
+  stopOnSignal(daemon);
+  process.stdout.write(
+    `\nParley is ready. Open this page to talk to it (the link works once, for ten minutes):\n\n  ${daemon.loginUrl}\n\n`,
+  );
+}
+
+/** The first signal drains, a second one leaves at once. */
+function stopOnSignal(daemon: Daemon): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    daemon.stop(signal).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`could not stop in order: ${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}
+
+process.on("uncaughtException", (error) => fail(error, 1));
+process.on("unhandledRejection", (error) => fail(error, 1));
+
+function fail(error: unknown, code: number): never {
+  const text =
+    error instanceof ConfigFault || (isFault(error) && code === needsPerson)
+      ? error.message
+      : error instanceof Error
+        ? error.stack
+        : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(code);
+}
+
+run().catch((error: unknown) => fail(error, isFault(error) ? needsPerson : 1));

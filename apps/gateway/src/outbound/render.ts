@@ -1,0 +1,51 @@
+// From what is meant to platform messages, by the capabilities of the surface it goes to.
+import { renderMarkdown, type Channel } from "@parley/channels";
+import type { Part, RenderedPart, RenderedText } from "@parley/protocol";
+import type { Content } from "./content.ts";
+
+/** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */
+export function channelRender(content: Extract<Content, { kind: "reply" }>, channel: Channel, lateMs: number): readonly RenderedPart[] {
+  const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_(delayed by ${minutes(lateMs)})_` }] : [];
+  const rendered = withLate(content.parts, late).flatMap((part) => renderPart(part, channel));
+  const { replyTo } = content;
+  if (replyTo === undefined) return rendered;
+  return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
+}
+
+function withLate(parts: readonly Part[], late: readonly Extract<Part, { kind: "text" }>[]): readonly Part[] {
+  const [mark] = late;
+  const [first, ...rest] = parts;
+  if (mark === undefined || first === undefined) return parts;
+  return first.kind === "text" ? [{ ...first, markdown: `${mark.markdown}\n\n${first.markdown}` }, ...rest] : [mark, ...parts];
+}
+
+function renderPart(part: Part, channel: Channel): RenderedPart[] {
+  switch (part.kind) {
+    case "text":
+      return text(part.markdown, channel).map((rendered, index, all) => ({
+        kind: "text",
+        ...rendered,
+        ...(part.buttons === undefined || index < all.length - 1 ? {} : { buttons: part.buttons }),
+      }));
+    case "card":
+      return renderPart({ kind: "text", markdown: `**${part.title}**\n\n${part.markdown}`, buttons: part.buttons }, channel);
+    case "media": {
+      const [caption, ...rest] = part.caption === undefined ? [] : text(part.caption, channel, channel.capabilities.captionChars);
+      const media: RenderedPart = { kind: "media", media: part.media, files: part.files, ...(caption === undefined ? {} : { caption }) };
+      return [media, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
+    }
+    case "voice":
+    case "poll":
+      return [part];
+  }
+}
+
+function text(markdown: string, { capabilities }: Channel, textChars = capabilities.textChars): readonly RenderedText[] {
+  const { dialect, textEntities } = capabilities;
+  return renderMarkdown(markdown, { dialect, textChars, ...(textEntities === undefined ? {} : { textEntities }) });
+}
+
+function minutes(ms: number): string {
+  const count = Math.round(ms / 60_000);
+  return count < 120 ? `${count} min` : `${Math.round(count / 60)} h`;
+}

@@ -1,0 +1,87 @@
+// Ends a turn that was told to stop. Its fence was raised by the stop; whoever holds it next closes it: what was said and done stays in the
+// transcript, every call paired (I11), a preview taken away.
+import { runLoop, type LoopEnd } from "@parley/agent";
+import type { Model } from "@parley/models";
+import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
+import type { Turns } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { formatContent } from "../outbound/content.ts";
+import type { TurnWork } from "./run-lane.ts";
+import { openingRows, turnJournal } from "./turn-journal.ts";
+import { turnMessages } from "./turn-messages.ts";
+
+export interface CloseTurnOptions {
+  readonly turns: Turns;
+  readonly tools: readonly Tool[];
+  readonly bootAtMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function closeTurn(options: CloseTurnOptions): TurnWork {
+  const { turns, clock, log } = options;
+  return async (turn) => {
+    const address = parseConversationKey(turn.conversation);
+    const opening = openingRows(turn);
+    const messages = turnMessages({
+      turn: turn.id,
+      opening,
+      context: turn.context,
+      address,
+      bootAtMs: options.bootAtMs,
+      cap: opening.length,
+    });
+    const journal = turnJournal({ turns, lease: turn, turn, steer: false, entryOf: messages.entryOf });
+    const stopped = new AbortController();
+    stopped.abort(new Fault("aborted", turn.stop ?? "stopped"));
+    let end: LoopEnd | undefined;
+    // With its signal aborted the loop asks nobody and runs nothing; it only settles what the journal left open.
+    for await (const event of runLoop(
+      { system: { stable: "", volatile: "" }, history: [], incoming: messages.opening, thinking: "off", cacheKey: turn.lane },
+      {
+        model: noModel,
+        tools: options.tools,
+        scope: { session: turn.lane as SessionKey, agent: parseSessionKey(turn.lane).agent, turn: turn.id, workspace: "" },
+        journal,
+        spill: async () => "",
+        signal: stopped.signal,
+        clock,
+        log,
+      },
+    )) {
+      if (event.type === "end") end = event;
+    }
+    const preview = journal.previews.at(-1);
+    await turns.commit(turn, turn.id, {
+      outcome: "stopped",
+      reason: turn.stop ?? "stopped",
+      entries: (end?.entries ?? []).map((entry) => JSON.stringify(entry)),
+      deliveries:
+        preview === undefined
+          ? []
+          : [
+              {
+                id: `${turn.id}/stopped`,
+                pool: accountKey(address),
+                lane: turn.conversation,
+                cause: turn.id,
+                closes: preview.delivery,
+                parts: [{ content: formatContent({ v: 1, kind: "remove" }), into: `${preview.delivery}/0` }],
+              },
+            ],
+    });
+    log.info({ turn: turn.id, lane: turn.lane, reason: turn.stop }, "turn stopped");
+    return { settled: true };
+  };
+}
+
+const noModel: Model = {
+  id: "none/none",
+  contextWindow: 1,
+  maxTokens: 1,
+  vision: false,
+  reasoning: false,
+  stream() {
+    throw new Error("a turn that is being closed asked a model");
+  },
+};

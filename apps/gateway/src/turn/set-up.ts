@@ -1,0 +1,169 @@
+// What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment. The only place
+// that gathers those facts; the compiler itself reads nothing.
+import { arch, hostname, platform } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  bootstrapFiles,
+  builtInOverlay,
+  compile,
+  promptBudget,
+  promptFacts,
+  promptSections,
+  type BootstrapHook,
+  type ChannelFacts,
+  type CompiledPrompt,
+} from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { AgentConfig, Config } from "@parley/config";
+import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
+import { accountKey, Fault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
+import type { Session } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { version } from "../version.ts";
+import type { TurnSetup } from "./agent-turn.ts";
+
+export interface SetUpOptions {
+  readonly config: Config;
+  readonly models: Models;
+  readonly cooldowns: Cooldowns;
+  readonly tools: readonly Tool[];
+  readonly channel: (account: string) => Channel | null;
+  readonly hooks: readonly BootstrapHook[];
+  /** The user's login shell, for the runtime line. */
+  readonly shell: string | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface SetUpRequest {
+  readonly agent: string;
+  readonly session: Session;
+  readonly address: Address;
+}
+
+export interface SetUp {
+  forTurn(request: SetUpRequest): Promise<TurnSetup>;
+  /** The prompt that a turn in this session would get now. */
+  prompt(request: SetUpRequest): Promise<CompiledPrompt>;
+}
+
+export function setUp(options: SetUpOptions): SetUp {
+  const { config, log } = options;
+  const { defaults } = config.agents;
+  const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
+  const files = bootstrapFiles({ caps, hooks: options.hooks, log });
+
+  function agentOf(id: string): AgentConfig {
+    const found = config.agents.list.find((agent) => agent.id === id);
+    if (found === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
+    return found;
+  }
+
+  async function modelOf(agent: AgentConfig): Promise<Model> {
+    const [primary, ...fallbacks] = await Promise.all([agent.model.primary, ...agent.model.fallbacks].map((id) => options.models.get(id)));
+    if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
+    const { clock, ids, cooldowns } = options;
+    return withFallbacks([primary, ...fallbacks], { clock, ids, log, cooldowns });
+  }
+
+  function channelFacts(address: Address): ChannelFacts | undefined {
+    const channel = options.channel(accountKey(address));
+    if (channel === null) return undefined;
+    const { capabilities, actions = [] } = channel;
+    return {
+      name: channel.name,
+      kind: address.kind,
+      threaded: address.thread !== undefined,
+      capabilities,
+      actions,
+      buttons: capabilities.inlineButtons ? "on" : "unsupported",
+      approvals: "none",
+    };
+  }
+
+  async function compiled(request: SetUpRequest, agent: AgentConfig, model: Model): Promise<CompiledPrompt> {
+    const { session, address } = request;
+    const audience = address.kind === "dm" ? "private" : "shared";
+    const family = model.id.slice(model.id.indexOf("/") + 1);
+    const snapshot = await files.load({
+      workspace: agent.workspace,
+      mode: "full",
+      audience,
+      heartbeats: false,
+      agent: agent.id,
+      session: session.key,
+    });
+    const facts = promptFacts(
+      {
+        version,
+        agent: agent.id,
+        mode: "full",
+        audience,
+        modelFamily: family,
+        provider: builtInOverlay(family),
+        tools: options.tools,
+        skills: [],
+        citations: "auto",
+        modelAliases: [],
+        workspace: agent.workspace,
+        files: snapshot,
+        warnTruncation: defaults.bootstrapPromptTruncationWarning === "always",
+        owners: config.commands.ownerAllowFrom,
+        timeZone: defaults.userTimezone,
+      },
+      {
+        session: session.key,
+        channel: channelFacts(address),
+        reactions: "off",
+        contextTellsSilence: false,
+        reasoningTags: false,
+        reasoning: "off",
+        thinking: "off",
+        host: hostname(),
+        os: platform(),
+        arch: arch(),
+        node: process.version,
+        shell: options.shell,
+        model: model.id,
+        defaultModel: agent.model.primary,
+      },
+    );
+    return compile(promptSections, facts, promptBudget(model.contextWindow));
+  }
+
+  return {
+    async forTurn(request) {
+      const agent = agentOf(request.agent);
+      const model = await modelOf(agent);
+      const prompt = await compiled(request, agent, model);
+      log.debug(
+        { session: request.session.key, prompt: prompt.hash, stable: prompt.stableHash, chars: prompt.text.length },
+        "prompt compiled",
+      );
+      return {
+        model,
+        system: { stable: prompt.stable, volatile: prompt.volatile },
+        tools: options.tools,
+        workspace: agent.workspace,
+        thinking: "off",
+        timeoutMs: defaults.timeoutSeconds * 1000,
+        spill: (callId, text) => spill(agent.workspace, callId, text),
+      };
+    },
+    async prompt(request) {
+      const agent = agentOf(request.agent);
+      return compiled(request, agent, await modelOf(agent));
+    },
+  };
+}
+
+/** Call ids are made by models and providers, so only their harmless characters become part of a file's name. */
+async function spill(workspace: string, callId: string, text: string): Promise<string> {
+  const name = `${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64)}.txt`;
+  const folder = join(workspace, ".parley", "results");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, name), text);
+  return join(".parley", "results", name);
+}

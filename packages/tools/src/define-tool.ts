@@ -1,0 +1,36 @@
+// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the model sent.
+import { z } from "zod";
+import type { JsonObject } from "@parley/protocol";
+import type { Tool, ToolEffect, ToolResult, ToolScope } from "./tool.ts";
+
+export interface ToolDefinition<S extends z.ZodType> {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly args: S;
+  readonly effect: ToolEffect;
+  run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
+}
+
+export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
+  const { name, summary, description, effect, args } = definition;
+  const { $schema: _dialect, ...parameters } = z.toJSONSchema(args, { io: "input" });
+  return {
+    name,
+    summary,
+    description,
+    effect,
+    // A JSON Schema is plain data; zod types it more narrowly than JSON.
+    parameters: parameters as unknown as JsonObject,
+    parse(sent) {
+      const parsed = args.safeParse(sent);
+      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+    },
+    // `run` only ever sees what `parse` let through.
+    run: (parsed, scope) => definition.run(parsed as z.output<S>, scope),
+  };
+}
+
+export function textResult(text: string, isError = false): ToolResult {
+  return { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };
+}
