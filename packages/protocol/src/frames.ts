@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { faultCodes } from "./fault.ts";
 
+/** Where the gateway's port takes the WebSocket. */
+export const controlPath = "/ws";
+
 /** The protocol versions that this build speaks. */
 export const protocolRange = { min: 1, max: 1 } as const;
 
@@ -50,8 +53,8 @@ export const connectParams = z.object({
   client: z.object({ name: z.string().max(64), version: z.string().max(64) }),
   auth: z
     .union([
-      /** The gateway's token, or a device token. */
-      z.object({ token: z.string().max(512) }),
+      /** The gateway's token, or a device token. `remember`: trade the gateway's token for a device token, so that a page need not keep it. */
+      z.object({ token: z.string().max(512), remember: z.boolean().optional() }),
       /** The one-time login code of the printed URL; the answer carries a device token. */
       z.object({ code: z.string().max(128) }),
     ])
@@ -69,7 +72,7 @@ export const connectResult = z.object({
   protocol: z.number().int(),
   server: z.object({ version: z.string(), bootId: z.string() }),
   scopes: z.array(z.enum(scopes)),
-  /** Minted for a login code: kept by the client, sent as `auth.token` from then on. */
+  /** Minted for a login code, or for a token with `remember`: kept by the client, sent as `auth.token` from then on. */
   deviceToken: z.string().optional(),
   /** The web peer of this client, minted by the gateway. */
   peer: z.string(),

@@ -101,3 +101,18 @@ export type MethodParams<M extends MethodName> = z.input<(typeof methods)[M]["pa
 export type MethodResult<M extends MethodName> = z.output<(typeof methods)[M]["result"]>;
 export type ChatMessage = z.infer<typeof chatMessage>;
 export type ChannelStatus = z.infer<typeof channelStatus>;
+
+/** What each event carries. Only `chat.message` has a seq and is replayed; the others are shown now or never. */
+export interface EventPayloads {
+  /** A message of the conversation that the client follows. */
+  readonly "chat.message": ChatMessage;
+  /** The visible text of a running turn so far, whole; empty takes it away again. `html`: the same, sanitised. */
+  readonly "chat.delta": { readonly turn: string; readonly text: string; readonly html?: string };
+  /** Whether the agent works on something of this conversation. */
+  readonly "chat.typing": { readonly working: boolean };
+  /** The client lagged so far behind that events are gone: ask for the history again. */
+  readonly resync: { readonly [key: string]: never };
+  /** The gateway goes away; connect again soon. */
+  readonly shutdown: { readonly [key: string]: never };
+}
+export type EventName = keyof EventPayloads;

@@ -35,6 +35,8 @@ export interface ConnectionOptions {
   readonly log: Log;
   /** Account of the web channel, for the conversation that a client follows. */
   readonly webAccount: string;
+  /** The client said who it is: limits for strangers may be lifted. */
+  readonly onAuthenticated: () => void;
 }
 
 export interface Connection {
@@ -125,6 +127,7 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
       };
       if (socket.readyState !== socket.OPEN) return;
       deadline.cancel();
+      options.onAuthenticated();
       caller = by;
       outlet.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame));
       const afterSeq = resync ? lastSeq : (params.lastSeq ?? lastSeq);

@@ -1,6 +1,8 @@
 // Tells connected clients what happens in the streams that they follow. Durable events are not carried here: a follower is only woken and
 // reads the event log itself, in order, from where it stands. So the order of wake-ups does not matter, and nothing can be lost or doubled.
 
+import type { EventName, EventPayloads } from "@parley/protocol";
+
 export interface Follower {
   /** Something durable was appended to the stream. */
   wake(): void;
@@ -12,7 +14,7 @@ export interface Hub {
   /** After `events.append` resolved. May be called late, twice, or for nothing. */
   appended(stream: string): void;
   /** Deltas and typing: not replayed, dropped for clients that are slow. Each must stand for itself: carry the whole text so far. */
-  show(stream: string, event: string, payload: unknown): void;
+  show<E extends EventName>(stream: string, event: E, payload: EventPayloads[E]): void;
   /** Returns how to stop. */
   follow(stream: string, follower: Follower): () => void;
   /** Whether it is worth rendering something to show. */

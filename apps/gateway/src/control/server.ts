@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { WebSocketServer } from "ws";
-import { Fault, scopes, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
+import { WebSocketServer, type WebSocket } from "ws";
+import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
 import { loginAttempts } from "./attempts.ts";
 import { authenticator } from "./authenticate.ts";
@@ -57,7 +57,11 @@ export interface ControlServer {
 const mostFrameBytes = 2_097_152;
 const mostConnections = 512;
 const mostPerAddress = 64;
+/** Time for requests at work when the gateway stops, and for clients to answer the close after that. */
 const drainMs = 3_000;
+const closeGraceMs = 1_000;
+/** A masked frame of less than 64 KiB has a header of eight bytes; a ping or two may come along. */
+const frameHeaderBytes = 256;
 
 /** Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
@@ -77,8 +81,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     stream.on("error", (error) => log.debug({ error }, "a client's socket failed"));
     const refusal = refusalOf(request, address);
     if (refusal !== null) return refuse(stream, refusal);
-    limitUntilAuthenticated(stream);
     sockets.handleUpgrade(request, stream, head, (socket) => {
+      const release = limitBytes(stream, head.length);
       const connection = serveConnection(socket, address, {
         server: { version: options.version, bootId: options.bootId },
         authenticate,
@@ -86,7 +90,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
         events: options.events,
         hub: options.hub,
         webAccount: options.webAccount,
-        onAuthenticated: () => stream.removeAllListeners(preAuth),
+        onAuthenticated: release,
         clock,
         ids,
         log,
@@ -100,10 +104,78 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     const { host, origin } = request.headers;
     const trouble = originTrouble({ host, origin }, hosts);
     if (trouble !== null) return { status: "403 Forbidden", text: trouble };
-    if (request.url !== "/ws") return { status: "404 Not Found", text: "the WebSocket is at /ws" };
+    if (request.url !== controlPath) return { status: "404 Not Found", text: `the WebSocket is at ${controlPath}` };
     if (closing !== null) return { status: "503 Service Unavailable", text: "the gateway is stopping" };
     const fromAddress = [...open.values()].filter((each) => each === address).length;
     const full = open.size >= mostConnections || fromAddress >= mostPerAddress;
     return full ? { status: "503 Service Unavailable", text: "too many connections" } : null;
   }
+
+  async function shut(): Promise<void> {
+    const connections = [...open.keys()];
+    // A request that hangs must not hold the daemon back: what is left after the grace is cut, and the client resumes elsewhere.
+    await Promise.race([Promise.all(connections.map((each) => each.drain())), sleep(clock, drainMs)]);
+    const ended = new Promise<void>((resolve) => http.close(() => resolve()));
+    for (const socket of sockets.clients) if (socket.readyState === socket.OPEN) socket.close(1012, "the gateway restarts");
+    await Promise.race([Promise.all([...sockets.clients].map((socket) => closed(socket))), sleep(clock, closeGraceMs)]);
+    for (const socket of sockets.clients) socket.terminate();
+    http.closeAllConnections();
+    await ended;
+  }
+
+  const port = await listen(http, options.host, options.port);
+  const url = `http://${urlHost(options.host)}:${port}/`;
+  log.info({ url }, "control plane listens");
+  return {
+    port,
+    url,
+    loginUrl: async (granted = scopes) => `${url}#code=${await devices.mintCode(granted)}`,
+    connections: () => open.size,
+    close: () => (closing ??= shut()),
+  };
+}
+
+interface Refusal {
+  readonly status: string;
+  readonly text: string;
+}
+
+function refuse(stream: Duplex, { status, text }: Refusal): void {
+  stream.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
+
+/** Cuts a client that sends more than a first frame before it said who it is; the returned function lifts the limit. */
+function limitBytes(stream: Duplex, already: number): () => void {
+  let bytes = already;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > preAuthBytes + frameHeaderBytes) stream.destroy();
+  };
+  stream.on("data", count);
+  return () => stream.off("data", count);
+}
+
+function closed(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.readyState === socket.CLOSED) resolve();
+    else socket.once("close", () => resolve());
+  });
+}
+
+function listen(http: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once("error", (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === "EADDRINUSE" ? "another program listens there" : cause.message;
+      reject(new Fault("unavailable", `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`, { cause }));
+    });
+    http.listen({ host, port }, () => resolve((http.address() as AddressInfo).port));
+  });
+}
+
+/** Where a browser on this machine finds it. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
 }
