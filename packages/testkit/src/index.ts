@@ -13,3 +13,7 @@ export { type FaultRule, refusalBody, type Trouble } from "./telegram/faults.ts"
 export type { MediaOptions, Person, SayOptions } from "./telegram/person.ts";
 export type { ApiCall } from "./telegram/server.ts";
 export type { VisibleMessage } from "./telegram/visible.ts";
+export { type FakeModels, fakeModels, type FakeModelsOptions, type ModelAnswer, toolCallStep } from "./models/fake-models.ts";
+export { streamBytes } from "./models/play.ts";
+export type { ModelCall, ModelWire } from "./models/request.ts";
+export { modelStep, type ModelStep } from "./models/script.ts";

@@ -4,7 +4,7 @@
 import { type AssistantContent, type Clock, type StopReason, type Usage, noUsage, sleep } from "@parley/protocol";
 import type { Model, ModelError, ModelEvent, ModelMessage, ModelRequest } from "../model.ts";
 import { helpText, smallTalk } from "./small-talk.ts";
-import { inPieces, parseScript, type RehearsalCommand } from "./script.ts";
+import { inPieces, ownWords, parseScript, type RehearsalCommand } from "./script.ts";
 
 export interface RehearsalOptions {
   readonly clock: Clock;
@@ -84,7 +84,7 @@ async function* perform(request: ModelRequest, signal: AbortSignal, clock: Clock
 function commandsNow(request: ModelRequest): readonly RehearsalCommand[] {
   const lastUser = request.messages.findLastIndex((message) => message.role === "user");
   const message = request.messages[lastUser];
-  const said = textOf(message);
+  const said = ownWords(textOf(message));
   const script = parseScript(said);
   const answered = request.messages.slice(lastUser + 1).filter((later) => later.role === "assistant").length;
   if (script.length === 0) {
@@ -116,7 +116,7 @@ function answerTo(command: "result" | "history" | "promptHash" | "help", request
     return result === undefined ? "(rehearsal) no tool has answered yet" : `(rehearsal) ${result.name} answered: ${textOf(result)}`;
   }
   const count = (role: ModelMessage["role"]): number => request.messages.filter((message) => message.role === role).length;
-  const first = textOf(request.messages.find((message) => message.role === "user")).split("\n")[0] ?? "";
+  const first = ownWords(textOf(request.messages.find((message) => message.role === "user"))).split("\n")[0] ?? "";
   return `(rehearsal) I see ${count("user")} messages of yours, ${count("assistant")} of mine and ${count("tool")} tool results. The first began: “${first.slice(0, 100)}”`;
 }
 

@@ -16,8 +16,16 @@ export type RehearsalCommand =
 const longestTextChars = 1_000_000;
 const longestWaitMs = 3_600_000;
 
-// An envelope such as "[Telegram Ada 12:00]" may stand before the first command of a message.
-const commandLine = /^\s*(?:\[[^\]\n]*\]\s*)?!([a-z-]+)(?: ([^\n]*))?$/;
+const commandLine = /^\s*!([a-z-]+)(?: ([^\n]*))?$/;
+
+// What the gateway itself adds to a message: fences around quotes, memories and other people's words, and its labels.
+const fenced = /<<<BEGIN_PARLEY_(\w+ \S+)>>>[\s\S]*?<<<END_PARLEY_\1>>>/g;
+const label = /^\[(?:Parley:|from |attached |edited message\]|reaction\])[^\n]*$/gm;
+
+/** What the person wrote, without what the gateway put around it: a script in a quote is nobody's order. */
+export function ownWords(text: string): string {
+  return text.replaceAll(fenced, "").replaceAll(label, "").trim();
+}
 
 /** The commands of a message in order. A command with wrong arguments becomes a text that says what is wrong with it. */
 export function parseScript(text: string): readonly RehearsalCommand[] {
