@@ -87,6 +87,7 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
     if (!ended) return "hold";
     if (rest.length - at < tornChars) return null;
     take(rest.length - at);
+    mend();
     return "on";
   };
 

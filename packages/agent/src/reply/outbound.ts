@@ -1,4 +1,4 @@
-// The one way out for text: markup, tokens, secrets and paths, in this order. The reply parser streams through it; everything else
+// The one way out for text: markup, then secrets and paths, then tokens. The reply parser streams through it; everything else
 // that is sent to a surface goes through `sanitizeOutbound` (I8).
 import { type MarkupSink, markupFilter } from "./markup-filter.ts";
 import { noRedaction, type Redaction, redactStage } from "./redact.ts";
@@ -23,16 +23,32 @@ export function outbound(options: {
 }): Outbound {
   const redact = redactStage(options.redaction);
   let shown = "";
+  let inCode = false;
   const tokens = tokenFilter((text) => {
-    shown += redact.push(text);
+    shown += text;
   });
-  const markup = markupFilter(options.finalOnly, { text: tokens.push, replyTag: options.onReplyTag });
+  const markup = markupFilter(options.finalOnly, {
+    text(text, code) {
+      // Code and text are told apart by a backtick or a line break, so nothing that is held back goes on across the change.
+      if (code !== inCode) tokens.push(redact.end(), inCode);
+      inCode = code;
+      tokens.push(redact.push(text), code);
+    },
+    replyTag: options.onReplyTag,
+  });
+  let half = "";
   return {
-    push: markup.push,
+    push(delta) {
+      const text = half + delta;
+      // Half a surrogate pair has no properties to judge it by.
+      half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? "";
+      markup.push(half === "" ? text : text.slice(0, -1));
+    },
     end() {
+      markup.push(half);
       markup.end();
+      tokens.push(redact.end(), inCode);
       tokens.end();
-      shown += redact.end();
     },
     shown: () => shown,
     undecided: tokens.undecided,

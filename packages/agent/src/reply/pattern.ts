@@ -38,7 +38,7 @@ export function literal(word: string): Pattern {
 
 /** One atom per character. */
 export function letters(word: string): string[] {
-  return [...word].map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`));
+  return Array.from(word, (letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`));
 }
 
 /** Longer than any item that is not a path. */

@@ -1,4 +1,4 @@
-// Last stage: hides known secrets and paths of the state directory, in code as well. A beginning of either is held back, so that no
+// Second stage: hides known secrets and paths of the state directory, in code as well. A beginning of either is held back, so that no
 // cut of the stream shows half a secret (I8).
 import { posix } from "node:path";
 import { letters, literal, type Pattern, pattern } from "./pattern.ts";

@@ -1,4 +1,4 @@
-// Second stage: takes the silent and the heartbeat token out of what is shown, and keeps the whole text for the decision at the end.
+// Last stage: takes the silent and the heartbeat token out of what is shown, and keeps the whole text for the decision at the end.
 // While the whole message could still turn out to be a token, a preview shows nothing at all (I8).
 import { heartbeatToken, silentToken } from "../prompt/control-tokens.ts";
 import { markup, markupStarts } from "./markup.ts";
@@ -53,6 +53,11 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
     sink(text);
   };
 
+  /** What stands left of a removed token must not join with what follows into a new item. */
+  const mend = (): void => {
+    if (endsInBeginning(line, [token], starts) || endsInBeginning(line, markup, joins)) emit("\n");
+  };
+
   const run = (ended: boolean): void => {
     while (at < rest.length) {
       starts.lastIndex = at;
@@ -63,13 +68,14 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
       const item = token.whole(rest, at);
       if (item !== null && (ended || at + item.length < rest.length)) {
         at += item.length;
-        if (endsInBeginning(line, [token], starts) || endsInBeginning(line, markup, joins)) emit("\n");
+        mend();
         continue;
       }
       if (!ended && token.begins(rest, at)) break;
       // A torn token at the end of a stream; without its underscore it is a word like any other.
       if (token.begins(rest, at) && rest.slice(at).includes("_") && /[A-Z]/u.test(rest.slice(at))) {
         at = rest.length;
+        mend();
         break;
       }
       emit(rest.charAt(at));
@@ -83,6 +89,7 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
 
   return {
     push(text, code) {
+      if (text === "") return;
       whole += text;
       open &&= couldBeToken(whole);
       if (code) {
@@ -105,13 +112,7 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
 const dress = String.raw`[\s\p{P}\p{S}\p{Cf}\p{M}]*`;
 const anyToken = String.raw`(?:NO\\?_REPLY|HEARTBEAT\\?_OK)`;
 const fenceInfo = /^([\s\p{P}\p{S}\p{Cf}]*?[`~]{3})[a-z0-9]+(?=\s|$)/iu;
-const soFar = pattern(
-  [
-    [String.raw`N`, "O", String.raw`\\?`, "_", ..."REPLY"],
-    [..."HEARTBEAT", String.raw`\\?`, "_", "O", "K"],
-  ],
-  "i",
-);
+const soFar = pattern(words, "i");
 const tokensFirst = new RegExp(`^(?:${dress}${anyToken})*${dress}`, "iu");
 const silentWhole = new RegExp(String.raw`^(?:${dress}NO\\?_REPLY)+${dress}$`, "iu");
 const tokenWhole = new RegExp(`^(?:${dress}${anyToken})+${dress}$`, "iu");

@@ -1,4 +1,5 @@
 // The workspace files themselves, already trimmed to their caps. The largest section, so it is the first to be made smaller.
+import type { BootstrapFile } from "../../workspace/snapshot.ts";
 import { trimToCaps } from "../../workspace/trim.ts";
 import { truncationWarning } from "../../workspace/warning.ts";
 import type { StableFacts } from "../facts.ts";
@@ -36,8 +37,11 @@ function text(facts: StableFacts, { files }: StableFacts["files"]): string | nul
   return [
     ...(hasSoul ? [soulRule] : []),
     ...(warning === null ? [] : [warning]),
-    ...files.map(
-      (file) => `## ${file.name}\n\n${file.state === "present" ? file.text : `[missing: expected at ${plainLine(file.path, pathChars)}]`}`,
-    ),
+    ...files.map((file) => `## ${file.name}\n\n${injected(file)}`),
   ].join("\n\n");
+}
+
+function injected({ name, path, state, text: content, truncated }: BootstrapFile): string {
+  if (state === "missing") return `[missing: expected at ${plainLine(path, pathChars)}]`;
+  return content === "" && truncated ? `[...omitted, read ${name} for full content...]` : content;
 }

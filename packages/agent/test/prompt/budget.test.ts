@@ -1,0 +1,38 @@
+// Small windows: what gives way, in which order, and that it is on record.
+import { expect, test } from "vitest";
+import { compile, estimateTokens, promptBudget, promptFacts, promptSections } from "../../src/index.ts";
+import { stableInput, surfaceFacts } from "./fixtures.ts";
+
+const soul = "Many words. ".repeat(1_000);
+const facts = promptFacts(
+  stableInput({
+    modelAliases: [{ alias: "fast", model: "a/b" }],
+    skills: Array.from({ length: 20 }, (_, at) => ({ name: `skill-${at}`, description: "What it does. ".repeat(30), location: `/skills/${at}/SKILL.md` })),
+    files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: soul, rawChars: soul.length, truncated: false }] },
+  }),
+  surfaceFacts(),
+);
+
+test("a large window cuts nothing", () => {
+  expect(compile(promptSections, facts, promptBudget(200_000)).truncations).toEqual([]);
+});
+
+test("a smaller window first shortens skills and files, and says so", () => {
+  const prompt = compile(promptSections, facts, promptBudget(10_000));
+  expect(prompt.truncations.map(({ section, how }) => [section, how])).toEqual([
+    ["skills", "shortened"],
+    ["project_context", "shortened"],
+  ]);
+  expect(prompt.stable).toContain("[...truncated, read SOUL.md for full content...]");
+  expect(estimateTokens(prompt.stable)).toBeLessThanOrEqual(10_000 * 0.4 + 100);
+  expect(prompt.sections.find(({ id }) => id === "skills")?.reason).toContain("shortened to fit the window");
+});
+
+test("a tiny window drops by priority, but never identity, tooling, safety, workspace or runtime", () => {
+  const prompt = compile(promptSections, facts, promptBudget(1_000));
+  const included = prompt.sections.filter((each) => each.included).map(({ id }) => id);
+  expect(included).toEqual(["identity", "tooling", "safety", "workspace", "runtime"]);
+  const dropped = prompt.truncations.filter(({ how }) => how === "dropped").map(({ section }) => section);
+  expect(dropped).toContain("model_aliases");
+  expect(prompt.sections.find(({ id }) => id === "model_aliases")?.reason).toContain("dropped to fit the window");
+});

@@ -1,0 +1,145 @@
+// Facts for tests: a house in which everything is set, to be varied one thing at a time.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Capabilities, silentLog } from "@parley/protocol";
+import {
+  bootstrapFiles,
+  type BootstrapCaps,
+  type BootstrapSnapshot,
+  type ChannelFacts,
+  defaultCaps,
+  ensureWorkspace,
+  type PromptMode,
+  type StableInput,
+  type SurfaceFacts,
+} from "../../src/index.ts";
+
+export const templates = fileURLToPath(new URL("../../../../config/templates/", import.meta.url));
+export const home = "/home/ann/.parley/workspace";
+
+const anything: Capabilities = {
+  dialect: "telegram",
+  textChars: 4096,
+  captionChars: 1024,
+  textEntities: 100,
+  uploadBytes: 50_000_000,
+  downloadBytes: 20_000_000,
+  media: true,
+  polls: true,
+  voice: true,
+  threads: true,
+  typing: true,
+  reactions: true,
+  edits: true,
+  removals: true,
+  replyTags: true,
+  inlineButtons: true,
+  idempotentSends: false,
+};
+
+export const telegram: ChannelFacts = {
+  name: "telegram",
+  kind: "dm",
+  threaded: false,
+  capabilities: anything,
+  actions: ["edit", "remove", "react", "pin"],
+  buttons: "on",
+  approvals: "buttons",
+};
+
+export const discord: ChannelFacts = {
+  ...telegram,
+  name: "discord",
+  kind: "channel",
+  capabilities: { ...anything, dialect: "discord", textChars: 2000, voice: false, idempotentSends: true },
+  buttons: { enableWith: "channels.discord.capabilities.inlineButtons" },
+};
+
+export const web: ChannelFacts = {
+  ...telegram,
+  name: "web",
+  capabilities: { ...anything, dialect: "html", textChars: 32_000, polls: false, voice: false, reactions: false, replyTags: false, inlineButtons: false },
+  actions: ["edit"],
+  buttons: "unsupported",
+  approvals: "command",
+};
+
+export const codingTools = (
+  "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send " +
+  "sessions_spawn subagents session_status cron image"
+)
+  .split(" ")
+  .map((name) => ({ name }));
+
+/** What policy leaves a subagent without children of its own. */
+export const subagentTools = "read write edit apply_patch exec process memory_search memory_get image".split(" ").map((name) => ({ name }));
+
+export const noFiles: BootstrapSnapshot = { files: [] };
+
+export function stableInput(overrides: Partial<StableInput> = {}): StableInput {
+  return {
+    version: "0.1.0",
+    agent: "main",
+    mode: "full",
+    audience: "private",
+    modelFamily: "claude",
+    tools: codingTools,
+    skills: [],
+    citations: "auto",
+    modelAliases: [],
+    workspace: home,
+    files: noFiles,
+    warnTruncation: false,
+    docs: { path: "/opt/parley/docs", publicUrl: "https://parley.example/docs", source: "/opt/parley" },
+    owners: [],
+    timeZone: "Europe/Berlin",
+    ...overrides,
+  };
+}
+
+export function surfaceFacts(overrides: Partial<SurfaceFacts> = {}): SurfaceFacts {
+  return {
+    session: "agent:main:telegram:dm:1001",
+    channel: telegram,
+    reactions: "off",
+    contextTellsSilence: false,
+    reasoningTags: false,
+    reasoning: "off",
+    thinking: "off",
+    host: "server",
+    os: "linux",
+    arch: "x64",
+    node: "v24.0.0",
+    shell: "bash",
+    model: "anthropic/claude-sonnet-4-5",
+    defaultModel: "anthropic/claude-sonnet-4-5",
+    ...overrides,
+  };
+}
+
+export type WorkspaceKind = "empty" | "full" | "oversize";
+
+/** Small caps keep the oversize goldens readable; the arithmetic is the same. */
+const oversizeCaps: BootstrapCaps = { fileChars: 400, totalChars: 1_200 };
+
+/** A real folder, read by the real loader, told under one fixed path. */
+export async function workspaceOf(kind: WorkspaceKind, mode: PromptMode, audience: StableInput["audience"]): Promise<BootstrapSnapshot> {
+  const dir = await mkdtemp(join(tmpdir(), "parley-workspace-"));
+  try {
+    if (kind !== "empty") {
+      await ensureWorkspace(dir, templates);
+      await writeFile(join(dir, "MEMORY.md"), "- Ann drinks tea.\n");
+    }
+    if (kind === "oversize") await writeFile(join(dir, "SOUL.md"), "I am made of many words. ".repeat(2_000));
+    const bootstrap = bootstrapFiles({
+      caps: kind === "oversize" ? oversizeCaps : defaultCaps,
+      hooks: [(files) => Promise.resolve(files.map((file) => ({ ...file, path: `${home}/${file.name}` })))],
+      log: silentLog,
+    });
+    return await bootstrap.load({ workspace: dir, mode, audience, heartbeats: true, agent: "main", session: "agent:main:main" });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

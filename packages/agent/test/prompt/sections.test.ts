@@ -1,0 +1,75 @@
+// What holds for every section, whatever it says.
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { builtInOverlay, compile, promptBudget, promptFacts, type PromptMode, promptSections, type Section } from "../../src/index.ts";
+import { codingTools, stableInput, surfaceFacts } from "./fixtures.ts";
+
+/** The table of DESIGN section 6. */
+const inMinimal = (
+  "identity tooling execution_bias tool_call_style safety cli_reference workspace sandbox time_zone project_context " +
+  "subagent_context reasoning_format runtime"
+).split(" ");
+
+const everything = promptFacts(
+  stableInput({
+    tools: [...codingTools, { name: "message" }, { name: "gateway" }],
+    skills: [{ name: "s", description: "d", location: "l" }],
+    modelAliases: [{ alias: "fast", model: "a/b" }],
+    owners: ["telegram:1"],
+    sandbox: { kind: "docker", containerWorkspace: "/workspace", access: "rw", network: false, elevated: false },
+    provider: { ...builtInOverlay("gpt-5"), stablePrefix: "P.", dynamicSuffix: "S." },
+    files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: "Soul.", rawChars: 5, truncated: false }] },
+  }),
+  surfaceFacts({ reactions: "minimal", ttsHint: "Short.", context: "Text.", heartbeatPrompt: "Look.", reasoningTags: true }),
+);
+const rendered = (section: Section): string | null => (section.zone === "stable" ? section.render(everything.stable) : section.render(everything));
+const compiledIn = (mode: PromptMode): ReturnType<typeof compile> =>
+  compile(promptSections, { ...everything, stable: { ...everything.stable, mode } }, promptBudget(200_000));
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe.each(promptSections.map((section) => [section.id, section] as const))("section %s", (id, section) => {
+  test("has text where everything is set, and the same bytes twice", () => {
+    expect(rendered(section)).toBeTruthy();
+    expect(rendered(section)).toBe(rendered(section));
+  });
+
+  test("has no clock", () => {
+    vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
+    const first = rendered(section);
+    vi.setSystemTime(new Date("2031-12-31T23:59:59Z"));
+    expect(rendered(section)).toBe(first);
+  });
+
+  test("is absent in modes that it does not claim", () => {
+    for (const mode of ["full", "minimal", "none"] as const) {
+      const report = compiledIn(mode).sections.find((each) => each.id === id);
+      expect(report?.included).toBe(section.modes.includes(mode));
+      if (!section.modes.includes(mode)) expect(report?.reason).toBe(`mode ${mode} leaves it out`);
+    }
+  });
+});
+
+test("minimal mode keeps exactly what the design lists", () => {
+  const ids = compiledIn("minimal").sections.filter((each) => each.included).map((each) => each.id);
+  expect(ids.toSorted()).toEqual(inMinimal.toSorted());
+});
+
+test("mode none is the identity line", () => {
+  expect(compiledIn("none").text).toBe("You are a personal assistant running inside Parley.");
+});
+
+test("section ids are unique and every stable section comes before every volatile one", () => {
+  expect(new Set(promptSections.map((each) => each.id)).size).toBe(promptSections.length);
+  const zones = promptSections.map((each) => each.zone);
+  expect(zones.lastIndexOf("stable")).toBeLessThan(zones.indexOf("volatile"));
+});
+
+test("text, zones and boundary agree", () => {
+  const prompt = compiledIn("full");
+  expect(prompt.stable + prompt.volatile).toBe(prompt.text);
+  expect(prompt.text.slice(0, prompt.boundary)).toBe(prompt.stable);
+  expect(prompt.volatile).toContain("## Runtime");
+  expect(prompt.stable).not.toContain("## Runtime");
+});

@@ -1,0 +1,94 @@
+// I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the other zone.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compile, diff, explain, promptBudget, promptFacts, promptSections, type StableInput, type SurfaceFacts } from "../../src/index.ts";
+import { codingTools, discord, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
+
+const text = fc.string({ maxLength: 40 });
+const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
+  session: text,
+  channel: fc.constantFrom(undefined, telegram, discord, web, { ...telegram, kind: "group" as const, threaded: true }),
+  reactions: fc.constantFrom("off" as const, "minimal" as const, "extensive" as const),
+  ttsHint: fc.option(text, { nil: undefined }),
+  context: fc.option(fc.string({ maxLength: 5_000 }), { nil: undefined }),
+  contextTellsSilence: fc.boolean(),
+  heartbeatPrompt: fc.option(text, { nil: undefined }),
+  reasoningTags: fc.boolean(),
+  reasoning: fc.constantFrom("off" as const, "on" as const, "stream" as const),
+  thinking: fc.constantFrom("off" as const, "low" as const, "high" as const),
+  host: text,
+  repo: fc.option(text, { nil: undefined }),
+  os: text,
+  arch: text,
+  node: text,
+  shell: fc.option(text, { nil: undefined }),
+  model: text,
+  defaultModel: text,
+});
+const stables: fc.Arbitrary<StableInput> = fc.record({
+  agent: fc.constantFrom("main", "work"),
+  mode: fc.constantFrom("full" as const, "minimal" as const, "none" as const),
+  audience: fc.constantFrom("private" as const, "shared" as const),
+  citations: fc.constantFrom("off" as const, "on" as const, "auto" as const),
+  tools: fc.subarray([...codingTools, { name: "message" }, { name: "gateway" }]),
+  owners: fc.array(text, { maxLength: 3 }),
+  timeZone: fc.constantFrom(undefined, "Europe/Berlin", "Asia/Tokyo"),
+}).map((overrides) => stableInput(overrides));
+
+test("the stable zone is the same for every surface, turn and restart, also in a window that is too small", () => {
+  fc.assert(
+    fc.property(stables, fc.array(surfaces, { minLength: 2, maxLength: 6 }), fc.constantFrom(2_000, 8_000, 200_000), (stable, turns, windowTokens) => {
+      const prompts = turns.map((surface) =>
+        // A restart reads the same facts anew: equal values, other objects.
+        compile(promptSections, promptFacts(structuredClone(stable), surface), promptBudget(windowTokens)),
+      );
+      expect(new Set(prompts.map((prompt) => prompt.stable)).size).toBe(1);
+      expect(new Set(prompts.map((prompt) => prompt.stableHash)).size).toBe(1);
+    }),
+  );
+});
+
+test("the order in which tools are offered does not move the prompt", () => {
+  fc.assert(
+    fc.property(fc.shuffledSubarray(codingTools, { minLength: codingTools.length }), (tools) => {
+      const stableOf = (list: typeof codingTools): string =>
+        compile(promptSections, promptFacts(stableInput({ tools: list }), surfaceFacts()), promptBudget(200_000)).stable;
+      expect(stableOf(tools)).toBe(stableOf(codingTools));
+    }),
+  );
+});
+
+const prompt = (stable: Partial<StableInput>, surface: Partial<SurfaceFacts>): ReturnType<typeof compile> =>
+  compile(promptSections, promptFacts(stableInput(stable), surfaceFacts(surface)), promptBudget(200_000));
+const soul = (content: string): Partial<StableInput> => ({
+  files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: content, rawChars: content.length, truncated: false }] },
+});
+
+test("after an edit of SOUL.md the diff names exactly project_context", () => {
+  const moved = diff(prompt(soul("Dry."), {}), prompt(soul("Warm."), {}));
+  expect(moved.stableMoved).toBe(true);
+  expect(moved.moves.map(({ id, change }) => [id, change])).toEqual([["project_context", "changed"]]);
+});
+
+test("between two chats of one audience and policy only volatile sections move", () => {
+  const moved = diff(prompt(soul("Dry."), {}), prompt(soul("Dry."), { session: "agent:main:discord:dm:7", channel: { ...discord, kind: "dm" } }));
+  expect(moved.stableMoved).toBe(false);
+  expect(moved.moves.length).toBeGreaterThan(0);
+  expect(moved.moves.every(({ zone }) => zone === "volatile")).toBe(true);
+});
+
+test("a diff tells what came and what went", () => {
+  const moved = diff(prompt({ owners: ["1"] }, {}), prompt({}, { ttsHint: "Short." }));
+  expect(moved.moves.map(({ id, change }) => [id, change])).toEqual([
+    ["user_identity", "removed"],
+    ["voice", "added"],
+  ]);
+});
+
+test("an explanation counts sections, files and tool schemas", () => {
+  const told = explain(prompt(soul("Dry."), {}), [{ name: "read", description: "Read", parameters: { type: "object" } }]);
+  expect(told.estimator).toBe("chars/4");
+  expect(told.files).toEqual([{ name: "SOUL.md", state: "present", rawChars: 4, injectedChars: 4 }]);
+  expect(told.tools[0]?.chars).toBeGreaterThan(40);
+  expect(told.sections.filter((each) => each.included).reduce((sum, each) => sum + each.chars, 0)).toBeLessThanOrEqual(told.chars);
+});
