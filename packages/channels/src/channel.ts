@@ -1,8 +1,8 @@
 // The narrow waist between a platform and the gateway. Keeps the channel's half of I1: a platform is acknowledged only after `receive` resolved.
-import type { Action, ActionKind, Address, Capabilities, Inbound, Receipt, RenderedPart } from "@parley/protocol";
+import type { Action, ActionKind, Address, Capabilities, Inbound, Receipt, RenderedPart, Unreadable } from "@parley/protocol";
 
 /** Resolves once every event is durable; rejects when none may be acknowledged. Events keep their order. */
-export type Receive = (events: readonly Inbound[]) => Promise<void>;
+export type Receive = (events: readonly (Inbound | Unreadable)[]) => Promise<void>;
 
 export interface ChannelHealth {
   readonly state: "starting" | "ok" | "degraded" | "down" | "stopped";

@@ -61,3 +61,15 @@ export const inboundSchema = z.object({
 export type Attachment = z.infer<typeof attachmentSchema>;
 export type Inbound = z.infer<typeof inboundSchema>;
 export type Sender = Inbound["sender"];
+
+/** An event that could not be normalized: it becomes a dead row for the operator, and is acknowledged like any other. */
+export interface Unreadable {
+  readonly kind: "unreadable";
+  /** `<channel>:<account>:<platform event id>`, as in `Inbound`. */
+  readonly id: string;
+  readonly channel: string;
+  readonly account: string;
+  /** The event as the platform sent it: JSON text, cut by the driver where it is long. */
+  readonly raw: string;
+  readonly reason: string;
+}
