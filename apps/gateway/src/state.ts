@@ -13,12 +13,17 @@ export interface StateReport {
 export interface GatewayState {
   phase(): Phase;
   enter(phase: Phase, reason?: string): void;
+  /** Its start was refused for good; it stays down until the config changes. */
+  channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
+  /** Without asking the store: is this process able to answer at all? */
+  live(): { readonly ok: boolean };
 }
 
 export function gatewayState(store: Pick<Store, "check">, channels: () => readonly Channel[]): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
+  const failed = new Map<Channel, string>();
 
   return {
     phase: () => phase,
@@ -26,10 +31,14 @@ export function gatewayState(store: Pick<Store, "check">, channels: () => readon
       phase = next;
       phaseReason = reason;
     },
+    channelFailed(channel, error) {
+      failed.set(channel, error instanceof Error ? error.message : String(error));
+    },
+    live: () => ({ ok: true }),
     async report() {
       const checked = await store.check();
       const ailing = channels().flatMap((channel) => {
-        const { state, reason } = channel.health();
+        const { state, reason = failed.get(channel) } = channel.health();
         if (state === "ok" || (state === "stopped" && phase !== "running")) return [];
         return [`${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`];
       });

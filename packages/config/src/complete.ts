@@ -34,6 +34,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     session: file.session,
     messages: file.messages,
     commands: file.commands,
+    tools: file.tools,
     store: file.store,
     logging: file.logging,
   };

@@ -15,6 +15,7 @@ export interface Config {
   readonly session: { readonly dmScope: DmScope; readonly identityLinks: { readonly [person: string]: readonly string[] } };
   readonly messages: { readonly queue: QueueConfig };
   readonly commands: { readonly ownerAllowFrom: readonly string[] };
+  readonly tools: { readonly rehearsal: boolean };
   readonly store: { readonly driver: "sqlite" };
   readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
 }

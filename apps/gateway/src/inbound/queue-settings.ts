@@ -14,14 +14,12 @@ export interface QueueSettings {
   readonly drop: (typeof dropPolicies)[number];
 }
 
-const own = z
-  .object({
-    mode: z.enum(queueModes),
-    debounceMs: z.number(),
-    cap: z.number(),
-    drop: z.enum(dropPolicies),
-  })
-  .partial();
+const own = z.object({
+  mode: z.enum(queueModes).exactOptional(),
+  debounceMs: z.number().exactOptional(),
+  cap: z.number().exactOptional(),
+  drop: z.enum(dropPolicies).exactOptional(),
+});
 
 /** The session field that /queue writes. */
 export const queueField = "queue";

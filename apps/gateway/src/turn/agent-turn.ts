@@ -88,6 +88,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const timeout = deadline(clock, setup.timeoutMs, "the turn");
     const stopTyping = keepTyping(options.channel(accountKey(address)), address, clock, log);
     const progress = options.showProgress(turn.conversation);
+    progress.begin();
     try {
       const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
       const end = await listen(
@@ -126,7 +127,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       running.end();
       timeout.cancel();
       stopTyping();
-      progress.end(turn.id);
+      progress.end();
     }
   };
 

@@ -2,13 +2,14 @@
 import type { ConversationKey } from "@parley/protocol";
 
 export interface Progress {
+  begin(): void;
   /** The visible text so far, whole; Markdown that may end anywhere. */
   text(turn: string, markdown: string): void;
   /** The turn ended; nothing more will be shown. */
-  end(turn: string): void;
+  end(): void;
 }
 
 /** Makes the progress of one turn in one conversation. */
 export type ShowProgress = (conversation: ConversationKey) => Progress;
 
-export const noProgress: Progress = { text() {}, end() {} };
+export const noProgress: Progress = { begin() {}, text() {}, end() {} };

@@ -67,6 +67,15 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe("Chat commands."),
+  tools: z
+    .strictObject({
+      rehearsal: z
+        .boolean()
+        .default(false)
+        .describe("Whether the agent has the tools echo, append and sleep, made for trying the machinery."),
+    })
+    .prefault({})
+    .describe("Tools."),
   store: z
     .strictObject({ driver: z.enum(["sqlite"]).default("sqlite").describe("Where messages are kept: state.db in the state folder.") })
     .prefault({})

@@ -1,0 +1,177 @@
+// The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its state and heals without it.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { ensureWorkspace } from "@parley/agent";
+import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import { lockHome, sqliteStore, type SqliteStore } from "@parley/store";
+import { gatewayTokenIn } from "./control/gateway-token.ts";
+import { eventHub } from "./control/hub.ts";
+import { controlServer, type ControlServer } from "./control/server.ts";
+import { gatewayCore, type Core } from "./core.ts";
+import { logger } from "./logger.ts";
+import { handlers } from "./methods/handlers.ts";
+import { systemdNotify } from "./notify.ts";
+import { gatewayState, type GatewayState } from "./state.ts";
+import type { Pools } from "./pools.ts";
+import { version } from "./version.ts";
+import { templatesFolder, webAccount, webRoot, wireChannels, wireModels, wireProgress, wireTools, type Wired } from "./wiring.ts";
+
+export interface DaemonOptions extends LoadedConfig {
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Logs for a person's eyes instead of JSON. */
+  readonly pretty: boolean;
+  /** The store can no longer be trusted: the process has to end. */
+  readonly onFatal: () => void;
+}
+
+export interface Daemon {
+  /** The page's address with a login code that works once. */
+  readonly loginUrl: string;
+  /** Stops taking, lets running work end within its budget, keeps the rest for the next start. */
+  stop(signal: string): Promise<void>;
+}
+
+/** systemd gives 90 s by default before it kills; the unit file gives more. */
+const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
+const sweepEveryMs = 60_000;
+const sweepRows = 500;
+
+/** Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, places, clock, ids } = options;
+  await mkdir(places.home, { recursive: true, mode: 0o700 });
+  const lock = lockHome(places.home, process.pid);
+  const { log, hide } = await logger({ level: config.logging.level, pretty: options.pretty, secrets: secretValues(config) });
+  for (const warning of options.warnings) log.warn({}, describeProblem(options.path, warning));
+  const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
+  hide(token);
+
+  const bootId = ids.uuid();
+  const store = await sqliteStore({ path: join(places.home, "state.db"), clock, log, bootId, exclusive: true, onFatal: options.onFatal });
+  const parts = await assemble({ ...options, store, bootId, token, log });
+  const stopSweeping = sweepNowAndThen(store, clock, log);
+  const notify = systemdNotify(options.env, log);
+  const pools = parts.core.start();
+  await startChannels(parts, log);
+  parts.state.enter("running");
+  notify("READY=1");
+  const loginUrl = await parts.control.loginUrl();
+  log.info(
+    { version, bootId, pid: process.pid, home: places.home, url: parts.control.url, model: config.agents.defaults.model.primary },
+    "ready",
+  );
+
+  return {
+    loginUrl,
+    async stop(signal) {
+      log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
+      notify("STOPPING=1");
+      await stopParts(parts, pools);
+      stopSweeping();
+      await store.close();
+      lock.release();
+      log.info({}, "stopped");
+    },
+  };
+}
+
+interface Parts {
+  readonly core: Core;
+  readonly wired: Wired;
+  readonly control: ControlServer;
+  readonly state: GatewayState;
+}
+
+interface Assembly extends DaemonOptions {
+  readonly store: SqliteStore;
+  readonly bootId: string;
+  readonly token: string;
+  readonly log: Log;
+}
+
+async function assemble(options: Assembly): Promise<Parts> {
+  const { config, store, clock, ids, log, bootId, env } = options;
+  for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
+  const hub = eventHub();
+  const wired = await wireChannels({ config, store, hub, clock, ids, log });
+  const state = gatewayState(store, () => [...wired.channels.values()]);
+  const core = gatewayCore({
+    config,
+    store,
+    channels: wired.channels,
+    models: wireModels(config, clock, log),
+    tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+    hooks: [],
+    commands: [],
+    showProgress: wireProgress({ hub, clock }),
+    shell: env["SHELL"],
+    bootId,
+    clock,
+    ids,
+    log,
+  });
+  const control = await controlServer({
+    host: listenAddress(config.gateway.bind),
+    port: config.gateway.port,
+    allowedHosts: config.gateway.allowedHosts,
+    token: options.token,
+    cells: store.cells,
+    events: store.events,
+    hub,
+    handlers: handlers({ config, configPath: options.path, store, core, wired, state, bootId, clock }),
+    health: state.live,
+    webRoot,
+    webAccount,
+    version,
+    bootId,
+    clock,
+    ids,
+    log: log.child({ part: "control" }),
+  });
+  return { core, wired, control, state };
+}
+
+/** A channel that cannot start must not keep the others from starting. */
+async function startChannels({ core, wired, state }: Parts, log: Log): Promise<void> {
+  await Promise.all(
+    [...wired.channels.values()].map(async (channel) => {
+      try {
+        await channel.start(core.receive);
+      } catch (error) {
+        log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
+        state.channelFailed(channel, error);
+      }
+    }),
+  );
+}
+
+async function stopParts({ wired, control, state }: Parts, pools: Pools): Promise<void> {
+  state.enter("draining");
+  await Promise.all([...wired.channels.values()].map((channel) => channel.stop()));
+  await pools.drain(drainBudgets);
+  await control.close();
+}
+
+/** Retention in small slices, so that no turn ever waits for it. */
+function sweepNowAndThen(store: SqliteStore, clock: Clock, log: Log): () => void {
+  let stopped = false;
+  let timer = clock.after(sweepEveryMs, sweep);
+  function sweep(): void {
+    store.sweep(sweepRows).then(
+      (more) => {
+        if (!stopped) timer = clock.after(more ? 100 : sweepEveryMs, sweep);
+      },
+      (error: unknown) => {
+        log.warn({ error }, "retention failed, trying again later");
+        if (!stopped) timer = clock.after(sweepEveryMs, sweep);
+      },
+    );
+  }
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
+}

@@ -1,0 +1,60 @@
+// What an operator sees first: health and status.
+import type { Config } from "@parley/config";
+import type { Clock, MethodResult } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import type { Core } from "../core.ts";
+import type { GatewayState } from "../state.ts";
+import { version } from "../version.ts";
+import type { Wired } from "../wiring.ts";
+
+export interface StatusOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly store: Store;
+  readonly core: Pick<Core, "running">;
+  readonly wired: Wired;
+  readonly state: GatewayState;
+  readonly bootId: string;
+  readonly clock: Clock;
+}
+
+/** Lanes that are counted; more than this is shown as this many. */
+const laneLimit = 1_000;
+
+export function statusMethods(options: StatusOptions) {
+  const { config, store, state } = options;
+  const startedAtMs = options.clock.now();
+  return {
+    async health(): Promise<MethodResult<"health">> {
+      const { state: now, reasons } = await state.report();
+      return { ok: now === "ok", reasons: [...reasons] };
+    },
+    async status(): Promise<MethodResult<"status">> {
+      const [report, lanes, conversations] = await Promise.all([
+        state.report(),
+        store.turns.list(undefined, laneLimit),
+        store.outbox.list(undefined, laneLimit),
+      ]);
+      const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
+      return {
+        version,
+        pid: process.pid,
+        bootId: options.bootId,
+        startedAtMs,
+        state: report.state,
+        reasons: [...report.reasons],
+        configPath: options.configPath,
+        model: config.agents.defaults.model.primary,
+        channels: [...options.wired.channels.values()].map((channel) => ({
+          channel: channel.name,
+          account: channel.account,
+          ...channel.health(),
+        })),
+        turnsRunning: options.core.running.count(),
+        rowsWaiting: waiting(lanes),
+        deliveriesWaiting: waiting(conversations),
+        memoryBytes: process.memoryUsage.rss(),
+      };
+    },
+  };
+}

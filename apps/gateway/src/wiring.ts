@@ -1,0 +1,113 @@
+// The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { healPartial, renderHtml, webChannel, type Channel, type WebChannel } from "@parley/channels";
+import type { Config } from "@parley/config";
+import { modelsFrom, type Models } from "@parley/models";
+import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { rehearsalTools, type Tool } from "@parley/tools";
+import type { Hub } from "./control/hub.ts";
+import type { ShowProgress } from "./turn/progress.ts";
+
+export interface WiringPorts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly hub: Hub;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Shipped beside the sources: the default workspace, and the web page once it is built. */
+export const templatesFolder = fileURLToPath(new URL("../../../config/templates", import.meta.url));
+const webFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
+export const webRoot = existsSync(webFolder) ? webFolder : null;
+
+export const webAccount = "default";
+
+export interface Wired {
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly web: WebChannel;
+}
+
+export async function wireChannels(ports: WiringPorts): Promise<Wired> {
+  const { config, store, hub, clock, ids, log } = ports;
+  const channels = new Map<string, Channel>();
+  const add = (channel: Channel): void => void channels.set(accountKey({ channel: channel.name, account: channel.account }), channel);
+  for (const [account, settings] of Object.entries(config.channels.telegram)) {
+    const { telegram } = await import("@parley/channels");
+    add(
+      await telegram({
+        account,
+        token: settings.botToken.reveal(),
+        apiRoot: settings.apiRoot,
+        clock,
+        ids,
+        log: log.child({ channel: "telegram", account }),
+      }),
+    );
+  }
+  const web = webChannel({
+    account: webAccount,
+    clock,
+    async publish(stream, id, message) {
+      const seq = await store.events.append(stream, id, JSON.stringify(message));
+      hub.appended(stream);
+      return seq;
+    },
+  });
+  if (config.channels.web.enabled) add(web);
+  return { channels, web };
+}
+
+export function wireModels(config: Config, clock: Clock, log: Log): Models {
+  const providers = Object.fromEntries(
+    Object.entries(config.models.providers).map(([name, { apiKey, ...rest }]) => [
+      name,
+      { ...rest, ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }) },
+    ]),
+  );
+  return modelsFrom({ providers, clock, log });
+}
+
+/** The tools of this build. The rehearsal's are there to try it with, so they come with the rehearsal model only. */
+export function wireTools(config: Config, clock: Clock, path: string): readonly Tool[] {
+  return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
+}
+
+/** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */
+const showEveryMs = 80;
+
+export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">): ShowProgress {
+  return (conversation) => {
+    let shownAtMs = -Infinity;
+    let latest: { turn: string; markdown: string } | null = null;
+    let timer: { cancel(): void } | null = null;
+
+    const show = (): void => {
+      timer = null;
+      if (latest === null || !hub.isFollowed(conversation)) return;
+      shownAtMs = clock.mono();
+      const healed = healPartial(latest.markdown);
+      hub.show(conversation, "chat.delta", { turn: latest.turn, text: healed, html: renderHtml(healed) });
+      latest = null;
+    };
+
+    return {
+      text(turn, markdown) {
+        latest = { turn, markdown };
+        timer ??= clock.after(Math.max(0, shownAtMs + showEveryMs - clock.mono()), show);
+      },
+      begin() {
+        hub.show(conversation, "chat.typing", { working: true });
+      },
+      end() {
+        timer?.cancel();
+        latest = null;
+        hub.show(conversation, "chat.typing", { working: false });
+      },
+    };
+  };
+}
