@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "@parley/protocol";
 import { z } from "zod";
-import { play } from "./play.ts";
+import { answerId, play } from "./play.ts";
 import { type ModelCall, modelCall, type ModelWire } from "./request.ts";
 import { modelStep, type ModelStep, type ReadyStep } from "./script.ts";
 
@@ -83,7 +83,7 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
     await play(
       { ...step, usage: step.usage ?? estimate(call, step) },
       call,
-      String((played += 1)),
+      answerId((played += 1)),
       response,
       clock,
       AbortSignal.any([hungUp.signal, closing.signal]),

@@ -11,8 +11,13 @@ const writers = { chat: openAiChatEvents, responses: openAiResponsesEvents, anth
 /** How often a server that only pings does so. */
 const pingEveryMs = 20;
 
+/** All ids are of one length, so that a recorded stream has its cuts where the next one will have them. */
+export function answerId(nth: number): string {
+  return String(nth).padStart(6, "0");
+}
+
 /** The stream that a step makes, whole; what a test cuts at every byte. */
-export function streamBytes(step: ReadyStep, call: Pick<ModelCall, "wire" | "model">, id: string): Buffer {
+export function streamBytes(step: ReadyStep, call: Pick<ModelCall, "wire" | "model">, id = answerId(0)): Buffer {
   const text = writers[call.wire](step, call.model, id).join("");
   return Buffer.from(step.crlf === true ? text.replaceAll("\n", "\r\n") : text);
 }
@@ -36,7 +41,7 @@ export async function play(
   }
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache", ...step.headers });
   response.flushHeaders();
-  if (step.hang !== undefined && step.cutAtByte === undefined) return hang(step.hang, response, clock, gone);
+  if (step.hang !== undefined && step.cutAtByte === undefined) return hang(step.hang, call, response, clock, gone);
 
   for (const piece of pieces(step, call, id)) {
     if (gone.aborted) return;
@@ -44,7 +49,7 @@ export async function play(
     if (step.betweenMs !== undefined) await sleep(clock, step.betweenMs, gone);
     else if (step.chunkBytes !== undefined) await new Promise((resolve) => setImmediate(resolve));
   }
-  if (step.hang !== undefined) return hang(step.hang, response, clock, gone);
+  if (step.hang !== undefined) return hang(step.hang, call, response, clock, gone);
   if (step.reset === true) response.destroy();
   else response.end();
 }
@@ -59,10 +64,18 @@ function pieces(step: ReadyStep, call: ModelCall, id: string): readonly Buffer[]
   return (bytes.toString().match(/[\s\S]*?\r?\n\r?\n|[\s\S]+$/g) ?? []).map((event) => Buffer.from(event));
 }
 
-async function hang(how: "headers" | "body" | "pings", response: ServerResponse, clock: Clock, gone: AbortSignal): Promise<void> {
+async function hang(
+  how: "headers" | "body" | "pings",
+  { wire }: ModelCall,
+  response: ServerResponse,
+  clock: Clock,
+  gone: AbortSignal,
+): Promise<void> {
   if (how !== "pings") return whenAborted(gone);
+  // Only Anthropic has an event for it; the others' servers and proxies send comments.
+  const ping = wire === "anthropic" ? 'event: ping\ndata: {"type": "ping"}\n\n' : ": still working\n\n";
   while (!gone.aborted) {
-    response.write(`: still working\n\nevent: ping\ndata: {"type": "ping"}\n\n`);
+    response.write(ping);
     await sleep(clock, pingEveryMs, gone);
   }
 }
