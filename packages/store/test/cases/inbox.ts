@@ -42,8 +42,12 @@ export const inboxCases: readonly StoreCase[] = [
     title: "an edit replaces the payload of a row that has not started, and its own row ends superseded",
     async run({ store }) {
       const subject = "default/a/5";
-      await store.inbox.accept([row("1", { subject }), row("2", { subject, version: 9, as: { kind: "edit" }, payload: '"new"' })]);
-      expect((await takeTurn(store)).rows).toMatchObject([{ id: "telegram:default:1", version: 9, payload: '"new"' }]);
+      const edit = row("2", { subject, version: 9, as: { kind: "edit" }, payload: '"new"' });
+      await store.inbox.accept([row("1", { subject }), edit, row("3")]);
+      expect((await takeTurn(store)).rows).toMatchObject([
+        { id: "telegram:default:1", version: 9, payload: '"new"' },
+        { id: "telegram:default:3", version: 0, payload: '{"text":"3"}' },
+      ]);
       expect(await store.inbox.find({ id: "telegram:default:2", limit: 1 })).toMatchObject([{ state: "ended", outcome: "superseded" }]);
     },
   },

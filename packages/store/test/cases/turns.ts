@@ -265,11 +265,24 @@ export const turnCases: readonly StoreCase[] = [
       await store.inbox.accept([row("1")]);
       const turn = await takeTurn(store);
       const untilMs = clock.now() + 60_000;
+      await store.inbox.accept([row("2", { authority: "stranger" })]);
       await store.turns.park(turn, { tickets: ["t1"], wake: "any", untilMs });
-      await store.inbox.accept([row("2", { authority: "stranger" }), row("3", { conversation: chat("z") })]);
+      await store.inbox.accept([row("3", { conversation: chat("z") })]);
       expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: untilMs });
       await store.inbox.accept([row("4")]);
       expect((await takeTurn(store)).id).toBe(turn.id);
+    },
+  },
+  {
+    title: "a row of its own conversation and authority that came before the park wakes it at once",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const turn = await takeTurn(store);
+      await store.inbox.accept([row("2")]);
+      await store.turns.park(turn, { tickets: ["t1"], wake: "any", untilMs: clock.now() + 60_000 });
+      const resumed = await takeTurn(store);
+      expect(ids(resumed.rows)).toEqual(["1"]);
+      expect(ids(await store.turns.absorb(resumed, 0, 5))).toEqual(["2"]);
     },
   },
   {

@@ -1,0 +1,80 @@
+// Backup while the daemon writes, restore while it does not, and the doctor's look at a file.
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { backupDatabase, describeDatabase, restoreDatabase, sqliteStore } from "../src/index.ts";
+import { options, tempDir } from "./open-sqlite.ts";
+import { row } from "./subject.ts";
+
+let dir = "";
+let path = "";
+let copy = "";
+
+beforeEach(() => {
+  dir = tempDir();
+  path = join(dir, "state.db");
+  copy = join(dir, "backup.db");
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+async function rowsIn(file: string): Promise<number> {
+  const store = await sqliteStore(options(file));
+  const found = await store.inbox.find({ limit: 10_000 });
+  await store.close();
+  return found.length;
+}
+
+test("a backup taken under writes is whole, sound and of one instant", async () => {
+  const store = await sqliteStore(options(path));
+  for (let i = 0; i < 300; i += 1) await store.inbox.accept([row(`a${i}`, { payload: "x".repeat(2000) })]);
+  let done = false;
+  const writing = (async () => {
+    for (let i = 0; !done; i += 1) await store.inbox.accept([row(`b${i}`), row(`c${i}`)]);
+  })();
+  await backupDatabase(path, copy);
+  done = true;
+  await writing;
+  await store.close();
+  expect(describeDatabase(copy, { full: true })).toMatchObject({ findings: [], walBytes: 0, schema: 1, newestSchema: 1 });
+  const found = await rowsIn(copy);
+  expect(found).toBeGreaterThanOrEqual(300);
+  expect(found % 2).toBe(0);
+  expect(readdirSync(dir).filter((name) => name.includes("partial"))).toEqual([]);
+});
+
+test("a backup never replaces a file", async () => {
+  await (await sqliteStore(options(path))).close();
+  writeFileSync(copy, "precious");
+  await expect(backupDatabase(path, copy)).rejects.toMatchObject({ code: "conflict" });
+});
+
+test("a restore brings back the backup and keeps the replaced file", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  await backupDatabase(path, copy);
+  await store.inbox.accept([row("2"), row("3")]);
+  await store.close();
+  const aside = restoreDatabase(copy, path, 42);
+  expect(aside).toBe(`${path}.replaced-42`);
+  expect(await rowsIn(path)).toBe(1);
+  expect(await rowsIn(aside ?? "")).toBe(3);
+});
+
+test("a restore replaces a damaged database, and refuses a damaged backup", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  await backupDatabase(path, copy);
+  await store.close();
+  writeFileSync(path, "not a database at all".repeat(100));
+  expect(() => restoreDatabase(path, copy, 1)).toThrow("damaged");
+  restoreDatabase(copy, path, 2);
+  expect(await rowsIn(path)).toBe(1);
+});
+
+test("a restore into an empty home needs no old file", async () => {
+  await (await sqliteStore(options(path))).close();
+  await backupDatabase(path, copy);
+  const fresh = join(dir, "fresh.db");
+  expect(restoreDatabase(copy, fresh, 1)).toBeNull();
+  expect(existsSync(fresh)).toBe(true);
+});

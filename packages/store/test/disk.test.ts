@@ -1,0 +1,138 @@
+// When the disk fails: full is waited out, an I/O error under a commit ends the process, and nothing unstored is ever confirmed.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { sqliteStore } from "../src/index.ts";
+import { transactions } from "../src/sqlite/transaction.ts";
+import { options, tempDir } from "./open-sqlite.ts";
+import { row } from "./subject.ts";
+
+/** An error as node:sqlite throws it. */
+function sqliteError(errcode: number, message: string): Error {
+  return Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode });
+}
+
+/** A connection whose next statements fail as told; the rest go to a real one. */
+function failing(db: DatabaseSync, faults: Map<string, Error>) {
+  return {
+    exec(sql: string) {
+      const error = faults.get(sql);
+      faults.delete(sql);
+      if (error !== undefined) throw error;
+      db.exec(sql);
+    },
+    get isTransaction() {
+      return db.isTransaction;
+    },
+  };
+}
+
+test("calls of one loop turn are one transaction, and a refused one rolls back alone", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const begun: string[] = [];
+  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, () => {});
+  const add = (a: number) => tx.run(() => db.prepare("insert into t values (?)").run(a));
+  const refused = tx.run(() => {
+    db.prepare("insert into t values (99)").run();
+    throw new Error("refused");
+  });
+  const answers = await Promise.allSettled([add(1), refused, add(2)]);
+  expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(db.prepare("select a from t").all()).toMatchObject([{ a: 1 }, { a: 2 }]);
+  expect(begun.filter((sql) => sql === "begin immediate")).toHaveLength(1);
+  expect(begun.filter((sql) => sql === "commit")).toHaveLength(1);
+});
+
+test("an I/O error on commit rejects every call of the group, is told once, and later calls are refused", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const told: unknown[] = [];
+  const eio = sqliteError(10 + (4 << 8), "disk I/O error");
+  const tx = transactions(failing(db, new Map([["commit", eio]])), (error) => told.push(error));
+  const heard: string[] = [];
+  tx.onReady((pool) => heard.push(pool));
+  const add = (a: number) =>
+    tx.run(() => {
+      tx.ready("main");
+      return db.prepare("insert into t values (?)").run(a);
+    });
+  const answers = await Promise.allSettled([add(1), add(2)]);
+  expect(answers).toMatchObject([
+    { status: "rejected", reason: { code: "ambiguous", cause: eio } },
+    { status: "rejected", reason: { code: "ambiguous", cause: eio } },
+  ]);
+  expect(told).toEqual([eio]);
+  expect(heard).toEqual([]);
+  await expect(add(3)).rejects.toMatchObject({ code: "unavailable" });
+  expect(told).toHaveLength(1);
+});
+
+test("an I/O error inside a call is as fatal as one on commit", async () => {
+  const db = new DatabaseSync(":memory:");
+  const told: unknown[] = [];
+  const tx = transactions(db, (error) => told.push(error));
+  const broken = tx.run(() => {
+    throw sqliteError(10, "disk I/O error");
+  });
+  const neighbour = tx.run(() => 1);
+  await expect(broken).rejects.toMatchObject({ code: "ambiguous" });
+  await expect(neighbour).rejects.toMatchObject({ code: "ambiguous" });
+  expect(told).toHaveLength(1);
+});
+
+test("a full disk on commit rejects as unavailable, and the next call works", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const told: unknown[] = [];
+  const tx = transactions(failing(db, new Map([["commit", sqliteError(13, "database or disk is full")]])), (error) => told.push(error));
+  const add = (a: number) => tx.run(() => db.prepare("insert into t values (?)").run(a));
+  await expect(add(1)).rejects.toMatchObject({ code: "unavailable" });
+  await add(2);
+  expect(db.prepare("select a from t").all()).toMatchObject([{ a: 2 }]);
+  expect(told).toEqual([]);
+});
+
+test("a store on a full disk refuses new rows, keeps the old ones, and heals when there is room again", async () => {
+  const dir = tempDir();
+  const path = join(dir, "state.db");
+  const { prototype } = DatabaseSync;
+  const limit = limitPages(prototype);
+  const store = await sqliteStore(options(path));
+  const kept: string[] = [];
+  limit.set(100);
+  let refusal: unknown;
+  for (let i = 0; refusal === undefined; i += 1) {
+    const [answer] = await Promise.allSettled([store.inbox.accept([row(`${i}`, { payload: "x".repeat(3000) })])]);
+    if (answer.status === "fulfilled") kept.push(`telegram:default:${i}`);
+    else refusal = answer.reason;
+  }
+  expect(refusal).toMatchObject({ code: "unavailable", message: expect.stringContaining("disk is full") });
+  expect(kept.length).toBeGreaterThan(10);
+  expect((await store.inbox.find({ limit: 1000 })).map(({ id }) => id).toReversed()).toEqual(kept);
+  limit.set(100_000);
+  expect(await store.inbox.accept([row("later", { payload: "x".repeat(9000) })])).toMatchObject([{ verdict: "queued" }]);
+  expect(await store.check()).toEqual({ ok: true });
+  await store.close();
+  limit.restore();
+  rmSync(dir, { recursive: true });
+});
+
+/** Bounds the pages of the connection that is opened next: SQLite then answers as it does on a full disk. */
+function limitPages(prototype: DatabaseSync) {
+  const { prepare } = prototype;
+  let connection: DatabaseSync | undefined;
+  prototype.prepare = function (this: DatabaseSync, sql: string) {
+    connection = this;
+    return prepare.call(this, sql);
+  };
+  return {
+    set(pages: number) {
+      connection?.exec(`pragma max_page_count = ${pages}`);
+    },
+    restore() {
+      prototype.prepare = prepare;
+    },
+  };
+}

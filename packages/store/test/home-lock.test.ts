@@ -1,0 +1,42 @@
+// One daemon per home, over real processes: the second is refused by pid, and a killed one leaves no lock behind.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { lockHome } from "../src/index.ts";
+import { tempDir } from "./open-sqlite.ts";
+
+const holder = `
+  import { lockHome } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
+  lockHome(process.argv[1], process.pid);
+  console.log("locked");
+  setInterval(() => {}, 1000);
+`;
+
+async function holding(dir: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", holder, dir], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout as NodeJS.ReadableStream, "data");
+  return child;
+}
+
+test("a second lock is refused with the pid of the first, and is free once that one was killed", async () => {
+  const dir = tempDir();
+  const child = await holding(dir);
+  expect(() => lockHome(dir, process.pid)).toThrow(`process ${child.pid}`);
+  expect(() => lockHome(dir, process.pid)).toThrow(dir);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const lock = lockHome(dir, process.pid);
+  lock.release();
+  rmSync(dir, { recursive: true });
+});
+
+test("a lock is refused within one process too, and released once and for all", () => {
+  const dir = tempDir();
+  const lock = lockHome(dir, 41);
+  expect(() => lockHome(dir, 42)).toThrow("process 41");
+  lock.release();
+  lock.release();
+  lockHome(dir, 43).release();
+  rmSync(dir, { recursive: true });
+});

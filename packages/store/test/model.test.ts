@@ -1,0 +1,20 @@
+// The driver against the reference: random schedules on three handles of one store, printed with their seed when they differ.
+import fc from "fast-check";
+import { test } from "vitest";
+import { runSchedule, schedules } from "./model/schedule.ts";
+import { openSqlite } from "./open-sqlite.ts";
+import { inTurns } from "./subject.ts";
+
+const long = process.env["PARLEY_LONG"] === "1";
+
+test("three handles on one file answer as the reference does", { timeout: long ? 600_000 : 60_000 }, async () => {
+  const property = fc.asyncProperty(schedules, async (moves) => {
+    const { handles, clock, close } = await openSqlite(3);
+    try {
+      await runSchedule(moves, inTurns(handles), clock);
+    } finally {
+      await close();
+    }
+  });
+  await fc.assert(property, { numRuns: long ? 1500 : 60 });
+});

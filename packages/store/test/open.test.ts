@@ -1,0 +1,166 @@
+// Opening the database: private, ours, sound, not newer; and what a boot knows of the one before.
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeDatabase, sqliteStore } from "../src/index.ts";
+import { migrate } from "../src/sqlite/migrate.ts";
+import { migrations } from "../src/sqlite/schema.ts";
+import { testClock } from "./clock.ts";
+import { options, tempDir } from "./open-sqlite.ts";
+import { isIdle, row, takeTurn, want } from "./subject.ts";
+
+let dir = "";
+let path = "";
+
+beforeEach(() => {
+  dir = tempDir();
+  path = join(dir, "state.db");
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+async function fill(): Promise<void> {
+  const store = await sqliteStore(options(path));
+  for (let i = 0; i < 200; i += 1) await store.inbox.accept([row(`${i}`, { payload: "x".repeat(2000) })]);
+  await store.close();
+}
+
+test("a new database is readable by its owner only, with its log", async () => {
+  const store = await sqliteStore(options(path));
+  await store.inbox.accept([row("1")]);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
+  await store.close();
+});
+
+test("an empty file is a new database, and what was stored is there after a reopen", async () => {
+  writeFileSync(path, "");
+  await fill();
+  const store = await sqliteStore(options(path));
+  expect(await store.inbox.find({ limit: 1000 })).toHaveLength(200);
+  await store.close();
+});
+
+test("text in place of the database is refused by name, with the next step", async () => {
+  writeFileSync(path, "this is no database, but it is long enough to be looked at as if it were one".repeat(20));
+  const before = readFileSync(path);
+  await expect(sqliteStore(options(path))).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining(`${path} is damaged`),
+  });
+  await expect(sqliteStore(options(path))).rejects.toThrow("parley doctor");
+  expect(readFileSync(path)).toEqual(before);
+});
+
+test("a truncated database is refused after an unclean stop", async () => {
+  await fill();
+  const db = new DatabaseSync(path);
+  db.exec("pragma journal_mode = delete; insert into boots (boot, started) values ('died', 1)");
+  db.close();
+  truncateSync(path, Math.floor(statSync(path).size / 2 / 4096) * 4096);
+  await expect(sqliteStore(options(path, { exclusive: true }))).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining(path),
+  });
+});
+
+test("another program's database is refused and left alone", async () => {
+  const db = new DatabaseSync(path);
+  db.exec("create table theirs (a)");
+  db.close();
+  await expect(sqliteStore(options(path))).rejects.toThrow(`${path} belongs to another program`);
+});
+
+test("a newer schema is refused: a downgrade never writes", async () => {
+  await fill();
+  const db = new DatabaseSync(path);
+  db.exec(`pragma user_version = ${migrations.length + 3}`);
+  db.close();
+  await expect(sqliteStore(options(path))).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining("has schema 4") });
+  expect(() => describeDatabase(path, { full: false })).toThrow("has schema 4");
+});
+
+test("a folder that does not exist is named", async () => {
+  const missing = join(dir, "none", "state.db");
+  await expect(sqliteStore(options(missing))).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining(missing) });
+  mkdirSync(join(dir, "folder"));
+  await expect(sqliteStore(options(join(dir, "folder")))).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("a boot that was not closed is unclean for the next, and the history tells both", async () => {
+  const clock = testClock();
+  const first = await sqliteStore(options(path, { clock, exclusive: true, bootId: "one" }));
+  expect(first.unclean).toBe(false);
+  clock.advance(1000);
+  const second = await sqliteStore(options(path, { clock, exclusive: true, bootId: "two" }));
+  expect(second.unclean).toBe(true);
+  await second.close();
+  clock.advance(1000);
+  const third = await sqliteStore(options(path, { clock, exclusive: true, bootId: "three" }));
+  expect(third.unclean).toBe(false);
+  expect(await third.bootHistory()).toEqual([
+    { boot: "three", startedAtMs: clock.now(), stoppedAtMs: null },
+    { boot: "two", startedAtMs: clock.now() - 1000, stoppedAtMs: clock.now() - 1000 },
+    { boot: "one", startedAtMs: clock.now() - 2000, stoppedAtMs: null },
+  ]);
+  await third.close();
+  await first.close();
+});
+
+test("an exclusive boot resumes at once what the dead one held, and the dead one writes nothing", async () => {
+  const clock = testClock();
+  const dead = await sqliteStore(options(path, { clock, exclusive: true, bootId: "one" }));
+  await dead.inbox.accept([row("1")]);
+  const turn = await takeTurn(dead);
+  const other = await sqliteStore(options(path, { clock, bootId: "reader" }));
+  expect(isIdle(await other.turns.take(want))).toBe(true);
+  const next = await sqliteStore(options(path, { clock, exclusive: true, bootId: "two" }));
+  await expect(dead.turns.extend(turn, 1000)).rejects.toMatchObject({ code: "conflict" });
+  expect(await takeTurn(next)).toMatchObject({ id: turn.id, attempt: 2 });
+  for (const store of [dead, other, next]) await store.close();
+});
+
+test("a closed store refuses every verb, and closing twice is fine", async () => {
+  const store = await sqliteStore(options(path));
+  const pending = store.inbox.accept([row("1")]);
+  await store.close();
+  await store.close();
+  expect(await pending).toMatchObject([{ verdict: "queued" }]);
+  await expect(store.cells.get("k")).rejects.toMatchObject({ code: "unavailable" });
+  expect(await store.check()).toMatchObject({ ok: false });
+});
+
+test("a migration that dies at any statement leaves the old schema or the new one", () => {
+  const list = [...migrations, ["create table extra (a)", "insert into extra values (1)", "alter table rows add column later text"]];
+  const statements = 2 * 4 + list.flat().length;
+  for (let dieAt = 0; dieAt < statements; dieAt += 1) {
+    const file = join(dir, `${dieAt}.db`);
+    const db = new DatabaseSync(file);
+    let left = dieAt;
+    const dying = {
+      prepare: (sql: string) => db.prepare(sql),
+      isTransaction: false,
+      exec(sql: string) {
+        if (left-- === 0) throw new Error("died here");
+        db.exec(sql);
+      },
+    };
+    expect(() => migrate(dying, file, list)).toThrow("died here");
+    db.close();
+    const reopened = new DatabaseSync(file);
+    const [version, tables] = [
+      count(reopened, "pragma user_version"),
+      count(reopened, "select count(*) from sqlite_schema where type = 'table'"),
+    ];
+    expect([version, tables > 0, count(reopened, "select count(*) from sqlite_schema where name = 'extra'")]).toEqual(
+      version === 0 ? [0, false, 0] : version === 1 ? [1, true, 0] : [2, true, 1],
+    );
+    migrate(reopened, file, list);
+    expect(count(reopened, "select count(*) from extra")).toBe(1);
+    reopened.close();
+  }
+});
+
+function count(db: DatabaseSync, sql: string): number {
+  return Number(Object.values(db.prepare(sql).get() ?? {})[0]);
+}
