@@ -99,6 +99,8 @@ export function gatewayCore(options: CoreOptions): Core {
       sessions: store.sessions,
       setUp: ready.forTurn,
       channel,
+      outbox: store.outbox,
+      streams: (account) => streamsByEdit(config, account),
       running,
       showProgress: options.showProgress,
       queue,
@@ -140,6 +142,12 @@ export function gatewayCore(options: CoreOptions): Core {
         log,
       }),
   };
+}
+
+function streamsByEdit(config: Config, account: string): boolean {
+  const [channel, id = ""] = account.split(":");
+  if (channel === "telegram") return config.channels.telegram[id]?.streaming === "edit";
+  return channel === "discord" && config.channels.discord[id]?.streaming === "edit";
 }
 
 /** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */

@@ -142,8 +142,8 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
   return {
     async drain() {
       outlet.send(JSON.stringify({ type: "event", event: "shutdown", payload: {} }));
-      await handshake;
-      await Promise.all(atWork.values());
+      const gone = new Promise((resolve) => socket.once("close", resolve));
+      await Promise.race([gone, Promise.all([handshake, ...atWork.values()])]);
       outlet.close(restartClose, "the gateway restarts");
     },
   };

@@ -2,13 +2,18 @@
 import { z } from "zod";
 import { Fault, type Part, type RenderedPart } from "@parley/protocol";
 
-/** `reply` is split and rendered when its turn to be sent comes; `rendered` is one platform message; `remove` takes a preview away. */
-export type Content =
+/** What is meant; it is rendered when its turn to be sent comes. A preview is one message, however long its text has become. */
+export type Meant =
   | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
+  | { readonly v: 1; readonly kind: "preview"; readonly markdown: string };
+
+/** `rendered` is one platform message; `remove` takes a preview away. */
+export type Content =
+  | Meant
   | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }
   | { readonly v: 1; readonly kind: "remove" };
 
-const known = z.object({ v: z.literal(1), kind: z.enum(["reply", "rendered", "remove"]) }).loose();
+const known = z.object({ v: z.literal(1), kind: z.enum(["reply", "preview", "rendered", "remove"]) }).loose();
 
 export function formatContent(content: Content): string {
   return JSON.stringify(content);

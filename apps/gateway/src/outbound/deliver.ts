@@ -15,14 +15,14 @@ import type { Channel, SendOptions } from "@parley/channels";
 import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
-import { formatContent, parseContent, type Content } from "./content.ts";
+import { formatContent, parseContent, type Meant } from "./content.ts";
 import type { Pacer } from "./pacer.ts";
 
 export interface DeliverOptions {
   readonly outbox: Outbox;
   /** The channel of the account; null while the config has none. */
   readonly channel: () => Channel | null;
-  readonly render: (content: Extract<Content, { kind: "reply" }>, channel: Channel, lateMs: number) => readonly RenderedPart[];
+  readonly render: (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
   readonly pacer: Pacer;
   readonly clock: Clock;
   readonly log: Log;
@@ -74,6 +74,10 @@ export function deliverer(options: DeliverOptions): Deliver {
   /** Null when the delivery is done. */
   async function deliverOne(place: Place, delivery: DeliveryView): Promise<WorkEnd | null> {
     const { parts, split } = planned(place.channel, delivery);
+    if (parts.length === 0) {
+      await outbox.record(place.parcel, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
+      return null;
+    }
     let current = delivery;
     /** What became of the part before: journaled together with the next `sending`, in one commit. */
     let owed: Change[] = [];
@@ -110,7 +114,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const [first] = delivery.parts;
     if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
     const content = parseContent(first.content);
-    if (content.kind !== "reply") return { parts: delivery.parts, split: null };
+    if (content.kind !== "reply" && content.kind !== "preview") return { parts: delivery.parts, split: null };
     const ageMs = clock.now() - delivery.createdAtMs;
     const rendered = options.render(content, channel, ageMs > lateAfterMs ? ageMs : 0);
     const parts = rendered.map((part, index) => ({
@@ -134,7 +138,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
     const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
-    if (part.state === "sending" && !repeats && (part.resends > 0 || ageMs > ambiguousFenceMs)) {
+    if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
       return ambiguous(delivery, name, part.reason ?? "the process ended while it was being sent", at.owed, place);
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
@@ -227,7 +231,8 @@ export function deliverer(options: DeliverOptions): Deliver {
       case "conflict":
         throw error;
       case "ambiguous": {
-        const again = place.channel.capabilities.idempotentSends || part.intoReceipt !== null || part.resends === 0;
+        const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+        const again = repeats || part.state === "queued";
         // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
         if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
           return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };

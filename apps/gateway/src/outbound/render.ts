@@ -1,15 +1,24 @@
 // From what is meant to platform messages, by the capabilities of the surface it goes to.
-import { renderMarkdown, type Channel } from "@parley/channels";
+import { healPartial, renderMarkdown, type Channel } from "@parley/channels";
 import type { Part, RenderedPart, RenderedText } from "@parley/protocol";
-import type { Content } from "./content.ts";
+import type { Meant } from "./content.ts";
 
 /** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */
-export function channelRender(content: Extract<Content, { kind: "reply" }>, channel: Channel, lateMs: number): readonly RenderedPart[] {
+export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
+  if (content.kind === "preview") {
+    const first = previewText(content.markdown, channel);
+    return first === null ? [] : [{ kind: "text", ...first }];
+  }
   const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_(delayed by ${minutes(lateMs)})_` }] : [];
   const rendered = withLate(content.parts, late).flatMap((part) => renderPart(part, channel));
   const { replyTo } = content;
   if (replyTo === undefined) return rendered;
   return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
+}
+
+/** The first message of a text that is still growing; null while there is nothing to see. */
+export function previewText(markdown: string, channel: Channel): RenderedText | null {
+  return text(healPartial(markdown), channel)[0] ?? null;
 }
 
 function withLate(parts: readonly Part[], late: readonly Extract<Part, { kind: "text" }>[]): readonly Part[] {

@@ -18,11 +18,12 @@ import {
   type Usage,
 } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
-import type { Commit, NewDelivery, Row, Session, Sessions, Turn, Turns } from "@parley/store";
+import type { Commit, NewDelivery, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
-import { formatContent } from "../outbound/content.ts";
+import { formatContent, type Content } from "../outbound/content.ts";
+import { editedPreview, noPreview } from "./preview.ts";
 import { sessionHistory } from "./history.ts";
 import { modelFailureText } from "./model-failure.ts";
 import type { ShowProgress } from "./progress.ts";
@@ -49,6 +50,9 @@ export interface AgentTurnOptions {
   readonly sessions: Sessions;
   readonly setUp: (turn: { readonly agent: string; readonly session: Session; readonly address: Address }) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
+  /** Whether answers on this account grow by edits. */
+  readonly streams: (account: string) => boolean;
+  readonly outbox: Outbox;
   readonly running: RunningTurns;
   readonly showProgress: ShowProgress;
   readonly queue: QueueSettings;
@@ -84,13 +88,33 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       entryOf: messages.entryOf,
     });
 
+    const account = accountKey(address);
+    const channel = options.channel(account);
     const running = options.running.begin(turn.id);
     const timeout = deadline(clock, setup.timeoutMs, "the turn");
-    const stopTyping = keepTyping(options.channel(accountKey(address)), address, clock, log);
+    const stopTyping = keepTyping(channel, address, clock, log);
     const progress = options.showProgress(turn.conversation);
     progress.begin();
+    const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
+    const preview =
+      channel?.capabilities.edits === true && channel.act !== undefined && options.streams(account)
+        ? editedPreview({
+            turn: turn.id,
+            conversation: turn.conversation,
+            address,
+            channel,
+            journal,
+            outbox: options.outbox,
+            clock,
+            log,
+            signal,
+          })
+        : noPreview;
+    const show = (text: string): void => {
+      progress.text(turn.id, text);
+      preview.show(text);
+    };
     try {
-      const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
       const end = await listen(
         runLoop(
           {
@@ -116,23 +140,27 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             log,
           },
         ),
-        (text) => progress.text(turn.id, text),
+        show,
         () => newParser(journal.rows(), messages),
       );
+      const previewed = await preview.close();
       return await finish(
-        { turn, held, session, address, journal, messages, patch: history.patch, timedOut: timeout.signal.aborted, log },
+        { turn, previewed, held, session, address, journal, messages, patch: history.patch, timedOut: timeout.signal.aborted, log },
         end,
       );
     } finally {
       running.end();
       timeout.cancel();
       stopTyping();
+      await preview.close();
       progress.end();
     }
   };
 
   interface Finish {
     readonly turn: Turn;
+    /** The open preview that the answer takes the place of. */
+    readonly previewed: string | null;
     readonly held: Held;
     readonly session: Session;
     readonly address: Address;
@@ -192,7 +220,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
   function commitOf(at: Finish, end: LoopEnd, outcome: Outcome): Commit {
     const { turn, address } = at;
     const last = turn.context.at(-1);
-    const delivery = deliveryOf(turn, address, outcome);
+    const delivery = deliveryOf(turn, address, outcome, at.previewed);
     return {
       outcome:
         outcome.kind === "reply" ? "answered" : outcome.kind === "failed" ? "dead" : outcome.kind === "stopped" ? "stopped" : "silent",
@@ -224,27 +252,27 @@ async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => 
 
 function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
   const current = rows.at(-1);
-  return replyParser({ ...(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) }) });
+  return replyParser(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) });
 }
 
-function deliveryOf(turn: Turn, address: Address, outcome: Outcome): NewDelivery | null {
-  if (outcome.kind !== "reply" && outcome.kind !== "failed") return null;
-  const content =
-    outcome.kind === "reply"
-      ? {
-          v: 1 as const,
-          kind: "reply" as const,
-          parts: outcome.parts,
-          ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }),
-        }
-      : { v: 1 as const, kind: "reply" as const, parts: [{ kind: "text" as const, markdown: outcome.userMessage }] };
+/** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
+function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
+  const content = contentOf(outcome);
+  if (content === null && preview === null) return null;
   return {
     id: `${turn.id}/0`,
     pool: accountKey(address),
     lane: turn.conversation,
     cause: turn.id,
-    parts: [{ content: formatContent(content) }],
+    ...(preview === null ? {} : { closes: preview }),
+    parts: [{ content: formatContent(content ?? { v: 1, kind: "remove" }), ...(preview === null ? {} : { into: `${preview}/0` }) }],
   };
+}
+
+function contentOf(outcome: Outcome): Content | null {
+  if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
+  if (outcome.kind !== "reply") return null;
+  return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
 }
 
 function usageOf(session: Session): Usage {

@@ -35,6 +35,14 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
   const byId = new Map(rows.map((row) => [row.id, row]));
   let at = turn.log.length;
 
+  // Positions have one order, but the loop and the preview write side by side.
+  let tail: Promise<unknown> = Promise.resolve();
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = tail.then(work, work);
+    tail = next.catch(() => {});
+    return next;
+  };
+
   const append = async (steps: readonly Step[], deliveries: readonly NewDelivery[]): Promise<void> => {
     at = await turns.checkpoint(lease, at, { steps, ...(deliveries.length > 0 ? { deliveries } : {}) });
   };
@@ -43,20 +51,20 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
     steps: turn.log.flatMap((step) => journalStep(step, byId, entryOf)),
     previews: turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark] : [])),
     rows: () => rows,
-    checkpoint: (steps) =>
-      append(
-        steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) })),
-        [],
-      ),
-    async absorb() {
-      if (!options.steer) return [];
-      const claimed = await turns.absorb(lease, at, rowsPerAbsorb);
-      if (claimed.length === 0) return [];
-      at += 1;
-      rows.push(...claimed);
-      return claimed.map(entryOf);
+    checkpoint: (steps) => {
+      const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
+      return inOrder(() => append(logged, []));
     },
-    post: (mark, deliveries) => append([{ kind: "preview", body: JSON.stringify(mark) }], deliveries),
+    absorb: () =>
+      inOrder(async () => {
+        if (!options.steer) return [];
+        const claimed = await turns.absorb(lease, at, rowsPerAbsorb);
+        if (claimed.length === 0) return [];
+        at += 1;
+        rows.push(...claimed);
+        return claimed.map(entryOf);
+      }),
+    post: (mark, deliveries) => inOrder(() => append([{ kind: "preview", body: JSON.stringify(mark) }], deliveries)),
   };
 }
 

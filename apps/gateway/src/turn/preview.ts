@@ -1,0 +1,129 @@
+// The growing answer on platforms whose messages can be edited. The message is sent once, journaled through the outbox, and then only
+// edited, so what may repeat after a crash is an edit, never content (I5). It is opened only once the parser has shown something.
+import type { Channel } from "@parley/channels";
+import { accountKey, isFault, sleep, type Address, type Clock, type ConversationKey, type Log, type Receipt } from "@parley/protocol";
+import type { NewDelivery, Outbox } from "@parley/store";
+import { deadline } from "../deadline.ts";
+import { formatContent } from "../outbound/content.ts";
+import { previewText } from "../outbound/render.ts";
+import type { TurnJournal } from "./turn-journal.ts";
+
+export interface Preview {
+  /** The visible text so far. */
+  show(markdown: string): void;
+  /** No more edits begin; resolves when none is under way. The id of the open delivery, if one was opened. */
+  close(): Promise<string | null>;
+}
+
+export interface PreviewOptions {
+  readonly turn: string;
+  readonly conversation: ConversationKey;
+  readonly address: Address;
+  readonly channel: Channel;
+  readonly journal: TurnJournal;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the turn must not act any more. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer that is whole sooner than this needs no preview. */
+const openAfterMs = 900;
+/** Edits count against the platform's limits like messages. */
+const editEveryMs = { dm: 1_000, group: 3_000, channel: 1_500 } as const;
+const receiptPollMs = 100;
+const editTimeoutMs = 15_000;
+
+export function editedPreview(options: PreviewOptions): Preview {
+  const { turn, conversation, address, channel, journal, outbox, clock, log } = options;
+  const act = channel.act?.bind(channel);
+  let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
+  let latest = "";
+  let closed = false;
+  const closing = new AbortController();
+  let work: Promise<void> | null = opened === null ? null : quietly(edit(opened));
+
+  function show(markdown: string): void {
+    latest = markdown;
+    work ??= quietly(open());
+  }
+
+  /** A preview that fails costs nothing but the preview; a lost lease the turn learns by itself. */
+  function quietly(running: Promise<void>): Promise<void> {
+    return running.catch((error: unknown) => log.info({ turn, error }, "the preview ended early"));
+  }
+
+  async function open(): Promise<void> {
+    await sleep(clock, openAfterMs, closing.signal);
+    if (closed || options.signal.aborted) return;
+    const id = `${turn}/preview`;
+    const delivery: NewDelivery = {
+      id,
+      pool: accountKey(address),
+      lane: conversation,
+      cause: turn,
+      open: true,
+      parts: [{ content: formatContent({ v: 1, kind: "preview", markdown: latest }) }],
+    };
+    await journal.post({ delivery: id }, [delivery]);
+    opened = id;
+    await edit(id);
+  }
+
+  async function edit(id: string): Promise<void> {
+    const receipt = await sent(id);
+    let shown = "";
+    while (receipt !== null && !closed && !options.signal.aborted) {
+      const text = previewText(latest, channel);
+      if (text !== null && text.plain !== shown) {
+        const waitMs = await editOnce(receipt, text);
+        if (waitMs === null) return;
+        shown = text.plain;
+        await sleep(clock, waitMs, closing.signal);
+      }
+      await sleep(clock, editEveryMs[address.kind], closing.signal);
+    }
+  }
+
+  /** How long the platform wants us to wait; null when editing makes no sense any more. */
+  async function editOnce(receipt: Receipt, text: NonNullable<ReturnType<typeof previewText>>): Promise<number | null> {
+    const timeout = deadline(clock, editTimeoutMs, "an edit");
+    try {
+      const signal = AbortSignal.any([options.signal, timeout.signal]);
+      await act?.(address, { kind: "edit", messageId: receipt.messageId, text }, { idempotencyKey: `${turn}/edit`, signal });
+      return 0;
+    } catch (error) {
+      if (isFault(error, "rate_limited")) return error.retryAfterMs ?? editEveryMs[address.kind];
+      log.debug({ turn, error }, "preview edit failed; the final answer will be written all the same");
+      return isFault(error, "unavailable") || isFault(error, "ambiguous") ? editEveryMs[address.kind] : null;
+    } finally {
+      timeout.cancel();
+    }
+  }
+
+  /** The receipt of the preview's message once it was sent; null when it never will be. */
+  async function sent(id: string): Promise<Receipt | null> {
+    while (!closed && !options.signal.aborted) {
+      const [delivery] = await outbox.find({ id, limit: 1 });
+      const part = delivery?.parts[0];
+      if (part === undefined || part.state === "failed" || part.state === "ambiguous") return null;
+      if (part.receipt !== null) return JSON.parse(part.receipt) as Receipt;
+      await sleep(clock, receiptPollMs, closing.signal);
+    }
+    return null;
+  }
+
+  return {
+    show,
+    async close() {
+      closed = true;
+      closing.abort();
+      await work;
+      return opened;
+    },
+  };
+}
+
+/** Where nothing can be edited, or the account does not want it. */
+export const noPreview: Preview = { show() {}, close: async () => null };
