@@ -17,16 +17,15 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   const room = end - start;
   const isWhole = (cut: number): boolean => boundaryBefore(text, start, cut) === cut;
   const least = (share: number): number => start + Math.max(1, Math.ceil(room * share));
-  const within = (cut: number, test: (span: Span) => boolean): boolean =>
-    spans.some((span) => test(span) && start + span.start < cut && cut <= start + span.end);
-  const inCode = (cut: number): boolean => within(cut + 1, ({ mark }) => isVerbatim(mark.kind));
-  const afterHeading = (cut: number): boolean => within(cut, ({ mark }) => mark.kind === "heading");
+  const code = spans.filter(({ mark }) => isVerbatim(mark.kind) && mark.kind !== "code");
+  const inCode = (cut: number): boolean => code.some((span) => start + span.start <= cut && cut < start + span.end);
+  const headingEnds = new Set(spans.filter(({ mark }) => mark.kind === "heading").map((span) => start + span.end));
 
   for (let cut = lineEnd(text, "\n\n", end); cut >= least(leastFill.paragraph); cut = lineEnd(text, "\n\n", cut - 1)) {
-    if (!inCode(cut) && !afterHeading(cut)) return cut;
+    if (!inCode(cut) && !headingEnds.has(cut)) return cut;
   }
   for (let cut = lineEnd(text, "\n", end); cut >= least(leastFill.line); cut = lineEnd(text, "\n", cut - 1)) {
-    if (!afterHeading(cut)) return cut;
+    if (!headingEnds.has(cut)) return cut;
   }
   const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, least(leastFill.word), end)];
   for (const candidate of candidates) {

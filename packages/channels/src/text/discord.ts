@@ -18,6 +18,7 @@ function markdownOf(message: Document): string {
   let afterDelimiter = false;
   let inQuote = false;
   let items = 0;
+  let inBoldHeading = false;
   /** The span whose text is written by its opening, or as code. */
   let solid: Span | null = null;
   const closings = new Map<Span, string>();
@@ -41,7 +42,7 @@ function markdownOf(message: Document): string {
       if (solid !== null) return;
       switch (mark.kind) {
         case "bold":
-          return delimit(span, "**", "**");
+          return inBoldHeading ? undefined : delimit(span, "**", "**");
         case "italic": {
           const delimiter = /\w$/.test(out) || /\w/.test(message.text.charAt(span.end)) ? "*" : "_";
           return delimit(span, delimiter, delimiter);
@@ -62,7 +63,9 @@ function markdownOf(message: Document): string {
           return addressLike.test(whole(span)) ? delimit(span, "", ` (<${mark.url}>)`) : delimit(span, "[", `](<${mark.url}>)`);
         }
         case "heading":
-          return mark.level <= 3 && items === 0 ? delimit(span, `${"#".repeat(mark.level)} `, "") : delimit(span, "**", "**");
+          if (mark.level <= 3 && items === 0) return delimit(span, `${"#".repeat(mark.level)} `, "");
+          inBoldHeading = true;
+          return delimit(span, "**", "**");
         case "pre":
         case "table":
           solid = span;
@@ -93,6 +96,7 @@ function markdownOf(message: Document): string {
     close(span) {
       if (span.mark.kind === "quote" && !span.mark.nested) inQuote = false;
       if (span.mark.kind === "item") items -= 1;
+      if (span.mark.kind === "heading") inBoldHeading = false;
       const closing = closings.get(span);
       if (closing !== undefined && closing !== "") put(closing);
       if (closing !== undefined || isVerbatim(span.mark.kind)) afterDelimiter = true;

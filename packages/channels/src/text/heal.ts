@@ -1,1 +1,75 @@
-export function healPartial(markdown: string): string { return markdown; }
+// Makes a reply that is still being written presentable: what is open is closed, what is half written waits for its other half.
+// Works on the Markdown, so that a preview goes through the same rendering as the finished reply.
+import { closeInline } from "./heal-inline.ts";
+
+interface Fence {
+  readonly marker: string;
+  /** What its lines begin with: quote marks, and indentation in place of a list's bullet. */
+  readonly prefix: string;
+}
+
+const fenceOpening = /^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})/;
+const fenceClosing = /^[ \t>]*(`{3,}|~{3,})[ \t]*$/;
+/** An unfinished line that may still become a fence, a heading's underline, a rule, a list item or a quote. */
+const undecidedLine = /^[ \t]*(?:`{1,2}|~{1,2}|-+|=+|[*_]+|#+|\+|\d{1,9}[.)]?|>+)[ \t]*$/;
+const tableLine = /^[ \t]*\|(?!\|)/;
+const dashRow = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*$/;
+const blockOpening = /^[ \t]*(?:$|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+
+/**
+ * Markdown that renders well from a prefix of a reply: the longest part of it whose meaning is settled, plus the closing marks of what
+ * is open. Nothing else is added or changed. Linear in the length of the prefix.
+ */
+export function healPartial(markdown: string): string {
+  const lines = markdown.split("\n");
+  const { fence, bodyLines } = readFences(lines);
+  const last = lines.at(-1) ?? "";
+  if (fence !== null) {
+    // The last line may be the closing fence half written, or the opening one with its language half written.
+    if (bodyLines === 0 || /^[ \t>]*(?:`+|~+)$/.test(last)) lines.pop();
+    return bodyLines === 0 ? healPartial(lines.join("\n")) : [...lines, fence.prefix + fence.marker].join("\n");
+  }
+  if (undecidedLine.test(last)) {
+    lines.pop();
+    return lines.join("\n");
+  }
+  const table = settledTable(lines);
+  if (table !== null) return lines.slice(0, table.keep).join("\n");
+  let start = lines.length - 1;
+  while (start > 0 && !blockOpening.test(lines[start] ?? "")) start -= 1;
+  const settled = lines.slice(0, start);
+  return [...settled, closeInline(lines.slice(start).join("\n"))].join("\n");
+}
+
+/** The fence that is open at the end, and how many lines follow its opening. */
+function readFences(lines: readonly string[]): { readonly fence: Fence | null; readonly bodyLines: number } {
+  let fence: Fence | null = null;
+  let bodyLines = 0;
+  for (const line of lines) {
+    if (fence === null) {
+      const [, prefix = "", marker] = fenceOpening.exec(line) ?? [];
+      if (marker === undefined) continue;
+      fence = { marker, prefix: prefix.replace(/[^> \t]/g, " ") };
+      bodyLines = 0;
+      continue;
+    }
+    const closing: string | undefined = fenceClosing.exec(line)?.[1];
+    if (closing?.startsWith(fence.marker) === true) fence = null;
+    else bodyLines += 1;
+  }
+  return { fence, bodyLines };
+}
+
+/** Null when the text does not end in a table; else how many lines to keep: whole rows, and none before the row of dashes is whole. */
+function settledTable(lines: readonly string[]): { readonly keep: number } | null {
+  const last = lines.at(-1) ?? "";
+  const end = lines.length - 1;
+  if (last !== "" && !tableLine.test(last)) return null;
+  let start = end;
+  while (start > 0 && tableLine.test(lines[start - 1] ?? "")) start -= 1;
+  const rows = end - start;
+  if (rows === 0 && last === "") return null;
+  const hasDashes = rows >= 2 && dashRow.test(lines[start + 1] ?? "");
+  if (rows >= 2 && !hasDashes) return null;
+  return { keep: hasDashes ? end : start };
+}

@@ -23,6 +23,7 @@ export function htmlOf(document: Document): string {
   let muted = 0;
   let verbatim = 0;
   let inBody = false;
+  let inHeader = false;
 
   const tagsOf = (span: Span, index: number): readonly [opening: string, closing: string] => {
     const { mark } = span;
@@ -45,10 +46,7 @@ export function htmlOf(document: Document): string {
       case "heading":
         return [`<h${mark.level}>`, `</h${mark.level}>`];
       case "pre":
-        return [
-          mark.language === "" ? "<pre><code>" : `<pre><code class="language-${escapeHtml(mark.language)}">`,
-          "</code></pre>",
-        ];
+        return [mark.language === "" ? "<pre><code>" : `<pre><code class="language-${escapeHtml(mark.language)}">`, "</code></pre>"];
       case "quote":
         return ["<blockquote>", "</blockquote>"];
       case "list": {
@@ -66,8 +64,7 @@ export function htmlOf(document: Document): string {
       case "row":
         return mark.header ? ["<thead><tr>", "</tr></thead>"] : ["<tr>", "</tr>"];
       case "cell": {
-        const row = rowOf(spans, index);
-        const tag = row ? "th" : "td";
+        const tag = inHeader ? "th" : "td";
         return [mark.align === null ? `<${tag}>` : `<${tag} class="${mark.align}">`, `</${tag}>`];
       }
       case "ornament":
@@ -79,6 +76,7 @@ export function htmlOf(document: Document): string {
   walk(document, {
     open(span, index) {
       const { mark } = span;
+      if (mark.kind === "row") inHeader = mark.header;
       if (mark.kind === "row" && !mark.header && !inBody) {
         out += "<tbody>";
         inBody = true;
@@ -112,12 +110,4 @@ export function htmlOf(document: Document): string {
 
 function isShown({ mark }: Span): boolean {
   return mark.kind === "paragraph" || mark.kind === "heading" || mark.kind === "pre" || mark.kind === "cell";
-}
-
-function rowOf(spans: readonly Span[], cell: number): boolean {
-  for (let index = cell - 1; index >= 0; index -= 1) {
-    const mark = spans[index]?.mark;
-    if (mark?.kind === "row") return mark.header;
-  }
-  return false;
 }

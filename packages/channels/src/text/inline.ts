@@ -1,11 +1,11 @@
 // Writes the running text of one paragraph, heading or cell from markdown-it's inline tokens.
-import type { Mark } from "./document.ts";
+import type { MarkKind } from "./document.ts";
 import type { Token } from "./grammar.ts";
 import { planLink, type LinkPlan } from "./links.ts";
 import { spoilerEdges } from "./spoilers.ts";
 import type { Writer } from "./writer.ts";
 
-const styles: { readonly [type: string]: Mark["kind"] & ("bold" | "italic" | "strike") } = {
+const styles: { readonly [type: string]: "bold" | "italic" | "strike" } = {
   strong_open: "bold",
   em_open: "italic",
   s_open: "strike",
@@ -15,6 +15,7 @@ const styles: { readonly [type: string]: Mark["kind"] & ("bold" | "italic" | "st
 export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "line" | "space"): void {
   const edges = spoilerEdges(tokens);
   const links: LinkPlan[] = [];
+  const open: MarkKind[] = [];
   let inSpoiler = false;
   const endLink = (plan: LinkPlan | undefined): void => {
     if (plan?.mark !== undefined) writer.close();
@@ -22,7 +23,12 @@ export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "l
   };
   tokens.forEach((token, index) => {
     const style = styles[token.type];
-    if (style !== undefined) return writer.open({ kind: style });
+    if (style !== undefined) {
+      // Bold in bold says nothing more, and thousands of them would be nested without end.
+      if (!open.includes(style)) writer.open({ kind: style });
+      open.push(style);
+      return;
+    }
     switch (token.type) {
       case "text": {
         let from = 0;
@@ -61,8 +67,11 @@ export function writeInline(writer: Writer, tokens: readonly Token[], breaks: "l
         return breaks === "line" ? writer.breakLine(1) : writer.write(" ");
       case "strong_close":
       case "em_close":
-      case "s_close":
-        return writer.close();
+      case "s_close": {
+        const closed = open.pop();
+        if (closed !== undefined && !open.includes(closed)) writer.close();
+        return;
+      }
       default:
         return writer.write(token.content);
     }

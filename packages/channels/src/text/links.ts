@@ -4,7 +4,7 @@ import type { Mark } from "./document.ts";
 
 type Link = Extract<Mark, { kind: "link" }>;
 
-/** Longer ones are spelled out, so that they can be split: Discord needs the whole address in one message of 2000. */
+/** Longer ones are spelled out, or stay text, so that they can be split: Discord needs the whole address in one message of 2000. */
 const longestMaskedUrlChars = 1000;
 const web = /^https?:\/\//i;
 const mail = /^mailto:/i;
@@ -21,8 +21,9 @@ export interface LinkPlan {
 /** `url` is normalized: markdown-it has percent-encoded spaces, quotes and angle brackets. `label` is what the reader sees. */
 export function planLink(url: string, label: string): LinkPlan {
   if (web.test(url)) {
-    if (isSameAddress(url, label)) return { mark: { kind: "link", url, form: "bare" } };
-    if (url.length <= longestMaskedUrlChars) return { mark: { kind: "link", url, form: "masked" } };
+    const bare = isSameAddress(url, label);
+    if (url.length <= longestMaskedUrlChars) return { mark: { kind: "link", url, form: bare ? "bare" : "masked" } };
+    if (bare) return {};
     return { mark: { kind: "link", url, form: "spelled" }, spelled: url };
   }
   if (mail.test(url)) {

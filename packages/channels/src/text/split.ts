@@ -25,7 +25,7 @@ export function split(document: Document, limits: TextLimits, render: Render): r
   const { text } = document;
   const reader = documentReader(document);
   const messages: RenderedText[] = [];
-  for (let start = resume(text, reader, 0); start < text.length; ) {
+  for (let start = resume(text, reader, 0); start < text.length;) {
     reader.advance(start);
     const { end, message } = nextMessage(text, start, limits, reader, render);
     if (message !== null) messages.push(message);
@@ -49,7 +49,7 @@ function nextMessage(
   reader: Reader,
   render: Render,
 ): { readonly end: number; readonly message: RenderedText | null } {
-  for (let room = limits.textChars; ; ) {
+  for (let room = limits.textChars; ;) {
     const limit = start + room;
     const end = limit >= text.length ? text.length : chooseCut(text, reader.take(limit).spans, start, limit);
     const message = reader.take(endOfVisible(text, start, end));

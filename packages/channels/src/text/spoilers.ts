@@ -8,7 +8,9 @@ const edge = /(?<!\|)\|\|(?!\|)/g;
 export function spoilerEdges(tokens: readonly Token[]): ReadonlyMap<number, readonly number[]> {
   const edges = new Map<number, number[]>();
   const add = (index: number, offset: number): void => {
-    edges.set(index, [...(edges.get(index) ?? []), offset]);
+    const offsets = edges.get(index);
+    if (offsets === undefined) edges.set(index, [offset]);
+    else offsets.push(offset);
   };
   const openAtLevel: ({ index: number; offset: number } | null)[] = [null];
   tokens.forEach((token, index) => {
