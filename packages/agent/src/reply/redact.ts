@@ -28,7 +28,8 @@ const pathShown = "[path]";
 export function redactStage({ secrets, stateDirs, workspaces }: Redaction): RedactStage {
   const hiddenWords = secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
   const words: readonly Pattern[] = hiddenWords.map(literal);
-  const paths = stateDirs.map((dir) => pathUnder(dir.replace(/\/+$/u, "")));
+  const dirs = stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
+  const paths = dirs.map(pathUnder);
   const starts = startsOf([...hiddenWords, ...stateDirs]);
   let rest = "";
 
@@ -55,8 +56,10 @@ export function redactStage({ secrets, stateDirs, workspaces }: Redaction): Reda
         out += secretShown;
         at += word.length;
       } else if (path !== undefined && path !== null) {
-        out += inside(path, workspaces) ? path : pathShown;
-        at += path.length;
+        // Of a path that may be seen only the directory is settled here: what follows could hold a secret.
+        const dir = dirs.find((each) => path.startsWith(each)) ?? path;
+        out += inside(path, workspaces) ? dir : pathShown;
+        at += inside(path, workspaces) ? dir.length : path.length;
       } else {
         out += rest.charAt(at);
         at += 1;

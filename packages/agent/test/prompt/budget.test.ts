@@ -7,7 +7,11 @@ const soul = "Many words. ".repeat(1_000);
 const facts = promptFacts(
   stableInput({
     modelAliases: [{ alias: "fast", model: "a/b" }],
-    skills: Array.from({ length: 20 }, (_, at) => ({ name: `skill-${at}`, description: "What it does. ".repeat(30), location: `/skills/${at}/SKILL.md` })),
+    skills: Array.from({ length: 20 }, (_, at) => ({
+      name: `skill-${at}`,
+      description: "What it does. ".repeat(30),
+      location: `/skills/${at}/SKILL.md`,
+    })),
     files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: soul, rawChars: soul.length, truncated: false }] },
   }),
   surfaceFacts(),

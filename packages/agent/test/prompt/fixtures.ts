@@ -60,7 +60,16 @@ export const discord: ChannelFacts = {
 export const web: ChannelFacts = {
   ...telegram,
   name: "web",
-  capabilities: { ...anything, dialect: "html", textChars: 32_000, polls: false, voice: false, reactions: false, replyTags: false, inlineButtons: false },
+  capabilities: {
+    ...anything,
+    dialect: "html",
+    textChars: 32_000,
+    polls: false,
+    voice: false,
+    reactions: false,
+    replyTags: false,
+    inlineButtons: false,
+  },
   actions: ["edit"],
   buttons: "unsupported",
   approvals: "command",

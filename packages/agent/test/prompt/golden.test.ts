@@ -1,11 +1,32 @@
 // Whole prompts per mode, surface and workspace. A diff in test/golden is a diff in behaviour; `vitest -u` writes them anew.
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { compile, type CompiledPrompt, promptBudget, promptFacts, promptSections, type PromptMode, type SurfaceFacts } from "../../src/index.ts";
-import { codingTools, discord, stableInput, subagentTools, surfaceFacts, telegram, web, type WorkspaceKind, workspaceOf } from "./fixtures.ts";
+import {
+  compile,
+  type CompiledPrompt,
+  promptBudget,
+  promptFacts,
+  promptSections,
+  type PromptMode,
+  type SurfaceFacts,
+} from "../../src/index.ts";
+import {
+  codingTools,
+  discord,
+  stableInput,
+  subagentTools,
+  surfaceFacts,
+  telegram,
+  web,
+  type WorkspaceKind,
+  workspaceOf,
+} from "./fixtures.ts";
 
 const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly facts: SurfaceFacts } } = {
-  "telegram-dm": { shared: false, facts: surfaceFacts({ heartbeatPrompt: "Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK." }) },
+  "telegram-dm": {
+    shared: false,
+    facts: surfaceFacts({ heartbeatPrompt: "Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK." }),
+  },
   "telegram-topic": {
     shared: true,
     facts: surfaceFacts({
@@ -17,11 +38,27 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
   },
   "discord-channel": {
     shared: true,
-    facts: surfaceFacts({ session: "agent:main:discord:channel:9001", channel: discord, reactions: "extensive", contextTellsSilence: true, context: "If nothing is to be said, answer with only NO_REPLY." }),
+    facts: surfaceFacts({
+      session: "agent:main:discord:channel:9001",
+      channel: discord,
+      reactions: "extensive",
+      contextTellsSilence: true,
+      context: "If nothing is to be said, answer with only NO_REPLY.",
+    }),
   },
-  web: { shared: false, facts: surfaceFacts({ session: "agent:main:web:dm:web-1", channel: web, reasoningTags: true, reasoning: "stream" }) },
+  web: {
+    shared: false,
+    facts: surfaceFacts({ session: "agent:main:web:dm:web-1", channel: web, reasoningTags: true, reasoning: "stream" }),
+  },
   cron: { shared: false, facts: surfaceFacts({ session: "agent:main:cron:daily:run:7", channel: undefined }) },
-  subagent: { shared: false, facts: surfaceFacts({ session: "agent:main:subagent:5", channel: undefined, context: "Find the three oldest files. Your last message is handed to your parent." }) },
+  subagent: {
+    shared: false,
+    facts: surfaceFacts({
+      session: "agent:main:subagent:5",
+      channel: undefined,
+      context: "Find the three oldest files. Your last message is handed to your parent.",
+    }),
+  },
 };
 const modes: readonly PromptMode[] = ["full", "minimal", "none"];
 const workspaces: readonly WorkspaceKind[] = ["empty", "full", "oversize"];

@@ -21,7 +21,8 @@ const everything = promptFacts(
   }),
   surfaceFacts({ reactions: "minimal", ttsHint: "Short.", context: "Text.", heartbeatPrompt: "Look.", reasoningTags: true }),
 );
-const rendered = (section: Section): string | null => (section.zone === "stable" ? section.render(everything.stable) : section.render(everything));
+const rendered = (section: Section): string | null =>
+  section.zone === "stable" ? section.render(everything.stable) : section.render(everything);
 const compiledIn = (mode: PromptMode): ReturnType<typeof compile> =>
   compile(promptSections, { ...everything, stable: { ...everything.stable, mode } }, promptBudget(200_000));
 
@@ -52,7 +53,9 @@ describe.each(promptSections.map((section) => [section.id, section] as const))("
 });
 
 test("minimal mode keeps exactly what the design lists", () => {
-  const ids = compiledIn("minimal").sections.filter((each) => each.included).map((each) => each.id);
+  const ids = compiledIn("minimal")
+    .sections.filter((each) => each.included)
+    .map((each) => each.id);
   expect(ids.toSorted()).toEqual(inMinimal.toSorted());
 });
 

@@ -25,26 +25,33 @@ const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
   model: text,
   defaultModel: text,
 });
-const stables: fc.Arbitrary<StableInput> = fc.record({
-  agent: fc.constantFrom("main", "work"),
-  mode: fc.constantFrom("full" as const, "minimal" as const, "none" as const),
-  audience: fc.constantFrom("private" as const, "shared" as const),
-  citations: fc.constantFrom("off" as const, "on" as const, "auto" as const),
-  tools: fc.subarray([...codingTools, { name: "message" }, { name: "gateway" }]),
-  owners: fc.array(text, { maxLength: 3 }),
-  timeZone: fc.constantFrom(undefined, "Europe/Berlin", "Asia/Tokyo"),
-}).map((overrides) => stableInput(overrides));
+const stables: fc.Arbitrary<StableInput> = fc
+  .record({
+    agent: fc.constantFrom("main", "work"),
+    mode: fc.constantFrom("full" as const, "minimal" as const, "none" as const),
+    audience: fc.constantFrom("private" as const, "shared" as const),
+    citations: fc.constantFrom("off" as const, "on" as const, "auto" as const),
+    tools: fc.subarray([...codingTools, { name: "message" }, { name: "gateway" }]),
+    owners: fc.array(text, { maxLength: 3 }),
+    timeZone: fc.constantFrom(undefined, "Europe/Berlin", "Asia/Tokyo"),
+  })
+  .map((overrides) => stableInput(overrides));
 
 test("the stable zone is the same for every surface, turn and restart, also in a window that is too small", () => {
   fc.assert(
-    fc.property(stables, fc.array(surfaces, { minLength: 2, maxLength: 6 }), fc.constantFrom(2_000, 8_000, 200_000), (stable, turns, windowTokens) => {
-      const prompts = turns.map((surface) =>
-        // A restart reads the same facts anew: equal values, other objects.
-        compile(promptSections, promptFacts(structuredClone(stable), surface), promptBudget(windowTokens)),
-      );
-      expect(new Set(prompts.map((prompt) => prompt.stable)).size).toBe(1);
-      expect(new Set(prompts.map((prompt) => prompt.stableHash)).size).toBe(1);
-    }),
+    fc.property(
+      stables,
+      fc.array(surfaces, { minLength: 2, maxLength: 6 }),
+      fc.constantFrom(2_000, 8_000, 200_000),
+      (stable, turns, windowTokens) => {
+        const prompts = turns.map((surface) =>
+          // A restart reads the same facts anew: equal values, other objects.
+          compile(promptSections, promptFacts(structuredClone(stable), surface), promptBudget(windowTokens)),
+        );
+        expect(new Set(prompts.map((prompt) => prompt.stable)).size).toBe(1);
+        expect(new Set(prompts.map((prompt) => prompt.stableHash)).size).toBe(1);
+      },
+    ),
   );
 });
 
@@ -71,7 +78,10 @@ test("after an edit of SOUL.md the diff names exactly project_context", () => {
 });
 
 test("between two chats of one audience and policy only volatile sections move", () => {
-  const moved = diff(prompt(soul("Dry."), {}), prompt(soul("Dry."), { session: "agent:main:discord:dm:7", channel: { ...discord, kind: "dm" } }));
+  const moved = diff(
+    prompt(soul("Dry."), {}),
+    prompt(soul("Dry."), { session: "agent:main:discord:dm:7", channel: { ...discord, kind: "dm" } }),
+  );
   expect(moved.stableMoved).toBe(false);
   expect(moved.moves.length).toBeGreaterThan(0);
   expect(moved.moves.every(({ zone }) => zone === "volatile")).toBe(true);

@@ -32,7 +32,23 @@ test("ordinary text is left as it is", () => {
 });
 
 test("a second pass changes nothing", () => {
-  const part = fc.constantFrom("<think>", "</think>", "NO_REPLY", "[[reply_to_current]]", "<thi", "nk>", "NO_", "REPLY", "[[reply_", "to_current]]", " ", "a", "\n", "<|", "|>");
+  const part = fc.constantFrom(
+    "<think>",
+    "</think>",
+    "NO_REPLY",
+    "[[reply_to_current]]",
+    "<thi",
+    "nk>",
+    "NO_",
+    "REPLY",
+    "[[reply_",
+    "to_current]]",
+    " ",
+    "a",
+    "\n",
+    "<|",
+    "|>",
+  );
   fc.assert(
     fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
       const once = sanitizeOutbound(parts.join(""));

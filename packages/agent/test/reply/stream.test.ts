@@ -3,12 +3,20 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Redaction, type ReplyOptions, replyParser } from "../../src/index.ts";
 
-const redaction: Redaction = { secrets: ["sk-canary-1234", "sk-canary-1234-long"], stateDirs: ["/home/u/.parley"], workspaces: ["/home/u/.parley/workspace"] };
+const redaction: Redaction = {
+  secrets: ["sk-canary-1234", "sk-canary-1234-long"],
+  stateDirs: ["/home/u/.parley"],
+  workspaces: ["/home/u/.parley/workspace"],
+};
 
 const pieces = [
   ..."NO_REPLY %%NO_REPLY%% **NO_REPLY** HEARTBEAT_OK NO_ NO REPLY HEARTBEAT HEART H N %% _ * ** no_reply".split(" "),
-  ..."<think> </think> <thinking a=1> </THINKING> <think/> <final> </final> <answer> <thi nk> < > </ / <tool_call> </tool_call> <function_calls>".split(" "),
-  ..."[[reply_to_current]] [[reply_to:42]] [[ [[reply_to ]] [ ] : _current]] [INST] <|im_start|> <| |> <<SYS>> <system-reminder>".split(" "),
+  ..."<think> </think> <thinking a=1> </THINKING> <think/> <final> </final> <answer> <thi nk> < > </ / <tool_call> </tool_call> <function_calls>".split(
+    " ",
+  ),
+  ..."[[reply_to_current]] [[reply_to:42]] [[ [[reply_to ]] [ ] : _current]] [INST] <|im_start|> <| |> <<SYS>> <system-reminder>".split(
+    " ",
+  ),
   ..."<<<BEGIN_PARLEY_QUOTE x>>> <<<END_PARLEY_QUOTE x>>> <<<BEGIN_PARLEY sk-canary-1234 sk-canary-1234-long sk-can".split(" "),
   ..."/home/u/.parley/state.db /home/u/.parley/workspace/a.md /home/u/.par ` `` ``` ~~~ ```js hello world 😀 é x".split(" "),
   " ",
@@ -20,7 +28,15 @@ const codeless = pieces.filter((piece) => !/[`~]/u.test(piece));
 const textOf = (from: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof(
     fc.array(fc.constantFrom(...from), { maxLength: 14 }).map((parts) => parts.join("")),
-    fc.array(fc.oneof(fc.constantFrom(...from), fc.string({ maxLength: 6 }).filter((text) => !/[`~]/u.test(text))), { maxLength: 10 }).map((parts) => parts.join("")),
+    fc
+      .array(
+        fc.oneof(
+          fc.constantFrom(...from),
+          fc.string({ maxLength: 6 }).filter((text) => !/[`~]/u.test(text)),
+        ),
+        { maxLength: 10 },
+      )
+      .map((parts) => parts.join("")),
   );
 const options: fc.Arbitrary<ReplyOptions> = fc.record({
   heartbeat: fc.boolean(),
@@ -48,7 +64,11 @@ const forbidden =
 /** Case decides for tokens in running text. */
 const shownForbidden = (text: string): boolean => {
   const match = forbidden.exec(text)?.[0];
-  return match !== undefined && !/^(?:no_reply|heartbeat_ok)$/u.test(match) && !(/^(?:NO_REPLY|HEARTBEAT_OK)$/iu.test(match) && match !== match.toUpperCase());
+  return (
+    match !== undefined &&
+    !/^(?:no_reply|heartbeat_ok)$/u.test(match) &&
+    !(/^(?:NO_REPLY|HEARTBEAT_OK)$/iu.test(match) && match !== match.toUpperCase())
+  );
 };
 
 describe("a cut stream", () => {
@@ -98,7 +118,17 @@ describe("a cut stream", () => {
 });
 
 describe("while it could still become a token or a tag", () => {
-  const items = ["NO_REPLY", "%%NO_REPLY%%", "**NO_REPLY**", "HEARTBEAT_OK", "<think>", "[[reply_to_current]]", "[[reply_to:42]]", "<tool_call>", "<|im_start|>"];
+  const items = [
+    "NO_REPLY",
+    "%%NO_REPLY%%",
+    "**NO_REPLY**",
+    "HEARTBEAT_OK",
+    "<think>",
+    "[[reply_to_current]]",
+    "[[reply_to:42]]",
+    "<tool_call>",
+    "<|im_start|>",
+  ];
   test.each(items)("no beginning of %s is shown", (item) => {
     for (const before of ["", "Hello. "]) {
       const parser = replyParser();
@@ -111,7 +141,8 @@ describe("while it could still become a token or a tag", () => {
 
   test("secrets and state paths are held back and replaced, also in code", () => {
     const parser = replyParser({ redaction });
-    const text = "Key `sk-canary-1234` in ```/home/u/.parley/state.db``` and /home/u/.parley/workspace/a.md, or /home/u/.parley/workspace/../state.db";
+    const text =
+      "Key `sk-canary-1234` in ```/home/u/.parley/state.db``` and /home/u/.parley/workspace/a.md, or /home/u/.parley/workspace/../state.db";
     const previews = text.split("").map((letter) => parser.push(letter).visible);
     expect(previews.some((visible) => visible.includes("sk-c") || visible.includes("state.db"))).toBe(false);
     expect(parser.end()).toEqual({
