@@ -119,17 +119,17 @@ test("a store on a full disk refuses new rows, keeps the old ones, and heals whe
   rmSync(dir, { recursive: true });
 });
 
-/** Bounds the pages of the connection that is opened next: SQLite then answers as it does on a full disk. */
+/** Bounds the pages of the connections that prepare statements from here on: SQLite then answers as it does on a full disk. */
 function limitPages(prototype: DatabaseSync) {
   const { prepare } = prototype;
-  let connection: DatabaseSync | undefined;
+  const connections = new Set<DatabaseSync>();
   prototype.prepare = function (this: DatabaseSync, sql: string) {
-    connection = this;
+    connections.add(this);
     return prepare.call(this, sql);
   };
   return {
     set(pages: number) {
-      connection?.exec(`pragma max_page_count = ${pages}`);
+      for (const connection of connections) connection.exec(`pragma max_page_count = ${pages}`);
     },
     restore() {
       prototype.prepare = prepare;
