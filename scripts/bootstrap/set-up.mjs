@@ -60,7 +60,9 @@ function bringTools() {
   writeFileSync(path.join(toolchain, "package.json"), '{"private":true}\n');
   // No lockfile: the registry need not carry the packages of every platform, and the versions are exact anyway.
   const quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts=false"];
-  must("npm", ["install", ...quiet, ...tools], {
+  // npm's own patience is minutes for each of dozens of requests; without a network a person should hear of it soon.
+  const brief = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000", "--no-update-notifier"];
+  must("npm", ["install", ...quiet, ...brief, ...tools], {
     cwd: toolchain,
     help: "The first set-up needs npm and a way to its registry: try `npm ping`, then run this again. With Node 24.11 or newer on the PATH only pnpm is fetched.",
   });
