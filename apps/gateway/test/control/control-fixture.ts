@@ -1,0 +1,182 @@
+// A control server on a real socket and store, and a client that speaks frames by hand.
+import { onTestFinished } from "vitest";
+import { WebSocket, type ClientOptions } from "ws";
+import {
+  conversationKey,
+  silentLog,
+  systemClock,
+  systemIds,
+  type Clock,
+  type EventFrame,
+  type Log,
+  type ResponseFrame,
+} from "@parley/protocol";
+import { sqliteStore, type Store } from "@parley/store";
+import type { Handlers } from "../../src/control/dispatch.ts";
+import { eventHub, type Hub } from "../../src/control/hub.ts";
+import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
+
+export const gatewayToken = "the-gateway-token-of-this-test";
+
+export interface Fixture {
+  readonly server: ControlServer;
+  readonly store: Store;
+  readonly hub: Hub;
+  /** Methods called, with params and peer. */
+  readonly calls: { readonly method: string; readonly params: unknown; readonly peer: string }[];
+  client(options?: ClientOptions): Promise<Client>;
+}
+
+export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health">> {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly handlers?: Partial<Handlers>;
+  readonly eventsKept?: number;
+}
+
+export async function startControl(options: FixtureOptions = {}): Promise<Fixture> {
+  const clock = options.clock ?? systemClock();
+  const log = options.log ?? silentLog;
+  const store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log,
+    bootId: "boot",
+    onFatal: (error) => {
+      throw error;
+    },
+    ...(options.eventsKept === undefined ? {} : { eventsKept: options.eventsKept }),
+  });
+  const hub = eventHub();
+  const calls: Fixture["calls"][number][] = [];
+  const server = await controlServer({
+    host: "127.0.0.1",
+    port: 0,
+    allowedHosts: [],
+    token: gatewayToken,
+    cells: store.cells,
+    events: store.events,
+    hub,
+    health: () => ({ ok: true }),
+    webRoot: null,
+    webAccount: "default",
+    version: "0.0.0",
+    bootId: "boot",
+    ids: systemIds(),
+    ...options,
+    handlers: { ...recording(calls), ...options.handlers },
+    clock,
+    log,
+  });
+  onTestFinished(async () => {
+    const closed = server.close();
+    // A virtual clock stands still: the graces of closing must pass by hand.
+    if ("advance" in clock) await (clock as Clock & { advance(byMs: number): Promise<void> }).advance(60_000);
+    await closed;
+    await store.close();
+  });
+  return { server, store, hub, calls, client: (with_) => openClient(server, with_) };
+}
+
+function recording(calls: Fixture["calls"][number][]): Handlers {
+  const record =
+    <R>(method: string, result: R) =>
+    (params: unknown, { peer }: { readonly peer: string }): Promise<R> => {
+      calls.push({ method, params, peer });
+      return Promise.resolve(result);
+    };
+  return {
+    health: record("health", { ok: true, reasons: [] }),
+    status: record("status", {
+      version: "0",
+      pid: 1,
+      bootId: "b",
+      startedAtMs: 0,
+      state: "ok",
+      reasons: [],
+      configPath: "",
+      model: "m/m",
+      channels: [],
+      turnsRunning: 0,
+      rowsWaiting: 0,
+      deliveriesWaiting: 0,
+      memoryBytes: 0,
+    }),
+    "chat.send": record("chat.send", { id: "x", sessionKey: "k", duplicate: false }),
+    "chat.history": record("chat.history", { sessionKey: "k", messages: [], working: false }),
+    "chat.abort": record("chat.abort", { stopped: false, cancelled: 0 }),
+    "pairing.list": record("pairing.list", { pending: [], paired: [] }),
+    "pairing.approve": record("pairing.approve", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
+  };
+}
+
+export interface Client {
+  readonly socket: WebSocket;
+  readonly events: EventFrame[];
+  /** Close code, once closed. */
+  readonly closed: Promise<number>;
+  send(frame: unknown): void;
+  sendText(text: string | Buffer): void;
+  /** The answer to the request with this id; rejects when the socket closes first. */
+  answer(id: string): Promise<ResponseFrame>;
+  request(method: string, params?: unknown): Promise<ResponseFrame>;
+  connect(params?: { readonly [key: string]: unknown }): Promise<ResponseFrame>;
+}
+
+export const handshake = { protocol: { min: 1, max: 1 }, client: { name: "test", version: "0" } };
+
+async function openClient(server: ControlServer, options?: ClientOptions): Promise<Client> {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`, options);
+  const events: EventFrame[] = [];
+  const answers = new Map<string, ResponseFrame>();
+  const waiting = new Map<string, { resolve(frame: ResponseFrame): void; reject(error: Error): void }>();
+  let requests = 0;
+  socket.on("message", (message: Buffer) => {
+    const frame = JSON.parse(message.toString("utf8")) as EventFrame | ResponseFrame;
+    if (frame.type === "event") return events.push(frame);
+    answers.set(frame.id, frame);
+    return waiting.get(frame.id)?.resolve(frame);
+  });
+  const closed = new Promise<number>((resolve) => {
+    socket.on("close", (code) => {
+      for (const { reject } of waiting.values()) reject(new Error(`closed with ${code}`));
+      resolve(code);
+    });
+  });
+  onTestFinished(() => socket.terminate());
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve);
+    socket.once("error", reject);
+  });
+  socket.on("error", () => {});
+
+  const answer = (id: string): Promise<ResponseFrame> => {
+    const known = answers.get(id);
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  };
+  const request = (method: string, params?: unknown): Promise<ResponseFrame> => {
+    const id = `r${(requests += 1)}`;
+    socket.send(JSON.stringify({ type: "req", id, method, params }));
+    return answer(id);
+  };
+  return {
+    socket,
+    events,
+    closed,
+    answer,
+    request,
+    send: (frame) => socket.send(JSON.stringify(frame)),
+    sendText: (text) => socket.send(text),
+    connect: (params = {}) => request("connect", { ...handshake, auth: { token: gatewayToken }, ...params }),
+  };
+}
+
+export function streamOf(peer: string): string {
+  return conversationKey({ channel: "web", account: "default", kind: "dm", peer });
+}
+
+/** Waits for real sockets: asks again until it holds. The test's own time limit ends it. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise<void>((resolve) => setTimeout(resolve, 2));
+}

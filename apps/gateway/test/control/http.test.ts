@@ -1,0 +1,173 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { originTrouble } from "../../src/control/hosts.ts";
+import { startControl, until } from "./control-fixture.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+}
+
+/** `fetch` would set Host and clean the path. */
+function get(port: number, path: string, headers: { readonly [name: string]: string } = {}, method = "GET"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request({ host: "127.0.0.1", port, path, method, headers: { host: `127.0.0.1:${port}`, ...headers } }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+    });
+    call.on("error", reject).end();
+  });
+}
+
+function webFolder(): string {
+  const root = mkdtempSync(join(tmpdir(), "parley-web-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  mkdirSync(join(root, "web", "assets"), { recursive: true });
+  writeFileSync(join(root, "web", "index.html"), "<p>page</p>");
+  writeFileSync(join(root, "web", "assets", "app-1a2b.js"), "run()");
+  writeFileSync(join(root, "secret.html"), "secret");
+  return join(root, "web");
+}
+
+describe("the page", () => {
+  test("comes with a strict policy; assets may be kept, the page itself is asked for again", async () => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    const page = await get(server.port, "/");
+    expect(page).toMatchObject({ status: 200, body: "<p>page</p>" });
+    expect(page.headers).toMatchObject({
+      "cache-control": "no-cache",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    });
+    expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(page.headers["content-security-policy"]).not.toMatch(/unsafe|https?:|\*/);
+    const asset = await get(server.port, "/assets/app-1a2b.js");
+    expect(asset).toMatchObject({ status: 200, body: "run()", headers: { "cache-control": "public, max-age=31536000, immutable" } });
+    expect(asset.headers["content-type"]).toBe("text/javascript; charset=utf-8");
+  });
+
+  test.for([
+    "/../secret.html",
+    "/..%2fsecret.html",
+    "/%2e%2e/secret.html",
+    "/assets/../../secret.html",
+    "/.env",
+    "/secret.html",
+    "/x",
+    "/assets/",
+    "//etc/passwd.html",
+    "/index.html%00.js",
+  ])("%s is not found", async (path) => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    const answer = await get(server.port, path);
+    expect(answer.status).toBe(404);
+    expect(answer.body).not.toContain("secret");
+  });
+
+  test("that was never built says how to build it", async () => {
+    const { server } = await startControl({ webRoot: join(webFolder(), "nothing") });
+    expect(await get(server.port, "/")).toMatchObject({ status: 503, body: expect.stringContaining("build") as string });
+  });
+
+  test("is not changed by anybody", async () => {
+    const { server } = await startControl({ webRoot: webFolder() });
+    for (const method of ["POST", "PUT", "DELETE"]) expect((await get(server.port, "/", {}, method)).status).toBe(404);
+  });
+});
+
+test("/healthz says that the daemon lives, /readyz whether it takes work, and neither says more", async () => {
+  let ok = true;
+  const { server } = await startControl({ health: () => ({ ok }) });
+  expect(await get(server.port, "/healthz")).toMatchObject({ status: 200, body: '{"ok":true}' });
+  expect(await get(server.port, "/readyz")).toMatchObject({ status: 200, body: '{"ok":true}' });
+  ok = false;
+  expect(await get(server.port, "/readyz")).toMatchObject({ status: 503, body: '{"ok":false}' });
+  expect((await get(server.port, "/healthz")).status).toBe(200);
+});
+
+describe("strange hosts and pages of other sites", () => {
+  const rules = { listenHost: "127.0.0.1", allowedHosts: ["parley.example.org"] };
+  const anywhere = { listenHost: "0.0.0.0", allowedHosts: [] };
+
+  test.for([
+    ["127.0.0.1:7275", undefined, rules, true],
+    ["localhost:7275", "http://localhost:7275", rules, true],
+    ["[::1]:7275", "http://[::1]:7275", rules, true],
+    ["parley.example.org", "https://parley.example.org", rules, true],
+    ["127.0.0.1:7275", "https://parley.example.org", rules, true],
+    ["attacker.test:7275", "http://attacker.test:7275", rules, false],
+    ["attacker.test:7275", undefined, rules, false],
+    ["127.0.0.1.attacker.test", undefined, rules, false],
+    ["localhost.attacker.test", undefined, rules, false],
+    ["127.0.0.1:7275", "https://evil.example", rules, false],
+    ["127.0.0.1:7275", "http://127.0.0.1:3000", rules, false],
+    ["localhost:7275", "http://127.0.0.1:7275", rules, false],
+    ["127.0.0.1:7275", "null", rules, false],
+    ["127.0.0.1:7275", "", rules, false],
+    ["192.168.1.5:7275", undefined, rules, false],
+    ["", undefined, rules, false],
+    [undefined, undefined, rules, false],
+    ["127.0.0.1:7275@evil", undefined, rules, false],
+    ["192.168.1.5:7275", "http://192.168.1.5:7275", anywhere, true],
+    ["attacker.test", undefined, anywhere, false],
+  ] as const)("Host %s with Origin %s", ([host, origin, hosts, fine]) => {
+    expect(originTrouble({ host, origin }, hosts) === null).toBe(fine);
+  });
+
+  test("are refused over HTTP and before the WebSocket upgrade, whatever headers claim to be near", async () => {
+    const { server, client } = await startControl({ webRoot: webFolder() });
+    expect((await get(server.port, "/", { host: "attacker.test" })).status).toBe(403);
+    expect((await get(server.port, "/", { origin: "https://evil.example", "x-forwarded-for": "127.0.0.1" })).status).toBe(403);
+    await expect(client({ origin: "https://evil.example" })).rejects.toThrow("403");
+    await expect(client({ headers: { host: "attacker.test", "x-forwarded-host": "localhost" } })).rejects.toThrow("403");
+    await expect(client({ origin: `http://127.0.0.1:${server.port}` })).resolves.toBeDefined();
+  });
+
+  test("other upgrade paths do not exist", async () => {
+    const { server } = await startControl();
+    const answer = await get(server.port, "/cdp", { connection: "Upgrade", upgrade: "websocket" });
+    expect(answer.status).toBe(404);
+  });
+});
+
+test("an address may hold 64 connections, and gets room again when it leaves some", async () => {
+  const { client, server } = await startControl();
+  const clients = await Promise.all(Array.from({ length: 64 }, () => client()));
+  await expect(client()).rejects.toThrow("503");
+  clients[0]?.socket.terminate();
+  await until(() => server.connections() < 64);
+  await expect(client()).resolves.toBeDefined();
+});
+
+describe("closing", () => {
+  test("tells the clients, answers what is at work, and closes with 1012", async () => {
+    let finish = (): void => {};
+    const health = (): Promise<{ ok: boolean; reasons: string[] }> =>
+      new Promise((resolve) => (finish = () => resolve({ ok: true, reasons: [] })));
+    const { client, server } = await startControl({ handlers: { health } });
+    const busy = await client();
+    await busy.connect();
+    const answer = busy.request("health");
+    await busy.request("status");
+    const closed = server.close();
+    await until(() => busy.events.some(({ event }) => event === "shutdown"));
+    await expect(client()).rejects.toThrow();
+    finish();
+    expect((await answer).ok).toBe(true);
+    expect(await busy.closed).toBe(1012);
+    await closed;
+    await expect(get(server.port, "/healthz")).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("a port that is taken is told with the fix", async () => {
+    const { server } = await startControl();
+    await expect(startControl({ port: server.port })).rejects.toThrow(
+      /cannot listen on 127\.0\.0\.1 port \d+: another program listens there.*gateway\.port/,
+    );
+  });
+});

@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { Fault, methods, scopes, type Log } from "@parley/protocol";
+import { describe, expect, test } from "vitest";
+import { gatewayToken, startControl, type Client } from "./control-fixture.ts";
+
+const validParams: { readonly [method: string]: unknown } = {
+  "chat.send": { text: "hi", idempotencyKey: "k" },
+  "pairing.approve": { code: "ABC" },
+};
+
+describe("scopes", () => {
+  test.for(scopes)("a token with only %s may do what that allows and nothing else", async (scope) => {
+    const { server, client, calls } = await startControl();
+    const device = await client();
+    await device.connect({ auth: { code: new URL(await server.loginUrl([scope])).hash.slice(6) } });
+    for (const [method, { scope: needed }] of Object.entries(methods)) {
+      calls.length = 0;
+      const answer = await device.request(method, validParams[method]);
+      const allowed = needed === scope;
+      expect([method, answer.ok, answer.error?.code]).toEqual([method, allowed, allowed ? undefined : "denied"]);
+      expect(calls).toHaveLength(allowed ? 1 : 0);
+    }
+  });
+});
+
+async function operator(start = startControl()): Promise<Client> {
+  const client = await (await start).client();
+  await client.connect();
+  return client;
+}
+
+describe("a request that cannot be served", () => {
+  test.for([
+    ["no.such.method", {}, "unsupported"],
+    ["constructor", {}, "unsupported"],
+    ["__proto__", {}, "unsupported"],
+    ["chat.send", {}, "invalid"],
+    ["chat.send", { text: 7, idempotencyKey: "k" }, "invalid"],
+    ["chat.send", { text: "", idempotencyKey: "k" }, "invalid"],
+    ["chat.send", { text: "x" }, "invalid"],
+    ["chat.history", { limit: 0 }, "invalid"],
+    ["chat.history", "text", "invalid"],
+    ["connect", {}, "unsupported"],
+  ] as const)("%s with %j is answered with %s", async ([method, params, code]) => {
+    const client = await operator();
+    expect(await client.request(method, params)).toMatchObject({ ok: false, error: { code } });
+    expect((await client.request("health")).ok).toBe(true);
+  });
+
+  test("because of a Fault says what the fault says", async () => {
+    const fault = new Fault("rate_limited", "slow down", { retryAfterMs: 1500 });
+    const client = await operator(startControl({ handlers: { health: () => Promise.reject(fault) } }));
+    expect((await client.request("health")).error).toEqual({ code: "rate_limited", message: "slow down", retryAfterMs: 1500 });
+  });
+
+  test("because of a bug shows nothing of it, and the log has it under the reference", async () => {
+    const logged: unknown[] = [];
+    const log: Log = { debug() {}, info() {}, warn() {}, error: (fields) => logged.push(fields), child: () => log };
+    const bug = new Error("secret path /root/x");
+    const client = await operator(startControl({ log, handlers: { health: () => Promise.reject(bug) } }));
+    const { error } = await client.request("health");
+    expect(error?.code).toBe("internal");
+    expect(error?.message).not.toContain("secret");
+    expect(logged).toMatchObject([{ error: bug, method: "health", reference: error?.message.split(" ").at(-1) }]);
+  });
+
+  test("because another at work has its id ends the connection", async () => {
+    const client = await operator(startControl({ handlers: { health: () => new Promise(() => {}) } }));
+    client.send({ type: "req", id: "same", method: "health" });
+    client.send({ type: "req", id: "same", method: "status" });
+    expect(await client.closed).toBe(1008);
+  });
+
+  test("because too many are at work is told to wait", async () => {
+    const client = await operator(startControl({ handlers: { health: () => new Promise(() => {}) } }));
+    for (let n = 0; n < 64; n += 1) client.send({ type: "req", id: `h${n}`, method: "health" });
+    expect(await client.request("status")).toMatchObject({ ok: false, error: { code: "rate_limited" } });
+  });
+});
+
+describe("idempotency", () => {
+  test("same key and params: one effect, one answer; other params: conflict; another method or peer: no relation", async () => {
+    const control = await startControl();
+    const client = await operator(Promise.resolve(control));
+    const again = await operator(Promise.resolve(control));
+    const stranger = await control.client();
+    await stranger.connect({ auth: { token: gatewayToken, remember: true } });
+    const first = await client.request("chat.send", { text: "a", idempotencyKey: "k" });
+    expect((await again.request("chat.send", { text: "a", idempotencyKey: "k" })).payload).toEqual(first.payload);
+    expect(control.calls).toHaveLength(1);
+    expect(await again.request("chat.send", { text: "b", idempotencyKey: "k" })).toMatchObject({ error: { code: "conflict" } });
+    expect((await stranger.request("chat.send", { text: "b", idempotencyKey: "k" })).ok).toBe(true);
+    expect(control.calls).toHaveLength(2);
+  });
+
+  test("many at the same instant have one effect", async () => {
+    let effects = 0;
+    const send = async (): Promise<{ id: string; sessionKey: string; duplicate: boolean }> => {
+      effects += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      return { id: `n${effects}`, sessionKey: "s", duplicate: false };
+    };
+    const client = await operator(startControl({ handlers: { "chat.send": send } }));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.request("chat.send", { text: "a", idempotencyKey: "k" })));
+    expect(effects).toBe(1);
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.payload))).size).toBe(1);
+  });
+
+  test("a failed request may be repeated under its key", async () => {
+    let failing = true;
+    const send = (): Promise<{ id: string; sessionKey: string; duplicate: boolean }> =>
+      failing ? Promise.reject(new Fault("unavailable", "later")) : Promise.resolve({ id: "1", sessionKey: "s", duplicate: false });
+    const client = await operator(startControl({ handlers: { "chat.send": send } }));
+    expect((await client.request("chat.send", { text: "a", idempotencyKey: "k" })).ok).toBe(false);
+    failing = false;
+    expect((await client.request("chat.send", { text: "a", idempotencyKey: "k" })).ok).toBe(true);
+  });
+});
+
+describe("whatever a client sends", () => {
+  const nested = (depth: number): string =>
+    `{"type":"req","id":"deep","method":"health","params":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+
+  test.for([
+    ["no JSON", "{", 1008],
+    ["JSON that is no frame", "[]", 1008],
+    ["null", "null", 1008],
+    ["bytes", Buffer.from([1, 2, 3]), 1003],
+    ["100,000 levels without an id", "[".repeat(100_000) + "]".repeat(100_000), 1008],
+    ["more than two mebibytes", "x".repeat(2_097_153), 1009],
+  ] as const)("%s closes its connection with a reason", async ([, message, code]) => {
+    const client = await operator();
+    client.sendText(message);
+    expect(await client.closed).toBe(code);
+  });
+
+  test("bytes that are not UTF-8 close it with 1007", async () => {
+    const client = await operator();
+    client.socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
+    expect(await client.closed).toBe(1007);
+  });
+
+  test.for([33, 10_000])("%i levels of nesting are refused", async (depth) => {
+    const client = await operator();
+    client.sendText(nested(depth));
+    expect(await Promise.race([client.answer("deep").catch(() => "closed"), client.closed])).not.toMatchObject({ ok: true });
+  });
+
+  test("a lone surrogate and odd keys are just text", async () => {
+    const control = await startControl();
+    const client = await operator(Promise.resolve(control));
+    client.sendText(
+      '{"type":"req","id":"s","method":"chat.send","params":{"text":"\\ud800","idempotencyKey":"k","__proto__":{"admin":true}}}',
+    );
+    expect((await client.answer("s")).ok).toBe(true);
+    expect(control.calls[0]?.params).toEqual({ text: "\ud800", idempotencyKey: "k" });
+  });
+
+  test("the gateway goes on serving others", async () => {
+    const control = await startControl();
+    const steady = await operator(Promise.resolve(control));
+    const frameLike = fc.record(
+      {
+        type: fc.constantFrom<unknown>("req", "res", "event", 1),
+        id: fc.oneof(fc.string(), fc.integer()),
+        method: fc.oneof(fc.constantFrom(...Object.keys(methods)), fc.string()),
+        params: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    );
+    const message = fc.oneof(
+      fc.string(),
+      fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      frameLike.map((value) => JSON.stringify(value)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 5 }), fc.boolean(), async (messages, asOperator) => {
+        const rude = await control.client();
+        if (asOperator) await rude.connect();
+        for (const each of messages) if (rude.socket.readyState === rude.socket.OPEN) rude.sendText(each);
+        expect((await steady.request("health")).ok).toBe(true);
+        rude.socket.terminate();
+        await rude.closed;
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
