@@ -96,7 +96,7 @@ async function assemble(options: Assembly): Promise<Parts> {
   const { config, store, clock, ids, log, bootId, env } = options;
   for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
   const hub = eventHub();
-  const wired = await wireChannels({ config, store, hub, clock, ids, log });
+  const wired = await wireChannels({ config, store, hub, mediaFolder: join(options.places.home, "media"), clock, ids, log });
   const state = gatewayState(store, () => [...wired.channels.values()]);
   const core = gatewayCore({
     config,

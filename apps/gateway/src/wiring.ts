@@ -1,7 +1,7 @@
 // The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { healPartial, renderHtml, webChannel, type Channel, type WebChannel } from "@parley/channels";
+import { healPartial, renderHtml, telegram, webChannel, type Channel, type WebChannel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { modelsFrom, type Models } from "@parley/models";
 import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
@@ -14,6 +14,8 @@ export interface WiringPorts {
   readonly config: Config;
   readonly store: Store;
   readonly hub: Hub;
+  /** Where files of deliveries lie, named by their content. */
+  readonly mediaFolder: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -37,12 +39,12 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   const channels = new Map<string, Channel>();
   const add = (channel: Channel): void => void channels.set(accountKey({ channel: channel.name, account: channel.account }), channel);
   for (const [account, settings] of Object.entries(config.channels.telegram)) {
-    const { telegram } = await import("@parley/channels");
     add(
       await telegram({
         account,
         token: settings.botToken.reveal(),
         apiRoot: settings.apiRoot,
+        mediaFolder: ports.mediaFolder,
         clock,
         ids,
         log: log.child({ channel: "telegram", account }),

@@ -103,7 +103,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /** Waits until `check` gives something, asking every few milliseconds. */
-export async function eventually<T>(check: () => T | undefined | false | Promise<T | undefined | false>, withinMs = 10_000, what = "it"): Promise<T> {
+export async function eventually<T>(
+  check: () => T | undefined | false | Promise<T | undefined | false>,
+  withinMs = 10_000,
+  what = "it",
+): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
     const found = await check();

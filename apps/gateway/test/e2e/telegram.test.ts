@@ -1,0 +1,153 @@
+// A message over the wire: fake Telegram -> daemon -> fake model -> fake Telegram, and what a kill in between does to it.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cleanUp, eventually } from "./daemon.ts";
+import { world, type World } from "./world.ts";
+
+let w: World;
+beforeEach(async () => {
+  w = await world();
+});
+afterEach(async () => {
+  await cleanUp();
+  expect(w.telegram.violations()).toEqual([]);
+  await w.close();
+});
+
+describe("a direct message", () => {
+  test("becomes a compiled prompt, and the answer goes back to its chat", async () => {
+    const daemon = await w.start();
+    const alice = w.telegram.as({ id: 4242, name: "Alice" });
+    alice.says("hello");
+    expect(await w.answered(4242, 1)).toEqual(["echo: hello"]);
+    const [call] = w.models.requests();
+    expect(call?.system).toMatch(/^Runtime: .*channel=telegram/m);
+    expect(call?.system).toContain("agent:main:telegram:dm:4242");
+    expect(call?.system).toMatch(/capabilities=\S*reactions/);
+    expect(call?.system).toContain("SOUL.md");
+    expect(call?.lastUserText).toBe("hello");
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  test("is remembered: the second request carries the first exchange", async () => {
+    await w.start();
+    const alice = w.telegram.as(1);
+    alice.says("my name is Alice");
+    await w.answered(1, 1);
+    alice.says("what is my name?");
+    await w.answered(1, 2);
+    const messages = w.models.requests()[1]?.body["messages"] as { role: string }[];
+    expect(messages.filter((message) => message.role !== "system" && message.role !== "developer").map((message) => message.role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+    ]);
+    expect(JSON.stringify(messages)).toContain("my name is Alice");
+  });
+});
+
+describe("the offset", () => {
+  test("moves only after the row is durable: killed before, the message is answered once after the restart", async () => {
+    const daemon = await w.start();
+    // The store's file is locked from outside, so the batch cannot be committed; then the daemon dies.
+    const { DatabaseSync } = await import("node:sqlite");
+    const lock = new DatabaseSync(`${daemon.home}/state.db`);
+    lock.exec("begin immediate");
+    w.telegram.as(7).says("are you there?");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    lock.exec("rollback");
+    lock.close();
+    expect(w.answers(7)).toEqual([]);
+    await w.start({ home: daemon.home });
+    expect(await w.answered(7, 1)).toEqual(["echo: are you there?"]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(w.answers(7)).toHaveLength(1);
+  });
+
+  test("killed while the model answers, the message is answered once after the restart", async () => {
+    let calls = 0;
+    w.models.reply(async ({ lastUserText }) => {
+      calls += 1;
+      return calls === 1 ? { text: "too late", delayMs: 60_000 } : `answer to ${lastUserText}`;
+    });
+    const daemon = await w.start();
+    w.telegram.as(7).says("hello");
+    await eventually(() => calls === 1);
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    await w.start({ home: daemon.home });
+    expect(await w.answered(7, 1)).toEqual(["answer to hello"]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(w.answers(7)).toHaveLength(1);
+  });
+});
+
+test("two chats at once, ten messages each: order in each chat, chats side by side", async () => {
+  let running = 0;
+  let most = 0;
+  w.models.reply(async ({ lastUserText }) => {
+    most = Math.max(most, (running += 1));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    running -= 1;
+    return `re: ${lastUserText.split("\n\n").join(" | ")}`;
+  });
+  await w.start();
+  const people = [w.telegram.as(11), w.telegram.as(22)];
+  for (let n = 1; n <= 10; n += 1) for (const person of people) person.says(`m${n}`);
+  for (const chat of [11, 22]) {
+    const said = await eventually(() => {
+      const numbers = w.answers(chat).flatMap((message) => [...message.text.matchAll(/m(\d+)/g)].map((match) => Number(match[1])));
+      return numbers.length >= 10 && numbers;
+    });
+    expect(said).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  }
+  expect(most).toBe(2);
+});
+
+describe("strangers", () => {
+  test("get a pairing code once, and are heard after the operator approved it", async () => {
+    await w.close();
+    w = await world({ dmPolicy: "pairing", allowFrom: [] });
+    const daemon = await w.start();
+    const bob = w.telegram.as({ id: 99, name: "Bob" });
+    bob.says("hi");
+    const [told] = await w.answered(99, 1);
+    const code = /[A-HJ-NP-Z2-9]{8}/.exec(told ?? "")?.[0];
+    expect(code).toBeDefined();
+    bob.says("hello?");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(w.answers(99)).toHaveLength(1);
+    expect(w.models.requests()).toEqual([]);
+
+    const { controlClient } = await import("./control-client.ts");
+    const control = await controlClient(daemon);
+    expect(await control.call("pairing.approve", { code })).toMatchObject({ channel: "telegram", senderId: "99", senderName: "Bob" });
+    await expect(control.call("pairing.approve", { code })).rejects.toMatchObject({ code: "missing" });
+    control.close();
+    bob.says("now?");
+    expect((await w.answered(99, 2))[1]).toBe("echo: now?");
+  });
+
+  test.each([
+    ["disabled", ["5"]],
+    ["allowlist", ["6"]],
+  ])("are not answered under dmPolicy %s", async (dmPolicy, allowFrom) => {
+    await w.close();
+    w = await world({ dmPolicy, allowFrom });
+    await w.start();
+    w.telegram.as(5).says("hi");
+    await eventually(() => w.telegram.calls("getUpdates").length >= 2);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(w.answers(5)).toEqual([]);
+    expect(w.models.requests()).toEqual([]);
+  });
+
+  test("on the allowlist are answered", async () => {
+    await w.close();
+    w = await world({ dmPolicy: "allowlist", allowFrom: ["5"] });
+    await w.start();
+    w.telegram.as(5).says("hi");
+    expect(await w.answered(5, 1)).toEqual(["echo: hi"]);
+  });
+});
