@@ -2,3 +2,9 @@
 export * from "./channel.ts";
 export * from "./web.ts";
 export * from "./text/index.ts";
+export * from "./loopback.ts";
+export { migratedChatId } from "./telegram/refusals.ts";
+export type { ChatMigration } from "./telegram/normalize.ts";
+export { telegramCapabilities } from "./telegram/capabilities.ts";
+export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";
+export type { TelegramWebhook, WebhookHandler } from "./telegram/webhook.ts";

@@ -1,0 +1,216 @@
+// A channel without a platform: people are function calls. For tests, the simulator and `parley chat`.
+// It keeps the same promises as the real ones: an event is offered again until `receive` resolved (I1), a repeated send under one key shows once (I5).
+import {
+  type Action,
+  type Address,
+  type Attachment,
+  type Capabilities,
+  type Clock,
+  Fault,
+  type Inbound,
+  type Receipt,
+  type RenderedPart,
+  sleep,
+} from "@parley/protocol";
+import type { Channel, ChannelHealth, Receive } from "./channel.ts";
+
+export interface LoopbackOptions {
+  readonly account: string;
+  readonly clock: Clock;
+  /** The channel's name in addresses; "loopback" unless a test plays several platforms. */
+  readonly name?: string;
+}
+
+export interface LoopbackSay {
+  /** Who writes; "person" by default. */
+  readonly from?: string;
+  /** Where; the private chat with `from` by default. */
+  readonly address?: Pick<Address, "kind" | "peer" | "thread">;
+  /** Meant for the bot; by default true in private chats only. */
+  readonly addressed?: boolean;
+  readonly fields?: Partial<Inbound>;
+}
+
+/** A message that the product sent, as it stands after edits and removals. */
+export interface LoopbackMessage {
+  readonly id: string;
+  readonly to: Address;
+  readonly part: RenderedPart;
+  readonly edited: boolean;
+  readonly reactions: readonly string[];
+}
+
+export interface Loopback extends Channel {
+  /** Offers an event to the product, after those before it. Returns it as it was offered. */
+  says(text: string, say?: LoopbackSay): Inbound;
+  /** Makes an attachment whose bytes `download` gives. */
+  attaches(bytes: Uint8Array, attachment: Omit<Attachment, "ref" | "bytes">): Attachment;
+  /** What is visible now, in order; of one conversation's peer when given. */
+  sent(peer?: string): readonly LoopbackMessage[];
+  /** Events that `receive` has accepted, in order. */
+  accepted(): readonly Inbound[];
+  /** The next send throws this instead of sending. */
+  failsNext(fault: Fault): void;
+  /** Peers that were shown typing, in order. */
+  typed(): readonly string[];
+}
+
+const capabilities: Capabilities = {
+  dialect: "plain",
+  textChars: 16_384,
+  captionChars: 16_384,
+  uploadBytes: 50_000_000,
+  downloadBytes: 50_000_000,
+  media: true,
+  polls: true,
+  voice: true,
+  threads: true,
+  typing: true,
+  reactions: true,
+  edits: true,
+  removals: true,
+  replyTags: true,
+  inlineButtons: true,
+  idempotentSends: true,
+};
+
+/** Between two offers of an event that was not accepted. */
+const reofferMs = 1_000;
+
+export function loopback({ account, clock, name = "loopback" }: LoopbackOptions): Loopback {
+  const offered: Inbound[] = [];
+  const accepted: Inbound[] = [];
+  const messages = new Map<string, LoopbackMessage>();
+  const receipts = new Map<string, Receipt>();
+  const files = new Map<string, Uint8Array>();
+  const faults: Fault[] = [];
+  const typed: string[] = [];
+  const ending = new AbortController();
+  let receive: Receive | null = null;
+  let pumping: Promise<void> | null = null;
+  let health: ChannelHealth = { state: "starting" };
+  let counter = 0;
+
+  const pump = async (to: Receive): Promise<void> => {
+    while (offered.length > 0 && !ending.signal.aborted) {
+      const batch = [...offered];
+      try {
+        await to(batch);
+        accepted.push(...offered.splice(0, batch.length));
+        health = { state: "ok", lastInboundAtMs: clock.now() };
+      } catch (error) {
+        // Not durable, so offered again, as a platform would.
+        health = { ...health, state: "degraded", reason: error instanceof Error ? error.message : String(error) };
+        await sleep(clock, reofferMs, ending.signal);
+      }
+    }
+  };
+  const wake = (): void => {
+    if (receive === null || pumping !== null) return;
+    pumping = pump(receive).finally(() => {
+      pumping = null;
+      if (offered.length > 0 && !ending.signal.aborted) wake();
+    });
+  };
+  const found = (id: string): LoopbackMessage => {
+    const message = messages.get(id);
+    if (message === undefined) throw new Fault("missing", `there is no message "${id}" on the loopback`);
+    return message;
+  };
+  const perform = (action: Action): Receipt | null => {
+    switch (action.kind) {
+      case "edit": {
+        const message = found(action.messageId);
+        if (message.part.kind !== "text") throw new Fault("unsupported", "only texts can be edited on the loopback");
+        const { buttons: _old, ...part } = message.part;
+        const buttons = action.buttons === undefined ? {} : { buttons: action.buttons };
+        messages.set(message.id, { ...message, part: { ...part, ...action.text, ...buttons }, edited: true });
+        return { messageId: message.id };
+      }
+      case "remove":
+        messages.delete(action.messageId);
+        return null;
+      case "react": {
+        const message = found(action.messageId);
+        messages.set(message.id, { ...message, reactions: action.emoji === null ? [] : [action.emoji] });
+        return null;
+      }
+      default:
+        throw new Fault("unsupported", `the loopback has no ${action.kind}`);
+    }
+  };
+
+  return {
+    name,
+    account,
+    capabilities,
+    actions: ["edit", "remove", "react"],
+    async start(to) {
+      if (receive !== null || ending.signal.aborted) throw new Fault("invalid", "the loopback was started before: make a new one");
+      receive = to;
+      health = { state: "ok" };
+      wake();
+    },
+    async stop() {
+      ending.abort();
+      await pumping;
+      health = { state: "stopped" };
+    },
+    health: () => health,
+    async send(to, part, { idempotencyKey, signal }) {
+      if (signal.aborted) throw new Fault("aborted", "the send was aborted before it began");
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+      const before = receipts.get(idempotencyKey);
+      if (before !== undefined) return before;
+      const text = part.kind === "text" ? part.text : part.kind === "media" ? (part.caption?.text ?? "") : "";
+      if (text.length > capabilities.textChars)
+        throw new Fault("invalid", `${text.length} units of text are over ${capabilities.textChars}`);
+      const id = `sent-${++counter}`;
+      messages.set(id, { id, to, part, edited: false, reactions: [] });
+      receipts.set(idempotencyKey, { messageId: id });
+      return { messageId: id };
+    },
+    act: async (_to, action) => perform(action),
+    async typing(to) {
+      typed.push(to.peer);
+    },
+    async download(ref, limitBytes) {
+      const bytes = files.get(ref);
+      if (bytes === undefined) throw new Fault("missing", `there is no file "${ref}" on the loopback`);
+      if (bytes.length > limitBytes) throw new Fault("invalid", `the file has ${bytes.length} bytes, over the limit of ${limitBytes}`);
+      return { bytes };
+    },
+    says(text, { from = "person", address, addressed, fields } = {}) {
+      const number = ++counter;
+      const at: Address = { channel: name, account, ...(address ?? { kind: "dm", peer: from }) };
+      const event: Inbound = {
+        id: `${name}:${account}:e${number}`,
+        channel: name,
+        account,
+        address: at,
+        sender: { id: from, name: from, isBot: false },
+        messageId: `said-${number}`,
+        kind: "message",
+        text,
+        attachments: [],
+        mentions: [],
+        addressed: addressed ?? at.kind === "dm",
+        atMs: clock.now(),
+        ...fields,
+      };
+      offered.push(event);
+      wake();
+      return event;
+    },
+    attaches(bytes, attachment) {
+      const ref = `file-${++counter}`;
+      files.set(ref, bytes);
+      return { ...attachment, ref, bytes: bytes.length };
+    },
+    sent: (peer) => [...messages.values()].filter((message) => peer === undefined || message.to.peer === peer),
+    accepted: () => accepted,
+    failsNext: (fault) => void faults.push(fault),
+    typed: () => typed,
+  };
+}

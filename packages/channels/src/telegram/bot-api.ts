@@ -1,0 +1,134 @@
+// grammY's typed Api over our transport; the only file that loads grammY. Every failure leaves here as a Fault, and nothing is retried.
+import { Api, InputFile, type RawApi } from "grammy";
+import { type Clock, Fault } from "@parley/protocol";
+import { faultOf, type RefusedAnswer } from "./refusals.ts";
+import { type Transport, transport } from "./transport.ts";
+
+export interface BotApiOptions {
+  readonly token: string;
+  readonly apiRoot: string;
+  readonly clock: Clock;
+}
+
+export interface BotApi {
+  /** Every method of the Bot API, typed; an AbortSignal goes last. Throws Fault. */
+  readonly raw: RawApi;
+  readonly transport: Transport;
+  /** A file to upload, streamed from disk. */
+  file(path: string, name: string): InputFile;
+  /** Bytes of a file that getFile named. Throws Fault: `invalid` beyond `limitBytes`. */
+  fetchFile(filePath: string, limitBytes: number, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export type Upload = InputFile;
+type GrammySignal = NonNullable<Parameters<RawApi["getMe"]>[0]>;
+
+/** grammY types its signals by the abort-controller package; the native one has all that it uses. */
+export function grammySignal(signal: AbortSignal): GrammySignal {
+  return signal as unknown as GrammySignal;
+}
+
+/** How long getUpdates is held by the server, in seconds, as grammY and most clients do. */
+export const pollSeconds = 30;
+/** A poll that has no answer this long after its hold is over is dead. */
+const pollGraceMs = 10_000;
+const callDeadlineMs = 30_000;
+/** 50 MB at 0.4 MB/s. */
+const uploadDeadlineMs = 120_000;
+const downloadDeadlineMs = 120_000;
+/** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
+const maxAnswerBytes = 4 * 1024 * 1024;
+
+export function botApi({ token, apiRoot, clock }: BotApiOptions): BotApi {
+  const root = apiRoot.replace(/\/+$/, "");
+  const line = transport(clock);
+  const fetchJson = async (url: string, init: FetchInit): Promise<{ json(): Promise<unknown> }> => {
+    const isPoll = url.endsWith("/getUpdates");
+    const isUpload = typeof init.body !== "string";
+    const answer = await line.exchange({
+      url,
+      method: "POST",
+      headers: init.headers,
+      body: init.body,
+      signal: init.signal,
+      deadlineMs: isPoll ? pollSeconds * 1000 + pollGraceMs : isUpload ? uploadDeadlineMs : callDeadlineMs,
+      maxBytes: maxAnswerBytes,
+      line: isPoll ? "poll" : "calls",
+    });
+    const json = apiAnswer(answer.status, answer.bytes);
+    return { json: () => Promise.resolve(json) };
+  };
+  // grammY aborts after `timeoutSeconds`; ours is always first. Its `fetch` uses no more of a Response than `json`.
+  const api = new Api(token, { apiRoot: root, timeoutSeconds: 600, fetch: fetchJson as unknown as typeof fetch });
+  api.config.use(async (previous, method, payload, signal) => {
+    const answer = await previous(method, payload, signal).catch((error: unknown) => {
+      throw asFault(method, error);
+    });
+    if (!answer.ok) throw isRead(method) ? certain(faultOf(method, answer)) : faultOf(method, answer);
+    return answer;
+  });
+  return {
+    raw: api.raw,
+    transport: line,
+    file: (path, name) => new InputFile(path, name),
+    async fetchFile(filePath, limitBytes, signal) {
+      const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
+      const request = { url, method: "GET", signal, deadlineMs: downloadDeadlineMs, maxBytes: limitBytes, line: "calls" } as const;
+      const { status, bytes } = await line.exchange(request).catch((error: unknown) => {
+        throw error instanceof Fault ? certain(error) : error;
+      });
+      if (status === 200) return bytes;
+      throw new Fault(status === 404 ? "missing" : "unavailable", `Telegram answered ${status} for the file "${filePath}"`);
+    },
+  };
+}
+
+interface FetchInit {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | AsyncIterable<Uint8Array>;
+  readonly signal?: AbortSignal;
+}
+
+/** The answer's JSON, when it is one that the Bot API would give. Throws Fault for HTML of a proxy, an empty or broken body. */
+function apiAnswer(status: number, bytes: Uint8Array): object {
+  const body = parseObject(bytes);
+  if (body?.["ok"] === true && "result" in body) return body;
+  // Without a code of its own the answer is judged by its HTTP status.
+  if (body?.["ok"] === false) {
+    const { error_code: code, description } = body;
+    return {
+      ...body,
+      error_code: typeof code === "number" ? code : status,
+      description: typeof description === "string" ? description : "no description",
+    };
+  }
+  if (status === 413) return { ok: false, error_code: 413, description: "Request Entity Too Large" } satisfies RefusedAnswer;
+  throw new Fault("ambiguous", `Telegram's side answered ${status} with ${bytes.length} bytes that are not an answer of the Bot API`);
+}
+
+function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : null;
+  } catch {
+    return null; // Not JSON: the caller says so in its Fault.
+  }
+}
+
+/** grammY wraps what our fetch threw in its HttpError. */
+function asFault(method: string, error: unknown): Fault {
+  const inner = error instanceof Error && "error" in error ? error.error : error;
+  if (inner instanceof Fault && isRead(method)) return certain(inner);
+  // An answer too long to read does not undo what was done.
+  if (inner instanceof Fault) return inner.code === "invalid" ? new Fault("ambiguous", inner.message, { cause: inner }) : inner;
+  return new Fault("ambiguous", `${method} failed inside the Telegram client`, { cause: inner });
+}
+
+/** Reading twice changes nothing, so for a read "perhaps done" is as good as "not done". */
+function isRead(method: string): boolean {
+  return method.startsWith("get");
+}
+
+function certain(fault: Fault): Fault {
+  return fault.code === "ambiguous" ? new Fault("unavailable", fault.message, { cause: fault.cause }) : fault;
+}

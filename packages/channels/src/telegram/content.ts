@@ -1,0 +1,88 @@
+// What a Telegram message says: its text, what stands for content without text, and references to its files.
+import type { Message, MessageOrigin } from "grammy/types";
+import type { Attachment } from "@parley/protocol";
+
+export interface Content {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** Null for what carries nothing to answer: service messages and kinds that are newer than this file. */
+export function contentOf(message: Message): Content | null {
+  const attachments = attachmentsOf(message);
+  const words = message.text ?? message.caption ?? described(message);
+  if (words === null && attachments.length === 0) return null;
+  const origin = message.forward_origin === undefined ? "" : `[forwarded from ${originName(message.forward_origin)}]\n`;
+  return { text: `${origin}${words ?? ""}`, attachments };
+}
+
+/** In words, what has neither text nor file. Bracketed, so that it reads as a description and not as the person's own words. */
+export function described(message: Message): string | null {
+  const { venue, location, contact, poll, dice } = message;
+  if (venue !== undefined) return `[venue: ${venue.title}, ${venue.address} (${place(venue.location)})]`;
+  if (location !== undefined) return `[location: ${place(location)}]`;
+  if (contact !== undefined)
+    return `[contact: ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")}, ${contact.phone_number}]`;
+  if (poll !== undefined) return `[poll: ${poll.question} | ${poll.options.map((option) => option.text).join(" | ")}]`;
+  if (dice !== undefined) return `[dice ${dice.emoji}: ${dice.value}]`;
+  return null;
+}
+
+function place({ latitude, longitude }: { readonly latitude: number; readonly longitude: number }): string {
+  return `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`;
+}
+
+export function originName(origin: MessageOrigin): string {
+  switch (origin.type) {
+    case "user":
+      return personName(origin.sender_user);
+    case "hidden_user":
+      return origin.sender_user_name;
+    case "chat":
+      return origin.sender_chat.title ?? "a chat";
+    case "channel":
+      return origin.chat.title ?? "a channel";
+  }
+}
+
+export function personName(user: { readonly first_name: string; readonly last_name?: string }): string {
+  return user.last_name === undefined ? user.first_name : `${user.first_name} ${user.last_name}`;
+}
+
+function attachmentsOf(message: Message): Attachment[] {
+  const { photo, animation, document, video, video_note: videoNote, audio, voice, sticker } = message;
+  const largest = photo?.toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
+  if (largest !== undefined) return [attachment("image", largest, { mediaType: "image/jpeg" })];
+  // An animation is repeated in `document` for old clients.
+  if (animation !== undefined) return [attachment("video", animation, { description: "animation" })];
+  if (document !== undefined) return [attachment("file", document)];
+  if (video !== undefined) return [attachment("video", video)];
+  if (videoNote !== undefined) return [attachment("video", videoNote, { mediaType: "video/mp4", description: "round video message" })];
+  if (audio !== undefined) return [attachment("audio", audio, audio.title === undefined ? {} : { description: audio.title })];
+  if (voice !== undefined) return [attachment("voice", voice, { mediaType: voice.mime_type ?? "audio/ogg" })];
+  if (sticker !== undefined) {
+    const mediaType = sticker.is_video ? "video/webm" : sticker.is_animated ? "application/x-tgsticker" : "image/webp";
+    return [attachment("sticker", sticker, { mediaType, ...(sticker.emoji === undefined ? {} : { description: sticker.emoji }) })];
+  }
+  return [];
+}
+
+interface TelegramFile {
+  readonly file_id: string;
+  readonly file_name?: string;
+  readonly mime_type?: string;
+  readonly file_size?: number;
+  readonly duration?: number;
+}
+
+function attachment(kind: Attachment["kind"], file: TelegramFile, known: Pick<Attachment, "mediaType" | "description"> = {}): Attachment {
+  return {
+    kind,
+    ref: file.file_id,
+    ...(file.file_name === undefined ? {} : { name: file.file_name }),
+    ...(file.mime_type === undefined ? {} : { mediaType: file.mime_type }),
+    ...(file.file_size === undefined ? {} : { bytes: file.file_size }),
+    ...(file.duration === undefined ? {} : { seconds: file.duration }),
+    ...known,
+  };
+}

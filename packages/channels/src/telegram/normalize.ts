@@ -1,0 +1,196 @@
+// An update of the Bot API becomes an Inbound: pure, and checked against the schema, so that nothing malformed goes further (I13).
+// What it throws for makes the update an `Unreadable`; null means "nothing for us" (service messages, kinds that we did not ask for).
+import type { CallbackQuery, Chat, Message, MessageReactionUpdated, ReactionType, Update } from "grammy/types";
+import { type Address, type Inbound, inboundSchema } from "@parley/protocol";
+import { addressing, type BotIdentity, quotedMessage } from "./addressing.ts";
+import { contentOf, described, originName, personName } from "./content.ts";
+import { generalThread } from "./send.ts";
+
+/** A group became a supergroup: everything that names the old chat must name the new one. Arrives once from each side. */
+export interface ChatMigration {
+  readonly kind: "migration";
+  readonly fromChat: string;
+  readonly toChat: string;
+}
+
+export interface NormalizeContext {
+  readonly channel: string;
+  readonly account: string;
+  readonly me: BotIdentity;
+  /** When the update came in: the time of what carries none. */
+  readonly nowMs: number;
+}
+
+/** The kinds that we ask Telegram for. Reactions must be asked for; without a list, several kinds that nobody reads would come. */
+export const wantedUpdates = [
+  "message",
+  "edited_message",
+  "channel_post",
+  "edited_channel_post",
+  "callback_query",
+  "message_reaction",
+] as const satisfies readonly Exclude<keyof Update, "update_id">[];
+
+export function eventId({ channel, account }: Pick<NormalizeContext, "channel" | "account">, updateId: number): string {
+  return `${channel}:${account}:u${updateId}`;
+}
+
+/** Throws for an update that has one of the wanted kinds in a shape that cannot be read. */
+export function normalize(update: Update, context: NormalizeContext): Inbound | ChatMigration | null {
+  const written = update.message ?? update.channel_post;
+  const edited = update.edited_message ?? update.edited_channel_post;
+  const message = written ?? edited;
+  const found =
+    message !== undefined
+      ? fromMessage(message, edited !== undefined, context)
+      : update.callback_query !== undefined
+        ? fromCallback(update.callback_query, context)
+        : update.message_reaction !== undefined
+          ? fromReaction(update.message_reaction, update.update_id, context)
+          : null;
+  if (found === null || found.kind === "migration") return found;
+  return inboundSchema.parse({ ...found, id: eventId(context, update.update_id), channel: context.channel, account: context.account });
+}
+
+type Body = Omit<Inbound, "id" | "channel" | "account">;
+
+function fromMessage(message: Message, isEdit: boolean, context: NormalizeContext): Body | ChatMigration | null {
+  const { me } = context;
+  const migration = migrationOf(message);
+  if (migration !== null) return migration;
+  const sender = senderOf(message);
+  if (sender.id === me.id) return null;
+  const content = contentOf(message);
+  if (content === null) return null;
+  const { mentions, isCommand, text, toUs } = addressing(message, content.text, me);
+  const address = addressOf(message.chat, context, message);
+  const replyTo = replyOf(message, me);
+  return {
+    address,
+    sender,
+    messageId: String(message.message_id),
+    kind: isEdit ? "edit" : isCommand ? "command" : "message",
+    text,
+    attachments: [...content.attachments],
+    ...(replyTo === null ? {} : { replyTo }),
+    mentions: [...mentions],
+    addressed: address.kind === "dm" || toUs,
+    ...(message.media_group_id === undefined ? {} : { groupId: message.media_group_id }),
+    atMs: message.date * 1000,
+    ...(isEdit ? { editedAtMs: (message.edit_date ?? message.date) * 1000 } : {}),
+  };
+}
+
+/** A pressed button. Its own id keeps two presses of one button apart; the message with the button is what it replies to. */
+function fromCallback(query: CallbackQuery, context: NormalizeContext): Body | null {
+  const { message, data } = query;
+  // Buttons of inline results and games have no chat, or no value.
+  if (message === undefined || data === undefined) return null;
+  const isReadable = "text" in message || "caption" in message;
+  const text = isReadable ? (message.text ?? message.caption) : undefined;
+  return {
+    address: addressOf(message.chat, context, message as Message),
+    sender: { id: String(query.from.id), name: personName(query.from), isBot: query.from.is_bot },
+    messageId: `callback-${query.id}`,
+    kind: "callback",
+    text: data,
+    attachments: [],
+    replyTo: { messageId: String(message.message_id), toBot: true, ...(text === undefined ? {} : { text }) },
+    mentions: [],
+    addressed: true,
+    callback: { id: query.id, value: data },
+    // Callback queries carry no time; the message's own would be the button's age.
+    atMs: context.nowMs,
+  };
+}
+
+/** Telegram does not say whose message it was, so `toBot` is false here: who knows our message ids decides. It does not name the topic either. */
+function fromReaction(reaction: MessageReactionUpdated, updateId: number, context: NormalizeContext): Body | null {
+  const sender =
+    reaction.user !== undefined
+      ? { id: String(reaction.user.id), name: personName(reaction.user), isBot: reaction.user.is_bot }
+      : chatSender(reaction.actor_chat);
+  if (sender.id === context.me.id) return null;
+  const before = new Set(reaction.old_reaction.map(reactionName));
+  const after = new Set(reaction.new_reaction.map(reactionName));
+  const changes = [
+    ...[...after].filter((name) => !before.has(name)).map((name) => `reacted ${name}`),
+    ...[...before].filter((name) => !after.has(name)).map((name) => `took back ${name}`),
+  ];
+  if (changes.length === 0) return null;
+  return {
+    address: addressOf(reaction.chat, context, {}),
+    sender,
+    messageId: `reaction-${updateId}`,
+    kind: "reaction",
+    text: changes.join(", "),
+    attachments: [],
+    replyTo: { messageId: String(reaction.message_id), toBot: false },
+    mentions: [],
+    addressed: false,
+    atMs: reaction.date * 1000,
+  };
+}
+
+function addressOf(
+  chat: Chat,
+  { channel, account }: NormalizeContext,
+  at: Pick<Message, "message_thread_id" | "is_topic_message">,
+): Address {
+  const kind = ({ private: "dm", group: "group", supergroup: "group", channel: "channel" } as const)[chat.type];
+  if (kind === undefined) throw new Error(`chat type "${String(chat.type)}" is unknown`);
+  // Outside topics `message_thread_id` only names a chain of replies. What a forum shows outside its topics is General.
+  const isForum = "is_forum" in chat && chat.is_forum === true;
+  const thread =
+    at.is_topic_message === true && at.message_thread_id !== undefined ? String(at.message_thread_id) : isForum ? generalThread : undefined;
+  return { channel, account, kind, peer: String(chat.id), ...(thread === undefined ? {} : { thread }) };
+}
+
+/** Channels and anonymous admins write as a chat; their `from` is a stand-in that many share, so it identifies nobody. */
+function senderOf(message: Message): Inbound["sender"] {
+  if (message.sender_chat !== undefined) return chatSender(message.sender_chat);
+  if (message.from === undefined) return chatSender(message.chat.type === "channel" ? message.chat : undefined);
+  return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot };
+}
+
+/** `chat:<id>`: never equal to a person's id. */
+function chatSender(chat: Chat | undefined): Inbound["sender"] {
+  if (chat === undefined) throw new Error("it names no sender");
+  return { id: `chat:${chat.id}`, name: chat.title ?? "", isBot: false };
+}
+
+function replyOf(message: Message, me: BotIdentity): NonNullable<Inbound["replyTo"]> | null {
+  const quoted = quotedMessage(message);
+  const quote = message.quote?.text;
+  if (quoted !== null) {
+    const text = quote ?? quoted.text ?? quoted.caption ?? described(quoted as Message) ?? undefined;
+    const sender = quoted.from === undefined ? quoted.sender_chat?.title : personName(quoted.from);
+    return {
+      messageId: String(quoted.message_id),
+      ...(text === undefined ? {} : { text }),
+      ...(sender === undefined ? {} : { sender }),
+      toBot: String(quoted.from?.id) === me.id,
+    };
+  }
+  // A reply to another chat's message: its id means nothing here, so it is marked.
+  const external = message.external_reply;
+  if (external === undefined) return null;
+  return {
+    messageId: `external-${external.message_id ?? 0}`,
+    ...(quote === undefined ? {} : { text: quote }),
+    sender: originName(external.origin),
+    toBot: false,
+  };
+}
+
+function migrationOf(message: Message): ChatMigration | null {
+  const here = String(message.chat.id);
+  const { migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
+  if (to !== undefined) return { kind: "migration", fromChat: here, toChat: String(to) };
+  return from === undefined ? null : { kind: "migration", fromChat: String(from), toChat: here };
+}
+
+function reactionName(reaction: ReactionType): string {
+  if (reaction.type === "emoji") return reaction.emoji;
+  return reaction.type === "custom_emoji" ? `custom emoji ${reaction.custom_emoji_id}` : "⭐";
+}

@@ -1,0 +1,66 @@
+// What Telegram's refusals mean. The table is failure-model section 1.2: descriptions are the real server's words, matched without case.
+import { Fault, type FaultCode } from "@parley/protocol";
+
+/** Telegram's "no", kept as the cause of the Fault. It holds no payload: payloads carry people's texts and the webhook's secret. */
+export class TelegramRefusal extends Error {
+  override readonly name = "TelegramRefusal";
+  readonly method: string;
+  readonly errorCode: number;
+  readonly description: string;
+  /** The group's new id, when it became a supergroup. */
+  readonly migratedTo: string | undefined;
+
+  constructor(method: string, { error_code: errorCode, description, parameters }: RefusedAnswer) {
+    super(`${method}: ${errorCode} ${description}`);
+    this.method = method;
+    this.errorCode = errorCode;
+    this.description = description;
+    this.migratedTo = parameters?.migrate_to_chat_id === undefined ? undefined : String(parameters.migrate_to_chat_id);
+  }
+}
+
+export interface RefusedAnswer {
+  readonly ok: false;
+  readonly error_code: number;
+  readonly description: string;
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+}
+
+/** The group's new id when a Fault says that the chat moved: send there instead, and rewrite what names the old one. Null otherwise. */
+export function migratedChatId(error: unknown): string | null {
+  return error instanceof Fault && error.cause instanceof TelegramRefusal ? (error.cause.migratedTo ?? null) : null;
+}
+
+/** Telegram's own words behind a Fault; empty when it was no refusal. */
+export function refusalWords(error: unknown): string {
+  return error instanceof Fault && error.cause instanceof TelegramRefusal ? error.cause.description : "";
+}
+
+const table: readonly (readonly [RegExp, FaultCode])[] = [
+  [/upgraded to a supergroup/, "missing"],
+  [/chat not found|user not found|thread not found|topic_deleted|topic_id_invalid/, "missing"],
+  [/message to \w+(?: \w+)? not found|message_id_invalid|message can't be edited|query is too old|query_id_invalid/, "missing"],
+  [/topic_closed|not enough rights|have no rights|chat_write_forbidden|chat_admin_required|_forbidden|need administrator rights/, "denied"],
+  [/message can't be deleted|chat_restricted|user_is_blocked|bot was blocked|peer_id_invalid/, "denied"],
+  [/reaction_invalid|the chat is not a forum/, "unsupported"],
+];
+
+/**
+ * 429 is `rate_limited` with the wait; 401, 403 and 404 (what Telegram answers to a malformed token) are `denied`; 409 is `conflict`;
+ * 400 goes by the table, else `invalid`; 413 is `invalid`. Everything else, 5xx above all, may have been done: `ambiguous`.
+ */
+export function faultOf(method: string, answer: RefusedAnswer): Fault {
+  const cause = new TelegramRefusal(method, answer);
+  const { error_code: code, description, parameters } = answer;
+  const words = `Telegram refused ${method}: ${code} ${description}`;
+  if (code === 429) return new Fault("rate_limited", words, { cause, retryAfterMs: (parameters?.retry_after ?? 1) * 1000 });
+  if (code === 401 || code === 403 || code === 404) return new Fault("denied", words, { cause });
+  if (code === 409) return new Fault("conflict", words, { cause });
+  if (code === 413) return new Fault("invalid", words, { cause });
+  if (code === 400) {
+    if (parameters?.migrate_to_chat_id !== undefined) return new Fault("missing", words, { cause });
+    const known = table.find(([pattern]) => pattern.test(description.toLowerCase()));
+    return new Fault(known?.[1] ?? "invalid", words, { cause });
+  }
+  return new Fault("ambiguous", words, { cause });
+}

@@ -1,0 +1,196 @@
+// One rendered part becomes one call (an album: one call, several messages). Limits are checked before anything is written;
+// the single second attempt is the same text without entities after Telegram refused the entities, which certainly sent nothing.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+  InlineKeyboardMarkup,
+  InputMediaAudio,
+  InputMediaDocument,
+  InputMediaPhoto,
+  InputMediaVideo,
+  MessageEntity,
+} from "grammy/types";
+import {
+  type Address,
+  type Button,
+  Fault,
+  isFault,
+  type MediaFile,
+  type Receipt,
+  type RenderedPart,
+  type RenderedText,
+} from "@parley/protocol";
+import { type BotApi, grammySignal, type Upload } from "./bot-api.ts";
+import { albumFiles, callbackBytes, photoBytes, telegramCapabilities } from "./capabilities.ts";
+import { refusalWords } from "./refusals.ts";
+
+export interface SendContext {
+  readonly api: BotApi;
+  /** Where `MediaFile.path` begins. */
+  readonly mediaFolder: string;
+}
+
+type Media = InputMediaAudio | InputMediaDocument | InputMediaPhoto | InputMediaVideo;
+type Sent = { readonly message_id: number };
+
+/** The thread id of a forum's General topic. Sends must leave it out ("message thread not found"); typing must name it. */
+export const generalThread = "1";
+
+export async function sendPart({ api, mediaFolder }: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
+  const signal = grammySignal(abort);
+  const target = { ...destination(to), ...replyParameters(part.replyTo) };
+  switch (part.kind) {
+    case "text": {
+      checkText(part, telegramCapabilities.textChars);
+      const keyboard = part.buttons === undefined ? {} : { reply_markup: inlineKeyboard(part.buttons) };
+      return receipt(
+        await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) =>
+          api.raw.sendMessage({ ...target, text, entities, link_preview_options: { is_disabled: true }, ...keyboard }, signal),
+        ),
+      );
+    }
+    case "media": {
+      const caption = part.caption ?? { text: "", entities: [], plain: "" };
+      checkText(caption, telegramCapabilities.captionChars);
+      if (part.files.length < 1 || part.files.length > albumFiles) {
+        throw new Fault("invalid", `an album on Telegram has 1 to ${albumFiles} files, not ${part.files.length}`);
+      }
+      await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
+      return await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, async (text, entities) => {
+        // An upload is read once: every attempt makes its own.
+        const media = part.files.map((file, index) => ({
+          ...inputMedia(api.file(join(mediaFolder, file.path), file.name), part.media, file),
+          ...(index === 0 && text !== "" ? { caption: text, caption_entities: entities } : {}),
+        }));
+        const [only] = media;
+        if (media.length === 1 && only !== undefined) return receipt(await sendOne(api, target, only, signal));
+        return receipt(...(await api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal)));
+      });
+    }
+    case "voice":
+      await checkFile(mediaFolder, part.file);
+      return receipt(await api.raw.sendVoice({ ...target, voice: api.file(join(mediaFolder, part.file.path), part.file.name) }, signal));
+    case "poll":
+      return receipt(
+        await api.raw.sendPoll(
+          {
+            ...target,
+            question: part.question,
+            options: part.options.map((text) => ({ text })),
+            is_anonymous: part.anonymous,
+            allows_multiple_answers: part.multiple,
+          },
+          signal,
+        ),
+      );
+  }
+}
+
+/** Throws Fault("invalid") for an address that is no Telegram chat. */
+export function destination(to: Address): { readonly chat_id: number; readonly message_thread_id?: number } {
+  const chat = chatId(to);
+  return to.thread === undefined || to.thread === generalThread ? chat : { ...chat, message_thread_id: wholeNumber(to.thread, "thread") };
+}
+
+/** Telegram's ids have at most 52 significant bits, so a number holds them (Bot API, Chat.id). */
+export function chatId(to: Address): { readonly chat_id: number } {
+  return { chat_id: wholeNumber(to.peer, "chat") };
+}
+
+export function wholeNumber(text: string, what: string): number {
+  const number = Number(text);
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(number))
+    throw new Fault("invalid", `"${text}" is not a Telegram ${what} id: it must be a whole number`);
+  return number;
+}
+
+/** Ids that are not Telegram messages (a callback's, a reaction's) quote nothing. */
+function replyParameters(replyTo: string | undefined): {
+  readonly reply_parameters?: { message_id: number; allow_sending_without_reply: true };
+} {
+  if (replyTo === undefined || !/^\d+$/.test(replyTo)) return {};
+  return { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
+}
+
+/** Runs `attempt` with the entities, and once more without them when Telegram finds fault with them. Any other failure passes through. */
+export async function withoutEntitiesIfRefused<T>(
+  { text, entities, plain }: RenderedText,
+  limitChars: number,
+  attempt: (text: string, entities: MessageEntity[]) => Promise<T>,
+): Promise<T> {
+  try {
+    return await attempt(text, entities as MessageEntity[]);
+  } catch (error) {
+    if (!isFault(error, "invalid") || entities.length === 0 || !/entit/i.test(refusalWords(error))) throw error;
+    // The plain form may spell out links and so be longer: then the text itself, which fits.
+    return await attempt(plain.length <= limitChars ? plain : text, []);
+  }
+}
+
+export function checkText({ text }: RenderedText, limitChars: number): void {
+  if (text.length > limitChars) throw new Fault("invalid", `${text.length} UTF-16 units of text are over Telegram's ${limitChars}`);
+}
+
+export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyboardMarkup {
+  return {
+    inline_keyboard: rows.map((row) =>
+      row.map(({ label: text, value, url, style }) => {
+        const look = style === undefined ? { text } : { text, style };
+        if (url !== undefined) return { ...look, url };
+        const data = value ?? text;
+        const bytes = new TextEncoder().encode(data).length;
+        if (bytes < 1 || bytes > callbackBytes) {
+          throw new Fault("invalid", `the value of button "${text}" has ${bytes} bytes; Telegram takes 1 to ${callbackBytes}`);
+        }
+        return { ...look, callback_data: data };
+      }),
+    ),
+  };
+}
+
+async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
+  const size = await stat(join(mediaFolder, file.path)).then(
+    (found) => found.size,
+    (cause: unknown) => {
+      throw new Fault("missing", `the file "${file.name}" (media/${file.path}) cannot be read`, { cause });
+    },
+  );
+  const limit = telegramCapabilities.uploadBytes;
+  if (size > limit) throw new Fault("invalid", `"${file.name}" has ${size} bytes; Telegram takes at most ${limit} from bots`);
+}
+
+const photoTypes = new Set(["image/jpeg", "image/png", "image/webp"]);
+
+/** What Telegram does not take as a photo goes as a document: other image types, and photos over 10 MB. */
+function inputMedia(upload: Upload, media: "image" | "video" | "audio" | "file", { mediaType, bytes }: MediaFile): Media {
+  if (media === "image") return { type: photoTypes.has(mediaType) && bytes <= photoBytes ? "photo" : "document", media: upload };
+  return { type: media === "file" ? "document" : media, media: upload };
+}
+
+type Target = ReturnType<typeof destination> & ReturnType<typeof replyParameters>;
+
+function sendOne(
+  { raw }: BotApi,
+  target: Target,
+  { type, media, ...caption }: Media,
+  signal: ReturnType<typeof grammySignal>,
+): Promise<Sent> {
+  switch (type) {
+    case "photo":
+      return raw.sendPhoto({ ...target, photo: media, ...caption }, signal);
+    case "video":
+      return raw.sendVideo({ ...target, video: media, ...caption } as Parameters<typeof raw.sendVideo>[0], signal);
+    case "audio":
+      return raw.sendAudio({ ...target, audio: media, ...caption }, signal);
+    case "document":
+      return raw.sendDocument({ ...target, document: media, ...caption }, signal);
+  }
+}
+
+/** An album's receipt is its first message; `extra.messageIds` names all. */
+function receipt(...sent: readonly Sent[]): Receipt {
+  const messageIds = sent.map((message) => String(message.message_id));
+  const [messageId] = messageIds;
+  if (messageId === undefined) throw new Fault("ambiguous", "Telegram accepted the message without naming it");
+  return messageIds.length === 1 ? { messageId } : { messageId, extra: { messageIds } };
+}

@@ -1,0 +1,147 @@
+// The Telegram channel: one bot account. Receiving is poll.ts or webhook.ts, both through accept.ts; sending is send.ts and act.ts.
+// grammY is loaded when a channel is made, not when this file is.
+import { basename } from "node:path";
+import type { Update } from "grammy/types";
+import { type Clock, Fault, type Ids, isFault, type Log } from "@parley/protocol";
+import type { Channel, Receive } from "../channel.ts";
+import { acceptUpdates } from "./accept.ts";
+import { performAction } from "./act.ts";
+import type { BotIdentity } from "./addressing.ts";
+import { type BotApi, grammySignal } from "./bot-api.ts";
+import { telegramActions, telegramCapabilities } from "./capabilities.ts";
+import { healthBoard } from "./health.ts";
+import { type ChatMigration, wantedUpdates } from "./normalize.ts";
+import { untilDone } from "./persist.ts";
+import { pollUpdates } from "./poll.ts";
+import { chatId, sendPart, wholeNumber } from "./send.ts";
+import { checkWebhook, type TelegramWebhook, type WebhookHandler, webhookHandler } from "./webhook.ts";
+
+export interface TelegramOptions {
+  readonly account: string;
+  /** From @BotFather. */
+  readonly token: string;
+  /** Root of another Bot API server; by default Telegram's. */
+  readonly apiRoot?: string;
+  /** Folder under which `MediaFile.path` lies. */
+  readonly mediaFolder: string;
+  /** Present: webhook mode. Absent: long polling. */
+  readonly webhook?: TelegramWebhook;
+  /** A group became a supergroup. Called before anything of its batch is accepted; when it rejects, the batch comes again. May be called twice for one move. */
+  readonly onMigration?: (migration: ChatMigration) => Promise<void>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface TelegramChannel extends Channel {
+  /** Webhook mode only: what the gateway calls for POST /telegram/<account>. */
+  readonly webhook?: WebhookHandler;
+}
+
+const typingDeadlineMs = 5_000;
+
+/** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
+export async function telegram(options: TelegramOptions): Promise<TelegramChannel> {
+  const { account, token, apiRoot = "https://api.telegram.org", mediaFolder, webhook, clock, ids, log } = options;
+  if (webhook !== undefined) checkWebhook(webhook);
+  if (!/^\d+:\S+$/.test(token))
+    throw new Fault("invalid", `the token of Telegram account "${account}" is not of the form <number>:<secret>`);
+  const { botApi } = await import("./bot-api.ts");
+  const api = botApi({ token, apiRoot, clock });
+  const health = healthBoard(clock, log);
+  const ending = new AbortController();
+  const persistence = { clock, ids, health, signal: ending.signal };
+  const inFlight = new Set<Promise<void>>();
+  let accept: ((updates: readonly Update[]) => Promise<void>) | null = null;
+  let receiving: Promise<void> | null = null;
+
+  const listen = (me: BotIdentity, receive: Receive): void => {
+    const onMigration = options.onMigration ?? (() => Promise.resolve());
+    accept = async (updates) => {
+      const work = acceptUpdates(updates, me, { channel: "telegram", account, clock, log, receive, onMigration });
+      const settled = work.catch(() => {}); // The caller sees the rejection; this copy is only waited for.
+      inFlight.add(settled);
+      try {
+        await work;
+        health.inboundCompleted();
+      } finally {
+        inFlight.delete(settled);
+      }
+    };
+  };
+  const handOver = (updates: readonly Update[]): Promise<void> =>
+    accept === null ? Promise.reject(new Fault("aborted", "the channel was stopped")) : accept(updates);
+  const receiveWith = async (receive: Receive, known: BotIdentity | null): Promise<void> => {
+    const me = known ?? (await untilDone(() => identity(api, ending.signal), persistence));
+    if (me === null) return;
+    listen(me, receive);
+    if (webhook === undefined) return await pollUpdates({ ...persistence, api, log, accept: handOver });
+    if ((await untilDone(() => setWebhook(api, webhook, ending.signal), persistence)) !== null) health.set("ok");
+  };
+
+  return {
+    name: "telegram",
+    account,
+    capabilities: telegramCapabilities,
+    actions: telegramActions,
+    async start(receive) {
+      if (receiving !== null || ending.signal.aborted)
+        throw new Fault("invalid", `Telegram account "${account}" was started before: make a new channel`);
+      // A network that is down now may come back; a token that is refused will not.
+      const me = await identity(api, ending.signal).catch((error: unknown) => {
+        if (!isFault(error) || error.code === "denied") {
+          health.set("down", isFault(error) ? error.message : "the first call failed");
+          throw error;
+        }
+        health.set("degraded", error.message);
+        return null;
+      });
+      receiving = receiveWith(receive, me);
+    },
+    async stop() {
+      ending.abort();
+      // Webhook calls get 503 from here on; what was handed over before is waited for.
+      accept = null;
+      await receiving;
+      await Promise.all(inFlight);
+      api.transport.close();
+      if (health.read().state !== "stopped") health.set("stopped");
+    },
+    health: health.read,
+    send: (to, part, { signal }) => sendPart({ api, mediaFolder }, to, part, signal),
+    act: (to, action, { signal }) => performAction(api, to, action, signal),
+    async typing(to) {
+      const giveUp = new AbortController();
+      const timer = clock.after(typingDeadlineMs, () => giveUp.abort());
+      // Unlike sends, typing names General too.
+      const thread = to.thread === undefined ? {} : { message_thread_id: wholeNumber(to.thread, "thread") };
+      try {
+        await api.raw.sendChatAction({ ...chatId(to), ...thread, action: "typing" }, grammySignal(giveUp.signal));
+      } finally {
+        timer.cancel();
+      }
+    },
+    async download(ref, limitBytes, signal) {
+      const file = await api.raw.getFile({ file_id: ref }, grammySignal(signal));
+      const { file_path: path, file_size: size } = file;
+      if (size !== undefined && size > limitBytes)
+        throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
+      if (path === undefined) throw new Fault("missing", "Telegram no longer has the file");
+      return { bytes: await api.fetchFile(path, limitBytes, signal), name: basename(path) };
+    },
+    ...(webhook === undefined ? {} : { webhook: webhookHandler(webhook.secret, () => accept) }),
+  };
+}
+
+async function identity(api: BotApi, signal: AbortSignal): Promise<BotIdentity> {
+  const { id, username } = await api.raw.getMe(grammySignal(signal));
+  return { id: String(id), username };
+}
+
+/** One connection at a time: Telegram then keeps the order of updates. */
+async function setWebhook({ raw }: BotApi, { url, secret }: TelegramWebhook, signal: AbortSignal): Promise<true> {
+  return await raw.setWebhook(
+    { url, secret_token: secret, allowed_updates: wantedUpdates, max_connections: 1, drop_pending_updates: false },
+    grammySignal(signal),
+  );
+}

@@ -1,0 +1,130 @@
+// One HTTP exchange with the Bot API on node:http, because its events tell what a send needs to know: were bytes written?
+// Until the socket is connected (TLS: until the handshake is done) nothing of the request can have left: the Fault is `unavailable`, or `aborted`.
+// From then on, and on a reused connection from the start, whatever goes wrong before the whole answer is read is `ambiguous`.
+import * as http from "node:http";
+import * as https from "node:https";
+import { type Clock, Fault } from "@parley/protocol";
+
+export interface Exchange {
+  readonly url: string;
+  readonly method: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | AsyncIterable<Uint8Array>;
+  readonly signal?: Pick<AbortSignal, "aborted" | "addEventListener" | "removeEventListener"> | undefined;
+  /** From the first moment to the last byte of the answer: a slow body does not stretch it. */
+  readonly deadlineMs: number;
+  /** An answer beyond this is cut off. */
+  readonly maxBytes: number;
+  /** Long polls have a connection of their own. */
+  readonly line: "calls" | "poll";
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Transport {
+  /** Throws Fault unavailable, ambiguous or aborted; `invalid` when the answer is over `maxBytes`. Messages never hold the URL: it carries the token. */
+  exchange(request: Exchange): Promise<Answer>;
+  /** Drops the connections of long polls: after a 409 a kept-alive socket goes on conflicting. */
+  renewPoll(): void;
+  /** Closes idle connections. Exchanges still work afterwards, on new ones. */
+  close(): void;
+}
+
+/** A server that takes this long to accept a connection counts as down. */
+const connectMs = 10_000;
+/** Idle connections are closed long before servers do (75 s is nginx' default), so that a send seldom meets a connection that is just closing. */
+const idleMs = 10_000;
+
+export function transport(clock: Clock): Transport {
+  const agents = { calls: new Map<string, http.Agent>(), poll: new Map<string, http.Agent>() };
+  const agentFor = (line: Exchange["line"], protocol: string): http.Agent => {
+    let agent = agents[line].get(protocol);
+    if (agent === undefined) {
+      const options = { keepAlive: true, timeout: idleMs, maxSockets: line === "poll" ? 1 : 16 };
+      agent = protocol === "https:" ? new https.Agent(options) : new http.Agent(options);
+      agents[line].set(protocol, agent);
+    }
+    return agent;
+  };
+  const drop = (line: Exchange["line"]): void => {
+    for (const agent of agents[line].values()) agent.destroy();
+    agents[line].clear();
+  };
+  return {
+    exchange: (request) => exchange(clock, agentFor(request.line, new URL(request.url).protocol), request),
+    renewPoll: () => drop("poll"),
+    close() {
+      drop("calls");
+      drop("poll");
+    },
+  };
+}
+
+function exchange(
+  clock: Clock,
+  agent: http.Agent,
+  { url, method, headers, body, signal, deadlineMs, maxBytes }: Exchange,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(new Fault("aborted", "the call was aborted before it began"));
+    const isSecure = url.startsWith("https:");
+    let bytesMayBeOut = false;
+    const request = (isSecure ? https : http).request(url, { method, headers: { ...headers }, agent });
+
+    const settle = (finish: () => void): void => {
+      deadline.cancel();
+      connecting.cancel();
+      signal?.removeEventListener("abort", onAbort);
+      finish();
+    };
+    const fail = (why: string, cause?: unknown, code?: "aborted" | "invalid"): void => {
+      const kind = code === "invalid" ? code : bytesMayBeOut ? "ambiguous" : (code ?? "unavailable");
+      // The first failure wins: a settled promise ignores the rest, and destroying twice does nothing.
+      settle(() => reject(new Fault(kind, why, cause === undefined ? {} : { cause })));
+      request.destroy();
+    };
+    const onAbort = (): void => fail("the call was aborted", undefined, "aborted");
+    const deadline = clock.after(deadlineMs, () => fail(`no whole answer from Telegram within ${deadlineMs} ms`));
+    const connecting = clock.after(connectMs, () => fail(`no connection to Telegram within ${connectMs} ms`));
+    signal?.addEventListener("abort", onAbort);
+
+    request.on("socket", (socket) => {
+      const connected = (): void => {
+        bytesMayBeOut = true;
+        connecting.cancel();
+      };
+      if (socket.connecting) socket.once(isSecure ? "secureConnect" : "connect", connected);
+      else connected();
+    });
+    request.on("error", (cause) => fail(`the connection to Telegram failed: ${errorWord(cause)}`, cause));
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBytes) return fail(`Telegram's answer is longer than ${maxBytes} bytes`, undefined, "invalid");
+        chunks.push(chunk);
+      });
+      response.on("end", () => settle(() => resolve({ status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) })));
+      response.on("error", (cause) => fail(`Telegram's answer was cut off: ${errorWord(cause)}`, cause));
+    });
+    if (body === undefined || typeof body === "string") request.end(body);
+    else void writeAll(request, body).catch((cause: unknown) => fail("the request's body could not be read", cause));
+  });
+}
+
+async function writeAll(request: http.ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of body) {
+    if (request.destroyed) return;
+    if (!request.write(chunk)) await new Promise<void>((resolve) => request.once("drain", resolve).once("close", resolve));
+  }
+  request.end();
+}
+
+/** ECONNRESET and the like; never a message that could quote the URL. */
+function errorWord(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
