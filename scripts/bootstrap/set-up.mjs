@@ -26,7 +26,7 @@ function must(command, args, { cwd, help }) {
   if (run.status === 0) return;
   process.stderr.write((run.stdout ?? "") + (run.stderr ?? ""));
   const why = run.error ? run.error.message : `ended with ${run.status ?? run.signal}`;
-  throw new SetupProblem(`"${path.basename(command)} ${args.join(" ")}" ${why}. ${help}`);
+  throw new SetupProblem(`"${[path.basename(command), ...args.filter((arg) => !arg.startsWith("-"))].join(" ")}" ${why}. ${help}`);
 }
 
 // 1. Tools.
@@ -61,7 +61,7 @@ function bringTools() {
   // No lockfile: the registry need not carry the packages of every platform, and the versions are exact anyway.
   const quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts=false"];
   // npm's own patience is minutes for each of dozens of requests; without a network a person should hear of it soon.
-  const brief = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000", "--no-update-notifier"];
+  const brief = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000", "--no-update-notifier"];
   must("npm", ["install", ...quiet, ...brief, ...tools], {
     cwd: toolchain,
     help: "The first set-up needs npm and a way to its registry: try `npm ping`, then run this again. With Node 24.11 or newer on the PATH only pnpm is fetched.",

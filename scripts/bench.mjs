@@ -1,0 +1,20 @@
+// npm run bench [-- name...]: runs bench/<name>.ts one after the other, all of them when none is named. Each prints its own table.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { at, root } from "./bootstrap/places.mjs";
+
+const known = readdirSync(at("bench"))
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => path.basename(file, ".ts"));
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !known.includes(name));
+if (unknown.length > 0) {
+  console.error(`no bench named ${unknown.join(", ")}; there are: ${known.join(", ")}`);
+  process.exit(1);
+}
+for (const name of asked.length > 0 ? asked : known) {
+  console.log(`\n== ${name}`);
+  const { status } = spawnSync(process.execPath, [`bench/${name}.ts`], { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exitCode = 1;
+}
