@@ -23,10 +23,14 @@ function run(command, args, { limitMs, env = {} } = {}) {
     });
     const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGTERM");
     const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
-    process.once("SIGTERM", end).once("SIGINT", end);
+    const leave = () => {
+      end();
+      process.exit(130);
+    };
+    process.once("SIGTERM", leave).once("SIGINT", leave);
     const done = (code) => {
       clearTimeout(timer);
-      process.off("SIGTERM", end).off("SIGINT", end);
+      process.off("SIGTERM", leave).off("SIGINT", leave);
       resolve(code);
     };
     child.on("error", (error) => (console.error(`${command}: ${error.message}`), done(1)));
