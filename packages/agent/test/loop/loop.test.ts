@@ -1,0 +1,396 @@
+import { virtualClock } from "@parley/testkit";
+import { describe, expect, it } from "vitest";
+import type { Model } from "@parley/models";
+import { noUsage, type Entry } from "@parley/protocol";
+import { viewOf, type JournalStep } from "../../src/index.ts";
+import { journal, run, said, scripted, tool, user } from "./stage.ts";
+
+const results = (entries: readonly Entry[]): string[] =>
+  entries.flatMap((entry) =>
+    entry.type === "toolResult" ? [entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("|")] : [],
+  );
+
+describe("a turn", () => {
+  it("ends with the model's words when it calls no tool", async () => {
+    const { end, events } = await run(scripted([{ text: "hello" }]));
+    expect(end).toMatchObject({ stop: "stop", finalText: "hello", usage: { inputTokens: 1 } });
+    expect(end.entries.map((entry) => entry.type)).toEqual(["user", "assistant"]);
+    expect(events.map((event) => event.type)).toEqual(["modelStart", "text", "modelEnd", "end"]);
+  });
+
+  it("runs tools and gives their results to the next call, tools sorted by name", async () => {
+    const read = tool("read", "reads", () => said("file content"));
+    const model = scripted([{ text: "let me look", calls: [{ name: "read", args: { path: "a" } }] }, { text: "it says so" }]);
+    const { end, events } = await run(model, { tools: [tool("write", "writes"), read] });
+    expect(end.finalText).toBe("it says so");
+    expect(results(end.entries)).toEqual(["file content"]);
+    expect(model.requests[0]?.tools.map((each) => each.name)).toEqual(["read", "write"]);
+    expect(model.requests[1]?.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
+    expect(events.filter((event) => event.type === "toolStart" || event.type === "toolEnd").map((event) => event.type)).toEqual([
+      "toolStart",
+      "toolEnd",
+    ]);
+  });
+
+  it("logs the answer before its tools start, a write's intent before the write, and the result after", async () => {
+    const log: string[] = [];
+    const steps: JournalStep[] = [];
+    const inner = journal(steps);
+    const write = tool("write", "writes", () => {
+      log.push("write runs");
+      return said("ok");
+    });
+    await run(scripted([{ calls: [{ name: "write" }, { name: "read" }] }, { text: "done" }]), {
+      tools: [write, tool("read", "reads")],
+      journal: {
+        ...inner,
+        async checkpoint(more) {
+          log.push(...more.map((step) => step.kind));
+          await inner.checkpoint(more);
+        },
+      },
+    });
+    expect(log).toEqual(["model", "intent", "write runs", "result", "result", "model"]);
+  });
+
+  it("runs reads together and writes alone, with results in the order of the calls", async () => {
+    let running = 0;
+    const most = { reads: 0, writes: 0 };
+    const slow = (kind: "reads" | "writes") => async (args: { readonly [key: string]: unknown }) => {
+      running += 1;
+      most[kind] = Math.max(most[kind], running);
+      for (let turn = 0; turn < 5 - Number(args["n"]); turn += 1) await Promise.resolve();
+      running -= 1;
+      return said(`${kind} ${String(args["n"])}`);
+    };
+    const calls = [1, 2, 3].map((n) => ({ name: "read", args: { n } }));
+    const { end } = await run(
+      scripted([
+        { calls: [...calls, { name: "write", args: { n: 4 } }, { name: "write", args: { n: 5 } }, { name: "read", args: { n: 1 } }] },
+      ]),
+      {
+        tools: [tool("read", "reads", slow("reads")), tool("write", "writes", slow("writes"))],
+      },
+    );
+    expect(most).toEqual({ reads: 3, writes: 1 });
+    expect(results(end.entries)).toEqual(["reads 1", "reads 2", "reads 3", "writes 4", "writes 5", "reads 1"]);
+  });
+
+  it("answers unknown tools, wrong arguments, bad calls and throwing tools with errors that the model reads", async () => {
+    const { end } = await run(
+      scripted([
+        {
+          calls: [{ name: "nope" }, { name: "boom" }, { name: "READ" }, { name: "read", args: { wrong: 1 } }],
+          bad: [{ name: "read", raw: "{" }],
+        },
+      ]),
+      {
+        tools: [
+          tool("read", "reads"),
+          tool("boom", "reads", () => {
+            throw new Error("it broke");
+          }),
+        ],
+      },
+    );
+    expect(results(end.entries)).toEqual([
+      'There is no tool "nope". The tools are: read, boom.',
+      "it broke",
+      "read ok",
+      'Not run, wrong arguments: "wrong" is not allowed',
+      "Not run: the arguments are not valid JSON. Send the arguments as one JSON object.",
+    ]);
+    expect(end.finalText).toBe("done");
+  });
+
+  it("lets new messages join before the next call, and leaves those after the last call alone", async () => {
+    const steps: JournalStep[] = [];
+    const model = scripted([{ calls: [{ name: "read" }] }, { text: "answer" }]);
+    const arrivals = [[], [user("wait, also this")], [user("too late")]];
+    const { end, events } = await run(model, { tools: [tool("read", "reads")], journal: journal(steps, undefined, arrivals) });
+    expect(events.filter((event) => event.type === "absorbed")).toHaveLength(1);
+    expect(end.entries.map((entry) => entry.type)).toEqual(["user", "assistant", "toolResult", "user", "assistant"]);
+    expect(model.requests[1]?.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(arrivals).toEqual([[], [], [user("too late")]]);
+  });
+
+  it("makes call ids unique over the conversation and fit for every provider", async () => {
+    const history: Entry[] = [
+      {
+        type: "assistant",
+        content: [{ type: "toolCall", id: "x", name: "read", args: {} }],
+        model: "m",
+        stop: "toolUse",
+        usage: noUsage,
+        atMs: 0,
+      },
+    ];
+    const { end } = await run(
+      scripted([
+        {},
+        {
+          calls: [
+            { name: "read", id: "x" },
+            { name: "read", id: "x" },
+            { name: "read", id: "a:b/c" },
+          ],
+        },
+      ]),
+      {
+        tools: [tool("read", "reads")],
+        input: { history },
+      },
+    );
+    expect(end.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : []))).toEqual(["x_2", "x_3", "a_b_c"]);
+  });
+});
+
+describe("caps", () => {
+  it("makes the last allowed call without tools, so that the turn ends in words", async () => {
+    const lines = Array.from({ length: 9 }, (_, n) => ({ calls: [{ name: "read", args: { n } }] }));
+    const model = scripted(lines);
+    const { end } = await run(model, { tools: [tool("read", "reads")], input: { maxSteps: 3 } });
+    expect(model.requests.map((request) => request.toolChoice ?? "auto")).toEqual(["auto", "auto", "none"]);
+    expect(end.stop).toBe("steps");
+    expect(results(end.entries)).toEqual(["read ok", "read ok", "Not run: no more tools in this turn. Answer with what you know."]);
+  });
+
+  it("warns at the third identical call, blocks from the fifth, closes after the eighth", async () => {
+    const read = tool("read", "reads");
+    const model = scripted(Array.from({ length: 20 }, () => ({ calls: [{ name: "read", args: { b: 1, a: 2 } }] })));
+    const { end } = await run(model, { tools: [read] });
+    expect(read.starts).toHaveLength(4);
+    expect(
+      results(end.entries).map((text) => (text.includes("Note:") ? "warned" : text.startsWith("Not run: this exact") ? "blocked" : text)),
+    ).toEqual([
+      "read ok",
+      "read ok",
+      "warned",
+      "warned",
+      "blocked",
+      "blocked",
+      "blocked",
+      "blocked",
+      "Not run: no more tools in this turn. Answer with what you know.",
+    ]);
+    expect(end.stop).toBe("loop");
+  });
+
+  it("lets a call be repeated while its answers change", async () => {
+    let polls = 0;
+    const poll = tool("poll", "reads", () => said(`${(polls += 1)} %`));
+    const { end } = await run(scripted(Array.from({ length: 12 }, () => ({ calls: [{ name: "poll" }] }))), { tools: [poll] });
+    expect(poll.starts).toHaveLength(12);
+    expect(end.stop).toBe("stop");
+  });
+
+  it("asks the ledger before each call and stops at its no", async () => {
+    const seen: number[] = [];
+    const ledger = {
+      async mayCall(usage: { readonly inputTokens: number }) {
+        seen.push(usage.inputTokens);
+        return usage.inputTokens < 2 ? ({ ok: true } as const) : ({ ok: false, reason: "the day's budget is used" } as const);
+      },
+    };
+    const { end } = await run(scripted(Array.from({ length: 5 }, (_, n) => ({ calls: [{ name: "read", args: { n } }] }))), {
+      tools: [tool("read", "reads")],
+      ledger,
+    });
+    expect(seen).toEqual([0, 1, 2]);
+    expect(end).toMatchObject({ stop: "capped", reason: "the day's budget is used" });
+  });
+
+  it("asks once more without tools when a reply is owed and the model said nothing", async () => {
+    const model = scripted([{ calls: [{ name: "read" }] }, { text: " \n" }, { text: "never reached" }]);
+    const closing: Model = {
+      ...model,
+      stream: (request, signal) =>
+        request.toolChoice === "none" ? scripted([{}, { text: "here it is" }]).stream(request, signal) : model.stream(request, signal),
+    };
+    expect((await run(closing, { tools: [tool("read", "reads")], input: { finalPass: true } })).end).toMatchObject({
+      stop: "stop",
+      finalText: "here it is",
+    });
+    expect((await run(model, { tools: [tool("read", "reads")] })).end).toMatchObject({ stop: "stop", finalText: " \n" });
+    const mute = scripted(Array.from({ length: 9 }, () => ({ text: "" })));
+    expect((await run(mute, { input: { finalPass: true } })).end.finalText).toBe("");
+    expect(mute.requests).toHaveLength(2);
+  });
+
+  it("keeps 8 KB of a result and 400 characters of an error, and spills the whole", async () => {
+    const spilt = new Map<string, string>();
+    const spill = async (callId: string, text: string): Promise<string> => {
+      spilt.set(callId, text);
+      return `.parley/results/${callId}.txt`;
+    };
+    const long = `${"ä€👍".repeat(4000)}the end`;
+    const { end } = await run(scripted([{ calls: [{ name: "big" }, { name: "bad" }] }]), {
+      tools: [tool("big", "reads", () => said(long)), tool("bad", "reads", () => said("x".repeat(1000), true))],
+      spill,
+    });
+    const [big = "", bad = ""] = results(end.entries);
+    expect(Buffer.byteLength(big)).toBeLessThanOrEqual(8192);
+    expect(Buffer.byteLength(big)).toBeGreaterThan(8000);
+    expect(big).toContain("the whole text is in .parley/results/c0_0.txt");
+    expect(big.endsWith("the end")).toBe(true);
+    expect(big).not.toContain("\uFFFD");
+    expect(bad.length).toBeLessThanOrEqual(400);
+    expect(spilt.get("c0_0")).toBe(long);
+    expect(spilt.get("c0_1")).toHaveLength(1000);
+  });
+
+  it("keeps the beginning when the spill fails", async () => {
+    const { end } = await run(scripted([{ calls: [{ name: "big" }] }]), {
+      tools: [tool("big", "reads", () => said("y".repeat(20_000)))],
+      spill: () => Promise.reject(new Error("disk full")),
+    });
+    expect(results(end.entries)[0]).toContain("the rest could not be kept");
+  });
+});
+
+describe("stopping", () => {
+  const hanging: Model = { ...scripted([]), stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) };
+
+  it("leaves a model behind that ignores the abort", async () => {
+    const clock = virtualClock();
+    const stop = new AbortController();
+    const ran = run(hanging, { clock, signal: stop.signal });
+    await clock.advance(1000);
+    stop.abort();
+    await clock.advance(5000);
+    expect((await ran).end).toMatchObject({ stop: "aborted", finalText: "", error: { kind: "aborted" } });
+    expect(clock.armed()).toBe(0);
+  });
+
+  it("leaves a tool behind that ignores the abort, pairs every call, and logs no result that nobody knows", async () => {
+    const clock = virtualClock();
+    const stop = new AbortController();
+    const steps: JournalStep[] = [];
+    const stuckTool = tool("stuck", "writes", () => new Promise(() => {}));
+    const ran = run(scripted([{ calls: [{ name: "stuck" }, { name: "stuck", args: { n: 2 } }] }]), {
+      clock,
+      signal: stop.signal,
+      tools: [stuckTool],
+      journal: journal(steps),
+    });
+    await clock.advance(1000);
+    stop.abort();
+    await clock.advance(5000);
+    const { end } = await ran;
+    expect(end.stop).toBe("aborted");
+    expect(results(end.entries)).toEqual([
+      "Outcome unknown: stopped while this ran. Check what it did before repeating it.",
+      "Not run: stopped before it started.",
+    ]);
+    expect(steps.map((step) => step.kind)).toEqual(["model", "intent"]);
+    expect(stuckTool.starts).toHaveLength(1);
+  });
+
+  it("asks nothing when it was stopped before it began", async () => {
+    const model = scripted([]);
+    const { end } = await run(model, { signal: AbortSignal.abort() });
+    expect(end.stop).toBe("aborted");
+    expect(model.requests).toEqual([]);
+  });
+
+  it("tells a model failure as a value and keeps what was said as an entry that failed", async () => {
+    const error = { kind: "torn", message: "cut" } as const;
+    const steps: JournalStep[] = [];
+    const { end } = await run(scripted([{ text: "half an", calls: [{ name: "read" }], end: { stop: "error", error } }]), {
+      journal: journal(steps),
+      tools: [tool("read", "reads")],
+    });
+    expect(end).toMatchObject({ stop: "error", error, finalText: "" });
+    expect(end.entries.at(-1)).toMatchObject({ type: "assistant", stop: "error", content: [{ type: "text", text: "half an" }] });
+    expect(steps).toEqual([]);
+  });
+});
+
+describe("decisions before a call", () => {
+  it("tells the model a refusal and its reason", async () => {
+    const write = tool("write", "writes");
+    const { end } = await run(scripted([{ calls: [{ name: "write" }] }]), {
+      tools: [write],
+      gate: async () => ({ kind: "refuse", reason: "denied by policy" }),
+    });
+    expect(results(end.entries)).toEqual(["denied by policy"]);
+    expect(write.starts).toEqual([]);
+  });
+
+  it("parks at a call that waits, keeps what ran before, and goes on from there when it is decided", async () => {
+    const steps: JournalStep[] = [];
+    const [read, write] = [tool("read", "reads"), tool("write", "writes")];
+    const model = scripted([{ calls: [{ name: "read" }, { name: "write" }] }, { text: "written" }]);
+    const tools = [read, write];
+    const parked = await run(model, {
+      tools,
+      journal: journal(steps),
+      gate: async (call) => (call.name === "write" ? { kind: "park", tickets: ["a1"] } : { kind: "go" }),
+    });
+    expect(parked.end).toMatchObject({ stop: "parked", tickets: ["a1"] });
+    expect([read.starts, write.starts]).toEqual([["c0_0"], []]);
+    const { end } = await run(model, { tools, journal: journal(steps), gate: async () => ({ kind: "go" }) });
+    expect(end).toMatchObject({ stop: "stop", finalText: "written" });
+    expect([read.starts, write.starts]).toEqual([["c0_0"], ["c0_1"]]);
+    expect(model.requests).toHaveLength(2);
+  });
+});
+
+describe("a view", () => {
+  it("pairs every call, drops orphans and empty answers, joins neighbours and renames doubled ids", () => {
+    const answer = (content: Extract<Entry, { type: "assistant" }>["content"], stop: "stop" | "error" = "stop"): Entry => ({
+      type: "assistant",
+      content,
+      model: "m",
+      stop,
+      usage: noUsage,
+      atMs: 0,
+    });
+    const result = (callId: string, text: string): Entry => ({
+      type: "toolResult",
+      callId,
+      name: "read",
+      content: [{ type: "text", text }],
+      isError: false,
+      atMs: 0,
+    });
+    const call = (id: string) => ({ type: "toolCall", id, name: "read", args: {} }) as const;
+    const messages = viewOf([
+      user("lost before the summary"),
+      { type: "summary", text: "they spoke of tea", throughSeq: 1, atMs: 0 },
+      result("orphan", "never asked for"),
+      user("one"),
+      { type: "notice", text: "for people", atMs: 0 },
+      answer([], "error"),
+      answer([{ type: "thinking", text: "hm" }]),
+      user("two"),
+      answer([call("x"), call("x"), call("y")]),
+      result("y", "for y"),
+      result("x", "first x"),
+      user("three"),
+      answer([{ type: "text", text: "  " }, call("x")]),
+      result("x", "later x"),
+    ]);
+    expect(
+      messages.map((message) =>
+        message.role === "tool"
+          ? `${message.callId}: ${message.content.map((part) => (part.type === "text" ? part.text : "")).join("")}`
+          : message.role,
+      ),
+    ).toEqual([
+      "user",
+      "assistant",
+      "x: first x",
+      "x_2: No result of this call was recorded.",
+      "y: for y",
+      "user",
+      "assistant",
+      "x_3: later x",
+    ]);
+    expect(messages[0]?.content).toEqual([
+      { type: "text", text: "Summary of the conversation so far:\nthey spoke of tea" },
+      { type: "text", text: "one" },
+      { type: "text", text: "two" },
+    ]);
+  });
+});
