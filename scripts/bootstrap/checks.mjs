@@ -47,12 +47,12 @@ async function staticCheck(name, check) {
 
 const turbo = (task) => async () => (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
 
-function webBuilds() {
+function prepared(wants) {
   try {
-    setUp({ web: true });
+    setUp(wants);
     return true;
   } catch (error) {
-    console.error(error.message);
+    console.error(`[setup] ${error.message}`);
     return false;
   }
 }
@@ -85,13 +85,16 @@ async function vitest(args, options) {
  * @returns {Promise<number>} the exit code
  */
 export async function runChecks(args) {
-  bringTestPrograms();
-  const results = [];
-  if (args.includes("--long-only")) {
+  const results = [await staticCheck("set-up", () => prepared({ web: false }))];
+  if (results[0].failed > 0) {
+    // Without tools there is nothing to check with.
+  } else if (args.includes("--long-only")) {
+    bringTestPrograms();
     const others = args.filter((arg) => arg !== "--long-only");
     results.push(await vitest([".long.test.ts", ...others], { limitMs: longBudgetMs, env: { PARLEY_LONG: "1" } }));
   } else {
-    results.push(await staticCheck("web app builds", webBuilds));
+    bringTestPrograms();
+    results.push(await staticCheck("web app", () => prepared({ web: true })));
     results.push(await staticCheck("lint", turbo("//#check:lint")));
     results.push(await staticCheck("format", turbo("//#check:format")));
     results.push(await staticCheck("types", turbo("typecheck")));

@@ -14,7 +14,6 @@ export async function main([verb, ...args]) {
     setUp({ web: false });
     await runAs(args[0], args.slice(1));
   } else if (verb === "test") {
-    setUp({ web: false });
     process.exitCode = await runChecks(args);
   } else {
     throw new SetupProblem(usage);
