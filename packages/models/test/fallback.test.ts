@@ -1,0 +1,205 @@
+import fc from "fast-check";
+import { silentLog } from "@parley/protocol";
+import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
+import { describe, expect, it } from "vitest";
+import {
+  cooldowns,
+  type Cooldowns,
+  type Model,
+  type ModelError,
+  type ModelErrorKind,
+  modelErrorKinds,
+  withFallbacks,
+} from "../src/index.ts";
+import { ask, asking, type Collected } from "./collect.ts";
+
+type Turn = { readonly text?: string; readonly error?: ModelError };
+
+interface Player extends Model {
+  readonly calls: number[];
+}
+
+/** Plays one turn per call, the last one forever; notes when it was called. */
+function player(id: string, clock: VirtualClock, ...turns: readonly Turn[]): Player {
+  const calls: number[] = [];
+  return {
+    id,
+    contextWindow: 1000,
+    maxTokens: 100,
+    vision: false,
+    reasoning: false,
+    calls,
+    async *stream() {
+      calls.push(clock.mono());
+      const { text, error } = turns[Math.min(calls.length, turns.length) - 1] ?? {};
+      if (text !== undefined) yield { type: "text", delta: text };
+      const content = text === undefined ? [] : [{ type: "text" as const, text }];
+      const usage = { inputTokens: 1, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+      yield {
+        type: "end",
+        stop: error === undefined ? "stop" : error.kind === "aborted" ? "aborted" : "error",
+        usage,
+        content,
+        ...(error === undefined ? {} : { error }),
+      };
+    },
+  };
+}
+
+const failing = (kind: ModelErrorKind, retryAfterMs?: number): Turn => ({
+  error: { kind, message: kind, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+});
+const good: Turn = { text: "fine" };
+
+async function play(clock: VirtualClock, models: readonly [Model, ...Model[]], rests: Cooldowns = cooldowns(clock)): Promise<Collected> {
+  const model = withFallbacks(models, { clock, ids: seededIds(1), log: silentLog, cooldowns: rests });
+  let done = false;
+  const answer = ask(model, asking("hi")).finally(() => (done = true));
+  while (!done) await clock.advanceToNext();
+  return answer;
+}
+
+describe("a model with fallbacks", () => {
+  it("answers with the primary while it is in order", async () => {
+    const clock = virtualClock();
+    const [first, second] = [player("a/1", clock, good), player("b/2", clock, good)];
+    const { end, text } = await play(clock, [first, second]);
+    expect([text, end.model, second.calls]).toEqual(["fine", undefined, []]);
+  });
+
+  it.each(["rate_limited", "overloaded", "unavailable", "timeout", "torn"] as const)(
+    "repeats a passing failure (%s) at the same model, then asks the next",
+    async (kind) => {
+      const clock = virtualClock();
+      const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
+      const { end } = await play(clock, [first, second]);
+      expect([first.calls.length, second.calls.length, end.model]).toEqual([2, 1, "b/2"]);
+      expect(end.usage.inputTokens).toBe(3);
+    },
+  );
+
+  it.each(["auth", "billing", "not_found", "invalid"] as const)("asks the next model at once after %s", async (kind) => {
+    const clock = virtualClock();
+    const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
+    expect((await play(clock, [first, second])).end.model).toBe("b/2");
+    expect(first.calls.length).toBe(1);
+    expect(clock.mono()).toBe(0);
+  });
+
+  it.each(["aborted", "context_overflow", "refused"] as const)("never asks another model after %s", async (kind) => {
+    const clock = virtualClock();
+    const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
+    expect((await play(clock, [first, second])).end.error?.kind).toBe(kind);
+    expect([first.calls.length, second.calls.length]).toEqual([1, 0]);
+  });
+
+  it("waits at least as long as the server asks", async () => {
+    const clock = virtualClock();
+    const alone = player("a/1", clock, failing("rate_limited", 20_000), good);
+    expect((await play(clock, [alone])).text).toBe("fine");
+    expect(alone.calls).toEqual([0, 20_000]);
+  });
+
+  it("does not wait longer than a person would while another model is at hand", async () => {
+    const clock = virtualClock();
+    const [first, second] = [player("a/1", clock, failing("rate_limited", 20_000)), player("b/2", clock, good)];
+    await play(clock, [first, second]);
+    expect([first.calls, second.calls]).toEqual([[0], [0]]);
+  });
+
+  it("gives up at a wait beyond its cap, and within its budget in any case", async () => {
+    const clock = virtualClock();
+    expect((await play(clock, [player("a/1", clock, failing("rate_limited", 61_000))])).end.error?.kind).toBe("rate_limited");
+    expect(clock.mono()).toBe(0);
+    await play(clock, [player("a/1", clock, failing("overloaded"))]);
+    expect(clock.mono()).toBeLessThanOrEqual(90_000);
+  });
+
+  it("tells the reader to forget what a failed attempt had said", async () => {
+    const clock = virtualClock();
+    const first = player("a/1", clock, { text: "half an ans", error: { kind: "torn", message: "cut" } }, good);
+    const { events } = await play(clock, [first]);
+    expect(events.map((event) => (event.type === "text" ? event.delta : event.type))).toEqual(["half an ans", "discard", "fine", "end"]);
+  });
+
+  it("prefers a model in order to one that cools, and comes back to it after the rest", async () => {
+    const clock = virtualClock();
+    const rests = cooldowns(clock);
+    const [first, second] = [player("a/1", clock, failing("auth"), good), player("b/2", clock, good)];
+    await play(clock, [first, second], rests);
+    expect(rests.leftMs("a/1")).toBe(600_000);
+    expect((await play(clock, [first, second], rests)).end.model).toBe("b/2");
+    expect(first.calls.length).toBe(1);
+    await clock.advance(600_000);
+    expect((await play(clock, [first, second], rests)).end.model).toBeUndefined();
+    expect(first.calls.length).toBe(2);
+  });
+
+  it("asks the one that is due first when all cool: recovery needs no restart (I10)", async () => {
+    const clock = virtualClock();
+    const rests = cooldowns(clock);
+    rests.failed("a/1", "auth");
+    rests.failed("b/2", "overloaded");
+    const [first, second] = [player("a/1", clock, good), player("b/2", clock, good)];
+    expect((await play(clock, [first, second], rests)).end.model).toBe("b/2");
+    expect(rests.leftMs("b/2")).toBe(0);
+  });
+
+  it("cools longer with every failure in a row, up to five minutes", () => {
+    const clock = virtualClock();
+    const rests = cooldowns(clock);
+    const left = [1, 2, 3, 4].map(() => {
+      rests.failed("a/1", "overloaded");
+      return rests.leftMs("a/1");
+    });
+    expect(left).toEqual([30_000, 60_000, 300_000, 300_000]);
+    rests.failed("a/1", "rate_limited", 400_000);
+    expect(rests.leftMs("a/1")).toBe(400_000);
+  });
+
+  it("ends at once when it is stopped while it waits", async () => {
+    const clock = virtualClock();
+    const stop = new AbortController();
+    const model = withFallbacks([player("a/1", clock, failing("overloaded"))], {
+      clock,
+      ids: seededIds(1),
+      log: silentLog,
+      cooldowns: cooldowns(clock),
+    });
+    const answer = ask(model, asking("hi"), stop.signal);
+    await clock.advance(100);
+    stop.abort();
+    expect((await answer).end).toMatchObject({ stop: "aborted", error: { kind: "aborted" } });
+    expect(clock.armed()).toBe(0);
+  });
+
+  it("whatever fails: ends once, within the budget, with the words of one attempt only", async () => {
+    const aTurn = fc.record({
+      text: fc.constantFrom(undefined, "some words"),
+      kind: fc.constantFrom("ok", ...modelErrorKinds),
+      waitMs: fc.constantFrom(undefined, 100, 30_000, 200_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(aTurn, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }), async (plans) => {
+        const clock = virtualClock();
+        const [first = player("none", clock), ...others] = plans.map((plan, nth) =>
+          player(
+            `p/${nth}`,
+            clock,
+            ...plan.map(({ text, kind, waitMs }) => ({
+              ...(text === undefined ? {} : { text }),
+              ...(kind === "ok" ? {} : failing(kind, waitMs)),
+            })),
+          ),
+        );
+        const { end, events } = await play(clock, [first, ...others]);
+        const kept = events.slice(events.findLastIndex((event) => event.type === "discard") + 1);
+        const text = kept.map((event) => (event.type === "text" ? event.delta : "")).join("");
+        expect(text).toBe(end.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
+        expect(clock.mono()).toBeLessThanOrEqual(90_000);
+        expect(clock.armed()).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
