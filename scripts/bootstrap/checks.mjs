@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { at, root, toolEnv } from "./places.mjs";
+import { SetupProblem } from "./problem.mjs";
 import { setUp } from "./set-up.mjs";
 import { bringTestPrograms } from "./test-programs.mjs";
 
@@ -52,6 +53,7 @@ function prepared(wants) {
     setUp(wants);
     return true;
   } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
     console.error(`[setup] ${error.message}`);
     return false;
   }
