@@ -4,6 +4,11 @@ import { join, resolve } from "node:path";
 
 export type Env = { readonly [name: string]: string | undefined };
 
+/** The environment of this process. Programs take it from here and hand it on, so that nothing else reads it. */
+export function hostEnv(): Env {
+  return process.env;
+}
+
 export interface Places {
   /** `PARLEY_HOME`, default `~/.parley`: state.db, workspace/, media/, logs/. */
   readonly home: string;

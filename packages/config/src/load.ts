@@ -11,7 +11,7 @@ import { configVersion, type ConfigFile } from "./schema/root.ts";
 import { validate, type Finding } from "./validate.ts";
 
 export interface LoadConfigOptions {
-  /** `process.env`, handed in by the program. */
+  /** `hostEnv()`, handed in by the program. */
   readonly env: Env;
   /** In place of PARLEY_HOME. */
   readonly home?: string;

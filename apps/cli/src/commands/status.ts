@@ -1,0 +1,30 @@
+// `parley status`: what the daemon does and whether anything is wrong. Exit 0 only when its state is ok.
+import type { MethodResult } from "@parley/protocol";
+import { harmless, line, styled, type Console, type Style } from "../console.ts";
+import { exitCodes, type ExitCode } from "../exit.ts";
+import { withGateway } from "../with-gateway.ts";
+
+type Status = MethodResult<"status">;
+
+export async function status(terminal: Console): Promise<ExitCode> {
+  const found = await withGateway(terminal, (client) => client.request("status", {}));
+  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  else for (const text of statusLines(found, (style, words) => styled(terminal.out, terminal.env, style, words))) line(terminal.out, text);
+  return found.state === "ok" ? exitCodes.ok : exitCodes.failed;
+}
+
+function statusLines(found: Status, style: (style: Style, text: string) => string): string[] {
+  const colour = (state: string): Style => (state === "ok" ? "green" : state === "down" || state === "stopped" ? "red" : "yellow");
+  const megabytes = Math.round(found.memoryBytes / 1_048_576);
+  return [
+    `${style("bold", "Parley")} ${found.version}  ${style(colour(found.state), found.state)}  (pid ${found.pid}, ${megabytes} MB, since ${new Date(found.startedAtMs).toISOString()})`,
+    ...found.reasons.map((reason) => `  ${style("yellow", harmless(reason))}`),
+    `Model     ${found.model}`,
+    `Config    ${found.configPath}`,
+    `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
+    ...found.channels.map(({ channel, account, state, reason }) => {
+      const why = reason === undefined ? "" : `  ${harmless(reason)}`;
+      return `Channel   ${channel}:${account}  ${style(colour(state), state)}${why}`;
+    }),
+  ];
+}

@@ -1,0 +1,2 @@
+// The `parley` command.
+export { runCommandLine } from "./program.ts";

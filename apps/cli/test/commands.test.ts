@@ -1,0 +1,199 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
+
+const status = {
+  version: "1.2.3",
+  pid: 42,
+  bootId: "b",
+  startedAtMs: 0,
+  state: "ok",
+  reasons: [],
+  configPath: "/c/parley.json5",
+  model: "rehearsal/rehearsal",
+  channels: [{ channel: "telegram", account: "default", state: "down", reason: "bad\u001B[2Jtoken" }],
+  turnsRunning: 1,
+  rowsWaiting: 2,
+  deliveriesWaiting: 3,
+  memoryBytes: 52_428_800,
+};
+
+describe("status", () => {
+  test("shows what the gateway says, with the token of the state folder", async () => {
+    const gateway = await fakeGateway(() => status);
+    const { exitCode, out, err } = await parley(gateway.home, ["status"]);
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toContain("Parley 1.2.3  ok");
+    expect(out).toContain("1 running, 2 waiting, 3 to deliver");
+    expect(out).toContain("telegram:default  down  bad·[2Jtoken");
+    expect(out).not.toContain("\u001B");
+    expect(gateway.requests[0]).toMatchObject({ method: "connect", params: { auth: { token } } });
+  });
+
+  test("with --json is one document, before or after the command", async () => {
+    const gateway = await fakeGateway(() => status);
+    for (const argv of [
+      ["status", "--json"],
+      ["--json", "status"],
+    ]) {
+      const { exitCode, out } = await parley(gateway.home, argv);
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(out)).toEqual(status);
+    }
+  });
+
+  test("of a gateway in trouble exits with 1", async () => {
+    const gateway = await fakeGateway(() => ({ ...status, state: "degraded", reasons: ["disk full"] }));
+    const { exitCode, out } = await parley(gateway.home, ["status"]);
+    expect(exitCode).toBe(1);
+    expect(out).toContain("disk full");
+  });
+});
+
+describe("without a gateway", () => {
+  test("a state folder where none ever started is told how to start one", async () => {
+    const { exitCode, out, err } = await parley(stateFolder(null, null), ["status"]);
+    expect([exitCode, out]).toEqual([1, ""]);
+    expect(err).toContain("Start it with `parley start`.");
+  });
+
+  test("one that stopped is told how to start it, in JSON on request", async () => {
+    const home = stateFolder("{ gateway: { port: 1 } }");
+    const { exitCode, out, err } = await parley(home, ["pair", "list", "--json"]);
+    expect([exitCode, err]).toEqual([1, ""]);
+    expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: "unavailable" } });
+  });
+
+  test("and with a broken config the exit code is 78 and the line is named", async () => {
+    const home = stateFolder("{\n gateway: { prot: 1 }\n}", null);
+    const { exitCode, err } = await parley(home, ["status"]);
+    expect(exitCode).toBe(78);
+    expect(err).toContain("Mend the config");
+  });
+});
+
+describe("pairing", () => {
+  test("list shows codes and names, without anything a name could do to the terminal", async () => {
+    const pending = [
+      { code: "ABCD2345", channel: "telegram", account: "default", senderId: "7", senderName: "Eve\u001B]0;x\u0007", expiresAtMs: 0 },
+    ];
+    const gateway = await fakeGateway(() => ({ pending, paired: [] }));
+    const { exitCode, out } = await parley(gateway.home, ["pair", "list"]);
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^ABCD2345 {2}telegram:default {2}7 {2}Eve·\]0;x· {2}until 1970/);
+  });
+
+  test("approve sends the code and says who is in", async () => {
+    const gateway = await fakeGateway(() => ({ channel: "telegram", account: "default", senderId: "7", senderName: "Eve" }));
+    const { exitCode, out } = await parley(gateway.home, ["pair", "approve", "ABCD2345"]);
+    expect([exitCode, out]).toEqual([0, "Paired Eve (7) on telegram:default.\n"]);
+    expect(gateway.requests[1]).toMatchObject({ method: "pairing.approve", params: { code: "ABCD2345" } });
+  });
+
+  test("approve of a wrong code repeats the gateway's words and exits with 1", async () => {
+    const gateway = await fakeGateway(() => {
+      throw new Refusal("missing", "no pairing request has this code");
+    });
+    const { exitCode, out, err } = await parley(gateway.home, ["pair", "approve", "NO"]);
+    expect([exitCode, out, err]).toEqual([1, "", "no pairing request has this code\n"]);
+  });
+});
+
+describe("usage", () => {
+  test.for([[["stat"]], [["pair"]], [["pair", "approve"]], [["status", "--nope"]], [["chat", "--thread"]]] as const)(
+    "%j exits with 2 and writes nothing to standard output",
+    async ([argv]) => {
+      const { exitCode, out, err } = await parley(stateFolder(null), argv);
+      expect([exitCode, out]).toEqual([2, ""]);
+      expect(err).not.toBe("");
+    },
+  );
+
+  test("a mistyped command is guessed", async () => {
+    expect((await parley(stateFolder(null), ["statsu"])).err).toContain("Did you mean status?");
+  });
+
+  test("help exits with 0 and lists every command", async () => {
+    const { exitCode, out } = await parley(stateFolder(null), ["--help"]);
+    expect(exitCode).toBe(0);
+    for (const command of ["start", "status", "chat", "pair"]) expect(out).toContain(`  ${command}`);
+  });
+});
+
+interface Message {
+  seq: number;
+  role: string;
+  text: string;
+}
+
+/** Answers each message with `answers`, one a look at the history. */
+function talking(answers: readonly string[]) {
+  const messages: Message[] = [{ seq: 3, role: "assistant", text: "from long ago" }];
+  let left: readonly string[] = [];
+  return fakeGateway(({ method, params }) => {
+    if (method === "chat.send") {
+      messages.push({ seq: 11, role: "user", text: (params as { text: string }).text });
+      left = answers;
+      return { id: "x", sessionKey: "s", duplicate: false };
+    }
+    const [next, ...rest] = left;
+    if (next !== undefined) messages.push({ seq: messages.length + 20, role: "assistant", text: next });
+    left = rest;
+    return { sessionKey: "s", messages, working: left.length > 0 };
+  });
+}
+
+describe("chat with piped input", () => {
+  test("prints every message of the answer, and only these, and leaves", async () => {
+    const gateway = await talking(["first", "second"]);
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi\n") });
+    expect([exitCode, out, err]).toEqual([0, "first\nsecond\n", ""]);
+    expect(gateway.requests[1]).toMatchObject({ method: "chat.send", params: { text: "hi" } });
+  });
+
+  test("with --json is one document", async () => {
+    const gateway = await talking(["yes"]);
+    const { out } = await parley(gateway.home, ["chat", "--json", "--thread", "work"], { input: new PassThrough().end("hi") });
+    expect(JSON.parse(out)).toMatchObject({ messages: [{ text: "yes" }] });
+    expect(gateway.requests.map(({ params }) => (params as { thread?: string }).thread)).toContain("work");
+  });
+
+  test("that is empty is a mistake of usage", async () => {
+    const gateway = await talking(["yes"]);
+    const { exitCode, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end(" \n") });
+    expect(exitCode).toBe(2);
+    expect(err).toContain("standard input is empty");
+  });
+});
+
+describe("chat on a terminal", () => {
+  test("streams what grows, settles what is final, and leaves at the end of input", async () => {
+    const input: PassThrough & { isTTY?: boolean } = Object.assign(new PassThrough(), { isTTY: true });
+    const gateway = await fakeGateway(({ method }) => {
+      if (method !== "chat.send") throw new Refusal("unsupported", method);
+      gateway.tell("chat.delta", { turn: "t", text: "Hel" });
+      gateway.tell("chat.delta", { turn: "t", text: "Hello th" });
+      gateway.tell("chat.message", { seq: 12, role: "user", text: "hi", html: "", atMs: 0 });
+      gateway.tell("chat.message", { seq: 13, role: "assistant", text: "Hello there", html: "", atMs: 0 });
+      return { id: "x", sessionKey: "s", duplicate: false };
+    });
+    const onOut = (soFar: string): void => {
+      if (soFar.endsWith("there\n")) input.end();
+    };
+    input.write("hi\n");
+    const { exitCode, out } = await parley(gateway.home, ["chat"], { input, onOut });
+    expect([exitCode, out]).toEqual([0, "Hello there\n"]);
+  });
+});
+
+test("a gateway that goes away ends the conversation with the reason and exit code 1", async () => {
+  const input: PassThrough & { isTTY?: boolean } = Object.assign(new PassThrough(), { isTTY: true });
+  const gateway = await fakeGateway(() => {
+    gateway.hangUp("the gateway restarts");
+    return { id: "x", sessionKey: "s", duplicate: false };
+  });
+  input.write("hi\n");
+  const { exitCode, err } = await parley(gateway.home, ["chat"], { input });
+  expect(exitCode).toBe(1);
+  expect(err).toContain("closed the connection: the gateway restarts");
+});

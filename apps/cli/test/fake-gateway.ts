@@ -1,0 +1,106 @@
+// A gateway that answers frames as the test says, and a state folder that leads to it.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import type { RequestFrame } from "@parley/protocol";
+import { onTestFinished } from "vitest";
+import { WebSocketServer, type WebSocket } from "ws";
+import { runCommandLine } from "../src/index.ts";
+
+export interface FakeGateway {
+  readonly home: string;
+  readonly requests: RequestFrame[];
+  /** Sends an event to whoever is connected. */
+  tell(event: string, payload: unknown): void;
+  hangUp(reason: string): void;
+}
+
+/** What to answer: a payload, or an error to throw. */
+export type Answer = (request: RequestFrame) => unknown;
+
+export const token = "token-of-the-fake-gateway";
+
+export class Refusal extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function stateFolder(config: string | null, tokenFile: string | null = token): string {
+  const home = mkdtempSync(join(tmpdir(), "parley-cli-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  mkdirSync(home, { recursive: true });
+  if (config !== null) writeFileSync(join(home, "parley.json5"), config);
+  if (tokenFile !== null) writeFileSync(join(home, "gateway-token"), `${tokenFile}\n`);
+  return home;
+}
+
+export async function fakeGateway(answer: Answer): Promise<FakeGateway> {
+  const server = new WebSocketServer({ host: "127.0.0.1", port: 0, path: "/ws" });
+  await new Promise((resolve) => server.once("listening", resolve));
+  onTestFinished(() => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  });
+  const requests: RequestFrame[] = [];
+  const sockets = new Set<WebSocket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("message", (message: Buffer) => {
+      const request = JSON.parse(message.toString("utf8")) as RequestFrame;
+      requests.push(request);
+      socket.send(JSON.stringify(answerFrame(request, answer)));
+    });
+  });
+  const home = stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`);
+  return {
+    home,
+    requests,
+    hangUp(reason) {
+      for (const socket of sockets) socket.close(1012, reason);
+    },
+    tell(event, payload) {
+      for (const socket of sockets) socket.send(JSON.stringify({ type: "event", event, payload }));
+    },
+  };
+}
+
+function answerFrame(request: RequestFrame, answer: Answer): unknown {
+  try {
+    const welcome = { protocol: 1, server: { version: "0", bootId: "b" }, scopes: ["read"], peer: "web-x", seq: 10, resync: false };
+    return { type: "res", id: request.id, ok: true, payload: request.method === "connect" ? welcome : answer(request) };
+  } catch (error) {
+    const { code, message } = error as Refusal;
+    return { type: "res", id: request.id, ok: false, error: { code, message } };
+  }
+}
+
+export interface Run {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  readonly input?: PassThrough & { isTTY?: boolean };
+  readonly env?: { readonly [name: string]: string };
+  readonly onOut?: (soFar: string) => void;
+}
+
+/** Runs `parley <argv>` in this process. */
+export async function parley(home: string, argv: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  let [outText, errText] = ["", ""];
+  out.setEncoding("utf8").on("data", (chunk: string) => {
+    outText += chunk;
+    options.onOut?.(outText);
+  });
+  err.setEncoding("utf8").on("data", (chunk: string) => (errText += chunk));
+  const input = options.input ?? new PassThrough().end();
+  const exitCode = await runCommandLine(argv, { env: { PARLEY_HOME: home, ...options.env }, input, out, err });
+  return { exitCode, out: outText, err: errText };
+}
