@@ -1,0 +1,317 @@
+// Every row of the failure model's table for receiving: nothing is lost, nothing is confirmed early, trouble heals by itself.
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Inbound, Unreadable } from "@parley/protocol";
+import { defaultToken, refusalBody, type Trouble } from "@parley/testkit";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { alice, type Rig, telegramRig } from "./rig.ts";
+
+type Event = Inbound | Unreadable;
+
+let rig: Rig;
+let events: Event[];
+beforeEach(async () => {
+  rig = await telegramRig();
+  events = [];
+});
+afterEach(() => rig.close());
+
+const receive = async (batch: readonly Event[]): Promise<void> => void events.push(...batch);
+const ids = (): string[] => events.map((event) => event.id);
+const texts = (): string[] => events.map((event) => (event.kind === "unreadable" ? event.reason : event.text));
+const polls = () => rig.fake.calls("getUpdates");
+const queue = () => rig.fake.bot().queue;
+const healthy = () => expect.poll(() => rig.channel.health().state).toBe("ok");
+
+/** Lets backoffs pass until `done`; the sockets between are real. */
+async function until(done: () => boolean, stepMs = 1_000): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        if (!done()) await rig.clock.advance(stepMs);
+        return done();
+      },
+      { timeout: 8_000, interval: 5 },
+    )
+    .toBe(true);
+}
+
+test("the first poll has no offset and names the update kinds; later ones confirm what was accepted", async () => {
+  rig.fake.as(alice).says("one");
+  await rig.channel.start(receive);
+  await expect.poll(() => queue().confirmed()).toEqual([1]);
+  expect(polls()[0]?.params).toEqual({
+    limit: 100,
+    timeout: 0,
+    allowed_updates: ["message", "edited_message", "channel_post", "edited_channel_post", "callback_query", "message_reaction"],
+  });
+  expect(polls()[1]?.params).toMatchObject({ offset: 2, timeout: 30 });
+});
+
+test("a process that died after fetching gets the same updates again", async () => {
+  rig.fake.as(alice).says("one");
+  await rig.channel.start(() => new Promise(() => {}));
+  await expect.poll(() => polls().length).toBe(1);
+  const next = await rig.open();
+  await next.start(receive);
+  await expect.poll(ids).toEqual(["telegram:default:u1"]);
+  // The first channel's receive never ends, so it is left out of the rig's orderly close.
+  await next.stop();
+  await rig.fake.close();
+  rig = await telegramRig();
+});
+
+test("repeated, unordered and newly drawn lower ids are all handed over", async () => {
+  await rig.channel.start(receive);
+  const message = rig.fake.as(alice).says("zero");
+  await expect.poll(() => queue().confirmed()).toEqual([1]);
+  for (const id of [1001, 1003, 1002, 1002]) rig.fake.bot().push({ update_id: id, message: { ...message, text: `n${id}` } });
+  await expect.poll(() => texts().length).toBeGreaterThanOrEqual(5);
+  await expect.poll(() => queue().pending()).toEqual([]);
+  queue().setNextId(5);
+  rig.fake.as(alice).says("after an idle week");
+  await expect.poll(() => texts().at(-1)).toBe("after an idle week");
+  await expect.poll(() => queue().pending()).toEqual([]);
+  expect(ids()).toContain("telegram:default:u5");
+});
+
+test("a conflict with another poller waits at least a poll's length, takes a new connection, and never has two polls at once", async () => {
+  const body = refusalBody(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running");
+  rig.fake.inject({ method: "getUpdates", times: 3, trouble: { kind: "answer", status: 409, body } });
+  await rig.channel.start(receive);
+  await expect
+    .poll(() => rig.channel.health())
+    .toMatchObject({ state: "degraded", reason: expect.stringContaining("terminated by other") });
+  const [first] = polls();
+  await rig.clock.advance(29_999);
+  expect(polls()).toHaveLength(1);
+  await rig.clock.advance(10_001);
+  await expect.poll(() => polls().length).toBe(2);
+  expect(polls()[1]?.connection).not.toBe(first?.connection);
+  await until(() => rig.channel.health().state === "ok", 10_000);
+  expect(polls().length).toBeLessThanOrEqual(6);
+});
+
+test("a webhook that is in the way is removed once, keeping what waits", async () => {
+  await fetch(`${rig.fake.url}/bot${defaultToken}/setWebhook?url=https://example.org/x`);
+  rig.fake.as(alice).says("waiting");
+  await rig.channel.start(receive);
+  await expect.poll(texts).toEqual(["waiting"]);
+  expect(rig.fake.calls("deleteWebhook").map((call) => call.params)).toEqual([{ drop_pending_updates: false }]);
+});
+
+test("a webhook that comes back is not fought over", async () => {
+  await rig.channel.start(receive);
+  await healthy();
+  const active = refusalBody(
+    409,
+    "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+  );
+  rig.fake.inject({ method: "getUpdates", times: 4, trouble: { kind: "answer", status: 409, body: active } });
+  rig.fake.as(alice).says("ends the poll that is held");
+  await until(() => polls().length >= 6, 10_000);
+  expect(rig.fake.calls("deleteWebhook")).toHaveLength(1);
+});
+
+test("401 while polling stops the account without a loop, and others go on", async () => {
+  await rig.channel.start(receive);
+  await healthy();
+  rig.fake.inject({
+    method: "getUpdates",
+    times: null,
+    token: defaultToken,
+    trouble: { kind: "answer", status: 401, body: refusalBody(401, "Unauthorized") },
+  });
+  rig.fake.as(alice).says("ends the poll that is held");
+  await expect.poll(() => rig.channel.health().state).toBe("down");
+  const count = polls().length;
+  await rig.clock.advance(3_600_000);
+  expect(polls()).toHaveLength(count);
+  const other = "2000002:another";
+  rig.fake.bot(other);
+  const neighbour = await rig.open({ account: "second", token: other });
+  const heard: string[] = [];
+  await neighbour.start(async (batch) => void heard.push(...batch.map((event) => event.account)));
+  rig.fake.as(alice, other).says("hello neighbour");
+  await expect.poll(() => heard).toEqual(["second"]);
+});
+
+test("429 waits exactly as long as Telegram says", async () => {
+  rig.fake.inject({
+    method: "getUpdates",
+    trouble: { kind: "answer", status: 429, body: refusalBody(429, "Too Many Requests: retry after 7", { retry_after: 7 }) },
+  });
+  await rig.channel.start(receive);
+  await expect.poll(() => rig.channel.health().state).toBe("degraded");
+  await rig.clock.advance(6_999);
+  expect(polls()).toHaveLength(1);
+  await rig.clock.advance(1);
+  await expect.poll(() => polls().length).toBeGreaterThan(1);
+  await healthy();
+});
+
+test("a poll that is never answered is given up ten seconds after its hold, and sends do not hide that", async () => {
+  rig.fake.as(alice).says("hello");
+  await rig.channel.start(receive);
+  await healthy();
+  await expect.poll(() => queue().held()).toBe(1);
+  const lastInboundAtMs = rig.channel.health().lastInboundAtMs;
+  rig.fake.inject({ method: "getUpdates", trouble: { kind: "hang" } });
+  rig.fake.as(alice).says("ends the poll that is held");
+  await expect.poll(() => events.length).toBe(2);
+  const before = polls().length;
+  await expect.poll(() => polls().length).toBeGreaterThanOrEqual(before);
+  await until(() => rig.channel.health().state === "degraded", 5_000);
+  expect(rig.channel.health().reason).toContain("within 40000 ms");
+  expect(rig.channel.health().lastInboundAtMs).toBeLessThanOrEqual((lastInboundAtMs ?? 0) + 5_000);
+  await until(() => rig.channel.health().state === "ok");
+});
+
+const garbage: readonly (readonly [string, Trouble])[] = [
+  ["502 with HTML", { kind: "answer", status: 502, body: "<html>Bad Gateway</html>" }],
+  ["an empty body", { kind: "answer", status: 200, body: "" }],
+  ["JSON cut short", { kind: "truncate" }],
+  ["ok:false without a code", { kind: "answer", status: 200, body: { ok: false } }],
+  ["a result that is no list", { kind: "answer", status: 200, body: { ok: true, result: { update_id: 1 } } }],
+  ["updates without ids", { kind: "answer", status: 200, body: { ok: true, result: [{}, null, 7] } }],
+  ["a body of 5 MB", { kind: "flood", bytes: 5 * 1024 * 1024 }],
+  ["a reset connection", { kind: "reset" }],
+  ["a body of one byte a second", { kind: "slow", everyMs: 1_000 }],
+];
+
+test.each(garbage)("%s is transient: degraded, then well again, and nothing is lost", async (_name, trouble) => {
+  rig.fake.as(alice).says("one");
+  rig.fake.inject({ method: "getUpdates", trouble });
+  await rig.channel.start(receive);
+  await until(() => rig.channel.health().state === "degraded", 10_000);
+  await until(() => events.length === 1);
+  await until(() => rig.channel.health().state === "ok");
+});
+
+test("a batch too large to read is asked for in smaller bites", async () => {
+  rig.fake.inject({ method: "getUpdates", times: 2, trouble: { kind: "flood", bytes: 5 * 1024 * 1024 } });
+  await rig.channel.start(receive);
+  await until(() => rig.channel.health().state === "ok");
+  expect(
+    polls()
+      .slice(0, 4)
+      .map((call) => call.params["limit"]),
+  ).toEqual([100, 50, 25, 100]);
+});
+
+test("Telegram out of reach at start is no error: receiving begins when it is back", async () => {
+  rig.fake.inject({ method: "getMe", times: 3, trouble: { kind: "reset" } });
+  rig.fake.as(alice).says("one");
+  await rig.channel.start(receive);
+  expect(rig.channel.health().state).toBe("degraded");
+  await until(() => events.length === 1);
+  await healthy();
+});
+
+test("a server that accepts connections and never speaks delays the start, no longer than the deadline", async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const channel = await rig.open({ apiRoot: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+  const starting = channel.start(receive);
+  await until(() => channel.health().state === "degraded", 5_000);
+  await starting;
+  await channel.stop();
+  silent.close();
+});
+
+test("an update that cannot be read is handed over raw, and its neighbours are not held up", async () => {
+  await rig.channel.start(receive);
+  rig.fake.bot().push({ update_id: 1, message: { message_id: "one", date: 0, chat: { id: 42, type: "private" }, text: "no sender" } });
+  queue().setNextId(2);
+  rig.fake.as(alice).says("fine");
+  await expect.poll(() => events.length).toBe(2);
+  expect(events[0]).toMatchObject({
+    kind: "unreadable",
+    id: "telegram:default:u1",
+    channel: "telegram",
+    account: "default",
+    raw: expect.stringContaining("no sender"),
+  });
+  expect(events[1]).toMatchObject({ kind: "message", text: "fine" });
+  await expect.poll(() => queue().confirmed()).toEqual([1, 2]);
+});
+
+test("updates of any shape never stop the loop", async () => {
+  await rig.channel.start(receive);
+  let nextId = 1;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("message", "edited_message", "channel_post", "callback_query", "message_reaction", "my_chat_member", "brand_new"),
+      fc.oneof(
+        fc.jsonValue(),
+        fc.record(
+          {
+            message_id: fc.jsonValue(),
+            date: fc.jsonValue(),
+            chat: fc.oneof(fc.jsonValue(), fc.record({ id: fc.integer(), type: fc.string() })),
+            from: fc.jsonValue(),
+            text: fc.jsonValue(),
+            entities: fc.jsonValue(),
+            photo: fc.jsonValue(),
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+      async (kind, body) => {
+        rig.fake.bot().push({ update_id: nextId, [kind]: body });
+        nextId++;
+        await expect.poll(() => queue().confirmed().length, { interval: 1 }).toBe(nextId - 1);
+      },
+    ),
+    { numRuns: 60 },
+  );
+  expect(rig.channel.health().state).toBe("ok");
+});
+
+test("a backlog of thousands comes in batches of a hundred, each confirmed before the next", async () => {
+  const message = rig.fake.as(alice).says("zero");
+  for (let id = 2; id <= 2_000; id++) rig.fake.bot().push({ update_id: id, message: { ...message, message_id: id } });
+  const sizes: number[] = [];
+  await rig.channel.start(async (batch) => {
+    sizes.push(batch.length);
+    expect(queue().confirmed().length).toBe(100 * (sizes.length - 1));
+  });
+  await expect.poll(() => queue().confirmed().length).toBe(2_000);
+  expect(sizes).toEqual(Array.from({ length: 20 }, () => 100));
+});
+
+test("a group that became a supergroup is told before anything of its batch is accepted", async () => {
+  const order: string[] = [];
+  const channel = await rig.open({ onMigration: async ({ fromChat, toChat }) => void order.push(`${fromChat} -> ${toChat}`) });
+  const old = rig.fake.group({ type: "group" });
+  const moved = rig.fake.upgrade(old);
+  rig.fake.as(alice).says("hello", { chat: moved });
+  await channel.start(async (batch) => void order.push(...batch.map((event) => (event.kind === "unreadable" ? event.reason : event.text))));
+  await expect.poll(() => order).toEqual([`${old} -> ${moved}`, `${old} -> ${moved}`, "hello"]);
+});
+
+test("a migration that cannot be recorded leaves the batch with Telegram", async () => {
+  let attempts = 0;
+  const channel = await rig.open({
+    onMigration: async () => {
+      attempts++;
+      if (attempts === 1) throw new Error("the config file is read-only");
+    },
+  });
+  rig.fake.upgrade(rig.fake.group({ type: "group" }));
+  await channel.start(receive);
+  await until(() => attempts >= 3);
+  await expect.poll(() => queue().pending()).toEqual([]);
+});
+
+test("stop ends a held poll at once and confirms nothing more", async () => {
+  await rig.channel.start(receive);
+  await expect.poll(() => queue().held()).toBe(1);
+  await rig.channel.stop();
+  await expect.poll(() => queue().held()).toBe(0);
+  rig.fake.as(alice).says("for the next process");
+  expect(queue().confirmed()).toEqual([]);
+  expect(rig.channel.health().state).toBe("stopped");
+  expect(rig.clock.armed()).toBe(0);
+});
