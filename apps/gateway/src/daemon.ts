@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
+import type { Channel } from "@parley/channels";
 import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import { lockHome, sqliteStore, type SqliteStore } from "@parley/store";
@@ -12,6 +13,7 @@ import { gatewayCore, type Core } from "./core.ts";
 import { logger } from "./logger.ts";
 import { handlers } from "./methods/handlers.ts";
 import { systemdNotify } from "./notify.ts";
+import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import type { Pools } from "./pools.ts";
 import { version } from "./version.ts";
@@ -55,8 +57,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
   const pools = parts.core.start();
-  await startChannels(parts, log);
-  parts.state.enter("running");
+  const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
+  const held = await openChannels(parts, loopReason, clock, log);
   notify("READY=1");
   const loginUrl = await parts.control.loginUrl();
   log.info(
@@ -69,6 +71,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     async stop(signal) {
       log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
       notify("STOPPING=1");
+      held?.cancel();
       await stopParts(parts, pools);
       stopSweeping();
       await store.close();
@@ -134,10 +137,32 @@ async function assemble(options: Assembly): Promise<Parts> {
   return { core, wired, control, state };
 }
 
+/** In safe mode only the web chat opens, which is how an operator gets in. */
+async function openChannels(parts: Parts, loopReason: string | null, clock: Clock, log: Log): Promise<SafeMode | null> {
+  const all = [...parts.wired.channels.values()];
+  if (loopReason === null) {
+    await startChannels(parts, all, log);
+    parts.state.enter("running");
+    return null;
+  }
+  log.error({ reason: loopReason }, "safe mode");
+  await startChannels(parts, [parts.wired.web], log);
+  parts.state.enter("safe-mode", loopReason);
+  return safeMode(clock, async () => {
+    log.info({}, "safe mode ends");
+    await startChannels(
+      parts,
+      all.filter((channel) => channel !== parts.wired.web),
+      log,
+    );
+    parts.state.enter("running");
+  });
+}
+
 /** A channel that cannot start must not keep the others from starting. */
-async function startChannels({ core, wired, state }: Parts, log: Log): Promise<void> {
+async function startChannels({ core, state }: Parts, channels: readonly Channel[], log: Log): Promise<void> {
   await Promise.all(
-    [...wired.channels.values()].map(async (channel) => {
+    channels.map(async (channel) => {
       try {
         await channel.start(core.receive);
       } catch (error) {

@@ -1,6 +1,6 @@
 // The lane runners of one process: a pool for each class of turns, so that background work never delays a person (I15), and one for each
 // account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
-import type { Clock, Ids, Log } from "@parley/protocol";
+import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { runLanes, type Held, type LaneRunner, type WorkEnd } from "@parley/queue";
 import type { Outbox, Parcel, Store, Turn } from "@parley/store";
 
@@ -37,6 +37,8 @@ const rowsPerTurn = 200;
 const deliveriesPerLease = 20;
 /** Conversations of one account that are sent to at once. */
 const conversationsPerAccount = 32;
+const flushPollMs = 20;
+const flushLanes = 1_000;
 
 export function startPools(options: PoolsOptions): Pools {
   const { store, holder, clock, ids, log } = options;
@@ -66,12 +68,20 @@ export function startPools(options: PoolsOptions): Pools {
   );
   const running = (runners: readonly LaneRunner[]): number => runners.reduce((sum, runner) => sum + runner.running(), 0);
 
+  /** Due now or being sent: what a moment's patience may still bring out. What waits for later waits for the next start. */
+  async function hasDueDeliveries(): Promise<boolean> {
+    const lanes = (await Promise.all(options.accounts.map((account) => store.outbox.list(account, flushLanes)))).flat();
+    return lanes.some((lane) => lane.holder !== null || (lane.waiting > 0 && lane.atMs !== null && lane.atMs <= clock.now()));
+  }
+
   return {
     turnsRunning: () => running(turnRunners),
     deliveriesRunning: () => running(deliveryRunners),
     async drain({ turnsMs, flushMs }) {
       await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
-      await Promise.all(deliveryRunners.map((runner) => runner.drain(flushMs)));
+      const untilMono = clock.mono() + flushMs;
+      while (clock.mono() < untilMono && (await hasDueDeliveries())) await sleep(clock, flushPollMs);
+      await Promise.all(deliveryRunners.map((runner) => runner.drain(Math.max(0, untilMono - clock.mono()))));
     },
   };
 }

@@ -4,32 +4,28 @@ import type { Channel } from "@parley/channels";
 import type { Model, ModelRequest } from "@parley/models";
 import {
   accountKey,
-  addUsage,
   Fault,
   isFault,
-  noUsage,
   parseConversationKey,
   parseSessionKey,
   type Address,
   type Clock,
   type Log,
-  type Outcome,
   type SessionKey,
-  type Usage,
 } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
-import type { Commit, NewDelivery, Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
+import type { Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
-import { formatContent, type Content } from "../outbound/content.ts";
 import { editedPreview, noPreview } from "./preview.ts";
 import { sessionHistory } from "./history.ts";
-import { modelFailureText } from "./model-failure.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import { openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
+import { turnCommit, turnOutcome } from "./turn-commit.ts";
+import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
 import { turnMessages, type TurnMessages } from "./turn-messages.ts";
 
@@ -70,7 +66,11 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const session = await sessions.open(turn.lane as SessionKey);
     const address = parseConversationKey(turn.conversation);
     const agent = parseSessionKey(turn.lane).agent;
-    const [history, setup] = await Promise.all([sessionHistory(sessions, session, turn.epoch), options.setUp({ agent, session, address })]);
+    const [history, trouble, setup] = await Promise.all([
+      sessionHistory(sessions, session, turn.epoch),
+      troubleNotes(options.outbox, session, turn.conversation),
+      options.setUp({ agent, session, address }),
+    ]);
     const opening = openingRows(turn);
     const messages = turnMessages({
       turn: turn.id,
@@ -78,6 +78,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       context: turn.context,
       address,
       bootAtMs: options.bootAtMs,
+      notes: trouble.notes,
       cap: queueSettingsOf(session, options.queue).cap,
     });
     const journal = turnJournal({
@@ -145,7 +146,18 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       );
       const previewed = await preview.close();
       return await finish(
-        { turn, previewed, held, session, address, journal, messages, patch: history.patch, timedOut: timeout.signal.aborted, log },
+        {
+          turn,
+          previewed,
+          held,
+          session,
+          address,
+          journal,
+          messages,
+          patch: { ...history.patch, ...trouble.patch },
+          timedOut: timeout.signal.aborted,
+          log,
+        },
         end,
       );
     } finally {
@@ -172,7 +184,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
   }
 
   async function finish(at: Finish, end: LoopEnd): Promise<WorkEnd> {
-    const { turn, held, journal, log } = at;
+    const { turn, held, journal, messages, log } = at;
     if (end.stop === "parked") {
       await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: clock.now() + 86_400_000 });
       return { settled: true };
@@ -182,55 +194,24 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       const reason: unknown = held.signal.reason;
       throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
     }
-    const outcome = outcomeOf(end, at);
-    const commit = commitOf(at, end, outcome);
-    await turns.commit(turn, turn.id, commit);
+    const outcome = turnOutcome({
+      end,
+      timedOut: at.timedOut,
+      replyOwed: at.address.kind === "dm",
+      parser: newParser(journal.rows(), messages),
+    });
+    await turns.commit(turn, turn.id, turnCommit({ ...at, end, outcome }));
     log.info(
       { rows: journal.rows().map((row) => row.id), outcome: outcome.kind, stop: end.stop, steps: journal.steps.length, usage: end.usage },
       "turn committed",
     );
     return { settled: true };
   }
+}
 
-  function outcomeOf(end: LoopEnd, at: Finish): Outcome {
-    if (at.timedOut) {
-      return {
-        kind: "failed",
-        reason: "the turn took too long",
-        userMessage: "⚠️ That took too long, so I stopped. Please try something smaller.",
-      };
-    }
-    if (end.error !== undefined)
-      return { kind: "failed", reason: `${end.error.kind}: ${end.error.message}`, userMessage: modelFailureText(end.error) };
-    if (end.stop === "capped")
-      return { kind: "failed", reason: end.reason ?? "a cap", userMessage: `⚠️ ${end.reason ?? "A spending limit was reached."}` };
-    const parser = newParser(at.journal.rows(), at.messages);
-    parser.push(end.finalText);
-    const outcome = parser.end();
-    if (outcome.kind === "silent" && outcome.reason === "empty" && at.address.kind === "dm") {
-      return {
-        kind: "failed",
-        reason: "the model gave no answer",
-        userMessage: "⚠️ I have no answer to that. Please ask again in other words.",
-      };
-    }
-    return outcome;
-  }
-
-  function commitOf(at: Finish, end: LoopEnd, outcome: Outcome): Commit {
-    const { turn, address } = at;
-    const last = turn.context.at(-1);
-    const delivery = deliveryOf(turn, address, outcome, at.previewed);
-    return {
-      outcome:
-        outcome.kind === "reply" ? "answered" : outcome.kind === "failed" ? "dead" : outcome.kind === "stopped" ? "stopped" : "silent",
-      reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
-      entries: end.entries.map((entry) => JSON.stringify(entry)),
-      deliveries: delivery === null ? [] : [delivery],
-      patch: { ...at.patch, usage: { ...addUsage(usageOf(at.session), end.usage) } },
-      ...(last === undefined ? {} : { contextThrough: last.seq }),
-    };
-  }
+function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
+  const current = rows.at(-1);
+  return replyParser(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) });
 }
 
 /** Follows the loop to its end, telling the visible text as it grows. */
@@ -248,33 +229,4 @@ async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => 
     }
   }
   throw new Error("the loop ended without saying so");
-}
-
-function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
-  const current = rows.at(-1);
-  return replyParser(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) });
-}
-
-/** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
-function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
-  const content = contentOf(outcome);
-  if (content === null && preview === null) return null;
-  return {
-    id: `${turn.id}/0`,
-    pool: accountKey(address),
-    lane: turn.conversation,
-    cause: turn.id,
-    ...(preview === null ? {} : { closes: preview }),
-    parts: [{ content: formatContent(content ?? { v: 1, kind: "remove" }), ...(preview === null ? {} : { into: `${preview}/0` }) }],
-  };
-}
-
-function contentOf(outcome: Outcome): Content | null {
-  if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
-  if (outcome.kind !== "reply") return null;
-  return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
-}
-
-function usageOf(session: Session): Usage {
-  return { ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) };
 }

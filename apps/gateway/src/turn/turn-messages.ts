@@ -12,6 +12,8 @@ export interface TurnMessagesInput {
   readonly context: readonly Row[];
   readonly address: Address;
   readonly bootAtMs: number;
+  /** Parley's own words to the agent for this turn. */
+  readonly notes?: readonly string[];
   /** Of more opening rows than this the oldest are told in one line each. */
   readonly cap: number;
 }
@@ -46,7 +48,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const opening = entry(kept, {
     ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
     ...(away ? { away: true } : {}),
-    ...(dropped.length === 0 ? {} : { notes: droppedNotes(dropped.map(inboundOf)) }),
+    notes: [...(input.notes ?? []), ...droppedNotes(dropped.map(inboundOf))],
   });
 
   return {

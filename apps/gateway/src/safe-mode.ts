@@ -1,0 +1,35 @@
+// Safe mode: after three starts in five minutes that did not end well, the channels are held, so that whatever kills the daemon stops coming
+// in while an operator can still look. Turns that wait go on, because strikes bury a poison message. It ends by itself (I10).
+import type { Clock } from "@parley/protocol";
+import type { Boot } from "@parley/store";
+
+const withinMs = 5 * 60_000;
+const mostUnclean = 3;
+const cleanAfterMs = 10 * 60_000;
+
+/** `boots` newest first, the current one at the head. Null when there is no reason. */
+export function crashLoopReason(boots: readonly Boot[], nowMs: number): string | null {
+  const unclean = boots.slice(1).filter((boot) => boot.stoppedAtMs === null && nowMs - boot.startedAtMs <= withinMs);
+  if (unclean.length < mostUnclean) return null;
+  return `${unclean.length} starts within five minutes did not end cleanly; channels are held. They resume after ten clean minutes, or by "parley resume"`;
+}
+
+export interface SafeMode {
+  /** Ends it now; false when it was not on. */
+  resume(): Promise<boolean>;
+  cancel(): void;
+}
+
+/** Runs `release` once: when asked, or after ten minutes. */
+export function safeMode(clock: Clock, release: () => Promise<void>): SafeMode {
+  let over = false;
+  const end = async (): Promise<boolean> => {
+    if (over) return false;
+    over = true;
+    timer.cancel();
+    await release();
+    return true;
+  };
+  const timer = clock.after(cleanAfterMs, () => void end());
+  return { resume: end, cancel: () => timer.cancel() };
+}

@@ -1,0 +1,87 @@
+// From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
+import type { LoopEnd, ReplyParser } from "@parley/agent";
+import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
+import type { Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
+import { formatContent, type Content } from "../outbound/content.ts";
+import { modelFailureText } from "./model-failure.ts";
+
+export interface OutcomeInput {
+  readonly end: LoopEnd;
+  readonly timedOut: boolean;
+  /** A person waits for an answer, so an empty one is told. */
+  readonly replyOwed: boolean;
+  readonly parser: ReplyParser;
+}
+
+export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput): Outcome {
+  if (timedOut) return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
+  if (end.error !== undefined) return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
+  if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
+  parser.push(end.finalText);
+  const outcome = parser.end();
+  if (outcome.kind === "silent" && outcome.reason === "empty" && replyOwed) {
+    return failed("the model gave no answer", "⚠️ I have no answer to that. Please ask again in other words.");
+  }
+  return outcome;
+}
+
+function failed(reason: string, userMessage: string): Outcome {
+  return { kind: "failed", reason, userMessage };
+}
+
+export interface CommitInput {
+  readonly turn: Turn;
+  readonly session: Session;
+  readonly address: Address;
+  /** The open preview that the answer takes the place of. */
+  readonly previewed: string | null;
+  readonly patch: { readonly [field: string]: Json };
+  readonly end: LoopEnd;
+  readonly outcome: Outcome;
+}
+
+/** A turn that failed leaves its rows `dead`: an operator can look at them and try them again. */
+const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
+  reply: "answered",
+  silent: "silent",
+  heartbeatOk: "silent",
+  stopped: "stopped",
+  failed: "dead",
+};
+
+export function turnCommit({ turn, session, address, previewed, patch, end, outcome }: CommitInput): Commit {
+  const last = turn.context.at(-1);
+  const delivery = deliveryOf(turn, address, outcome, previewed);
+  return {
+    outcome: rowOutcomes[outcome.kind],
+    reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
+    entries: end.entries.map((entry) => JSON.stringify(entry)),
+    deliveries: delivery === null ? [] : [delivery],
+    patch: { ...patch, usage: { ...addUsage(usageOf(session), end.usage) } },
+    ...(last === undefined ? {} : { contextThrough: last.seq }),
+  };
+}
+
+/** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
+function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
+  const content = contentOf(outcome);
+  if (content === null && preview === null) return null;
+  return {
+    id: `${turn.id}/0`,
+    pool: accountKey(address),
+    lane: turn.conversation,
+    cause: turn.id,
+    ...(preview === null ? {} : { closes: preview }),
+    parts: [{ content: formatContent(content ?? { v: 1, kind: "remove" }), ...(preview === null ? {} : { into: `${preview}/0` }) }],
+  };
+}
+
+function contentOf(outcome: Outcome): Content | null {
+  if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
+  if (outcome.kind !== "reply") return null;
+  return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
+}
+
+function usageOf(session: Session): Usage {
+  return { ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) };
+}
