@@ -26,7 +26,7 @@ export { type ToolFact, type ToolSet, toolSet } from "./prompt/tool-list.ts";
 export { sanitizeOutbound } from "./reply/outbound.ts";
 export { noRedaction, type Redaction } from "./reply/redact.ts";
 export { type ReplyOptions, type ReplyParser, replyParser } from "./reply/reply-parser.ts";
-export { fence, stripChatTokens } from "./untrusted.ts";
+export { disarm, fence, stripChatTokens } from "./untrusted.ts";
 export { type UserMessageInput, userMessage } from "./user-message.ts";
 export {
   type Bootstrap,

@@ -2,7 +2,7 @@
 // group, quotes, recalled memory, notices. Here and not in the system prompt, so that the cached prefix survives the turn (I12).
 import type { ImageContent, Inbound, TextContent } from "@parley/protocol";
 import { plainLine } from "./prompt/plain-line.ts";
-import { fence, stripChatTokens } from "./untrusted.ts";
+import { disarm, fence } from "./untrusted.ts";
 
 const nameChars = 64;
 const idChars = 64;
@@ -53,7 +53,7 @@ export function userMessage(input: UserMessageInput): {
 }
 
 function announcement({ text }: Inbound): string {
-  return `[System Message] ${unspoofed(stripChatTokens(text))}`;
+  return `[System Message] ${unspoofed(text)}`;
 }
 
 function quote({ replyTo }: Inbound, mark: string): string[] {
@@ -72,7 +72,7 @@ function said(row: Inbound, labelled: boolean): string {
 }
 
 function happened({ kind, text, callback }: Inbound): string[] {
-  const body = text === "" ? [] : [unspoofed(stripChatTokens(text))];
+  const body = text === "" ? [] : [unspoofed(text)];
   if (kind === "edit") return ["[edited message]", ...body];
   if (kind === "reaction") return ["[reaction]", ...body];
   if (kind === "callback") return [`[pressed button: ${JSON.stringify(plainLine(callback?.value ?? text, 200))}]`];
@@ -91,8 +91,8 @@ function attachment({ kind, name, mediaType, bytes, seconds, description }: Inbo
 }
 
 // Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for another.
+const posesAsLabel = /^([^\S\r\n\u2028\u2029]*)\[(?=[^\S\r\n]{0,8}(?:from|parley|attached|pressed|edited|reaction|system message)\b)/gimu;
+
 function unspoofed(text: string): string {
-  return text
-    .replace(/^(\s*)\[(?=\s*(?:from|parley|attached|pressed|edited|reaction|system message)\b)/gimu, "$1\\[")
-    .replace(/<{3,}(?=\s*(?:BEGIN|END)_PARLEY)/giu, "‹‹‹");
+  return disarm(text).replace(posesAsLabel, "$1\\[");
 }

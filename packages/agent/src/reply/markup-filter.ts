@@ -226,10 +226,9 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
 }
 
 function closingAnswer(thought: string): string | null {
-  const closing = /<\/(final|answer|final_answer)>\s*$/iu.exec(thought.slice(-200));
+  const closing = /<\/(?:final|answer|final_answer)>\s*$/iu.exec(thought.slice(-200));
   if (closing === null) return null;
+  const opening = [...thought.matchAll(/<(?:final|answer|final_answer)>/giu)].at(-1);
   const end = thought.length - closing[0].length;
-  const opening = `<${closing[1]?.toLowerCase() ?? ""}>`;
-  const start = thought.toLowerCase().lastIndexOf(opening, end);
-  return start === -1 ? null : thought.slice(start + opening.length, end);
+  return opening === undefined || opening.index > end ? null : thought.slice(opening.index + opening[0].length, end);
 }

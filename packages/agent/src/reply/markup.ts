@@ -26,7 +26,7 @@ export const fences = pattern(
 /** Template tokens: ChatML and Llama 3, DeepSeek's full-width bars, Llama 2, Gemma. */
 export const chatTokens = pattern(
   [
-    ["<", String.raw`[|｜]`, String.raw`[^|｜<>\n]{0,60}`, String.raw`[|｜]`, ">"],
+    ["<", String.raw`[|｜]`, String.raw`[^|｜<>[\]\n]{0,60}`, String.raw`[|｜]`, ">"],
     [String.raw`\[`, String.raw`\/?`, ...letters("INST]")],
     ["<", "<", String.raw`\/?`, ...letters("SYS>>")],
     ["<", ...letters("start_of_turn>")],

@@ -1,4 +1,5 @@
 // What holds for every section, whatever it says.
+import { readdir } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { builtInOverlay, compile, promptBudget, promptFacts, type PromptMode, promptSections, type Section } from "../../src/index.ts";
 import { codingTools, stableInput, surfaceFacts } from "./fixtures.ts";
@@ -57,6 +58,13 @@ test("minimal mode keeps exactly what the design lists", () => {
     .sections.filter((each) => each.included)
     .map((each) => each.id);
   expect(ids.toSorted()).toEqual(inMinimal.toSorted());
+});
+
+test("every section file stands in the order", async () => {
+  const there = await readdir(new URL("../../src/prompt/sections/", import.meta.url));
+  expect(there.map((file) => file.replace(".ts", "").replaceAll("-", "_")).toSorted()).toEqual(
+    promptSections.map(({ id }) => id).toSorted(),
+  );
 });
 
 test("mode none is the identity line", () => {

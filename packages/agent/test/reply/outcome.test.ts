@@ -116,6 +116,7 @@ describe("thinking", () => {
     ["<final>Hi</final>", "Hi"],
     ["<think>x</think><answer>Hi</answer>", "Hi"],
     ["<think>x <final>Hi</final>", "Hi"],
+    ["<think>İİİ I must use <final> <FINAL>Hi</FINAL>\n", "Hi"],
     ["Write `<think>` first.", "Write `<think>` first."],
     ["```xml\n<think>x</think>\n```", "```xml\n<think>x</think>\n```"],
     ["~~~\n<think>x</think>\n~~~\nDone", "~~~\n<think>x</think>\n~~~\nDone"],
