@@ -43,7 +43,7 @@ export const inboxCases: readonly StoreCase[] = [
     async run({ store }) {
       const subject = "default/a/5";
       const edit = row("2", { subject, version: 9, as: { kind: "edit" }, payload: '"new"' });
-      await store.inbox.accept([row("1", { subject }), edit, row("3")]);
+      await store.inbox.accept([row("1", { subject }), row("3"), edit]);
       expect((await takeTurn(store)).rows).toMatchObject([
         { id: "telegram:default:1", version: 9, payload: '"new"' },
         { id: "telegram:default:3", version: 0, payload: '{"text":"3"}' },

@@ -157,6 +157,7 @@ export const outboxCases: readonly StoreCase[] = [
         ],
       });
       await expect(store.outbox.record(next, [{ ...change, attempt: 2, idempotent: true }])).rejects.toMatchObject(refused);
+      await expect(store.outbox.record(next, [change])).rejects.toMatchObject(refused);
     },
   },
   {

@@ -61,6 +61,18 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a holder that takes its own expired lane again has lost the old lease",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const old = await takeTurn(store);
+      clock.advance(want.leaseMs);
+      const again = await takeTurn(store);
+      expect(again).toMatchObject({ id: old.id, holder: old.holder, attempt: 2 });
+      await expect(store.turns.commit(old, old.id, answered)).rejects.toMatchObject(lost);
+      expect(await store.turns.commit(again, again.id, answered)).toEqual({ seq: 2 });
+    },
+  },
+  {
     title: "tokens grow even when the clock stands still or goes back",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);

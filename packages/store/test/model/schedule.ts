@@ -95,7 +95,7 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
   };
   const newDeliveries = ({ a, b, c }: Move): readonly NewDelivery[] => {
     const open = c % 4 === 0;
-    const previews = [...outbox.all.values()].filter(({ given }) => given.open === true);
+    const previews = [...outbox.all.values()].filter(({ given, done }) => given.open === true && (!done || b % 4 === 0));
     const closes = c % 4 === 1 && previews.length > 0 ? { closes: pick(previews, b).given.id } : {};
     const target = closes.closes === undefined ? pick(chats, a) : (outbox.all.get(closes.closes)?.given.lane ?? pick(chats, a));
     const parts = open || b % 2 === 0 ? [{ content: "x" }] : [{ content: "x" }, { content: "y" }];
