@@ -8,6 +8,9 @@ const folders = ["apps", "packages"].flatMap((parent) => readdirSync(parent).map
 
 export default defineConfig({
   test: {
+    // Ends what hangs; a busy machine must never fail a test that would have passed.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.long.test.ts"])],
     projects: [...folders, "config"]
       .filter((folder) => existsSync(`${folder}/package.json`))
