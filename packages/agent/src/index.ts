@@ -1,3 +1,4 @@
+// The agent: its loop, the prompt compiler, the workspace files it is made from, and the parser of its replies.
 export { type PromptBudget, promptBudget } from "./prompt/budget.ts";
 export { type CompiledPrompt, compile, type FileReport, hashOf, type SectionReport } from "./prompt/compile.ts";
 export { heartbeatToken, silentToken } from "./prompt/control-tokens.ts";
