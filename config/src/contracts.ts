@@ -1,5 +1,6 @@
 // A driver is what its contract suite says it is: every factory of a contract's type has a test that calls the suite on it, and whatever a
 // suite leaves out for a driver has a reason.
+import { relativeTarget, type SourceFile } from "./source.ts";
 import type { Findings, Tree } from "./tree.ts";
 
 interface Contract {
@@ -33,6 +34,18 @@ function driversOf(tree: Tree, contract: Contract): Driver[] {
     .flatMap((file) => file.factories.filter((made) => contract.makes.test(made.makes)).map(({ name }) => ({ path: file.path, name })));
 }
 
+/** A test file and what it is built from, as far as relative imports lead. */
+function withItsParts(tree: Tree, file: SourceFile, seen = new Set<SourceFile>()): Set<SourceFile> {
+  if (seen.has(file) || file.area !== "test") return seen;
+  seen.add(file);
+  for (const { from } of file.imports) {
+    const target = relativeTarget(file, from);
+    const part = tree.files.find((it) => it.path === target);
+    if (part !== undefined) withItsParts(tree, part, seen);
+  }
+  return seen;
+}
+
 const suiteExists = (tree: Tree, { member, suite }: Contract): boolean =>
   tree.files.some((file) => file.path.startsWith(`${member}/test/contract`) && file.exports.includes(suite));
 
@@ -44,8 +57,9 @@ export function contractFindings(tree: Tree): Findings {
         (file) =>
           file.path.startsWith(`${contract.member}/test/`) && file.uses.some((use) => use.name === contract.suite && use.args !== null),
       );
+      const tested = callers.flatMap((file) => [...withItsParts(tree, file)]);
       const uncalled = driversOf(tree, contract)
-        .filter(({ name }) => !callers.some((file) => file.mentions.has(name)))
+        .filter(({ name }) => !tested.some((file) => file.mentions.has(name)))
         .map(({ path, name }) => `${path}: no test calls ${contract.suite} on ${name}`);
       const silent = callers.flatMap((file) =>
         file.skips.filter((skip) => !skip.reason).map((skip) => `${file.path}:${skip.line} skips without a reason`),

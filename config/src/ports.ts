@@ -36,7 +36,8 @@ const chance: Port = {
 
 const environment: Port = {
   instead: "let packages/config read it and take the value as an argument",
-  places: ["packages/config/src/"],
+  // Where a process begins it may hand its environment on.
+  places: ["packages/config/src/", "apps/gateway/src/main.ts", "apps/cli/src/main.ts"],
   uses: ["process.env"],
   imports: ["node:process env"],
 };

@@ -129,6 +129,16 @@ describe("contracts", () => {
     expect(contractFindings(channels("channelContract({ open: () => smokeChannel({}) });"))).toEqual([]);
   });
 
+  test("a call may reach its driver through a file of its own", () => {
+    const opened = treeOf({
+      "packages/channels/src/smoke.ts": driver,
+      "packages/channels/test/contract.ts": "export function channelContract(options: Options): void {}",
+      "packages/channels/test/smoke.test.ts": 'import { open } from "./open.ts"; channelContract({ open });',
+      "packages/channels/test/open.ts": 'import { smokeChannel } from "@parley/channels"; export const open = () => smokeChannel({});',
+    });
+    expect(contractFindings(opened)).toEqual([]);
+  });
+
   test.each([
     ['skip: [{ case: "threads", reason: "it has none" }]', true],
     ['skip: [{ case: "threads", reason: "" }]', false],
@@ -195,6 +205,7 @@ describe("ports", () => {
     ["packages/protocol/src/clock.ts", "Date.now(); setTimeout(run, 5);"],
     ["packages/protocol/src/ids.ts", "Math.random();"],
     ["packages/config/src/load.ts", "process.env;"],
+    ["apps/gateway/src/main.ts", "process.env;"],
     ["packages/store/test/a.test.ts", "Date.now();"],
     ["packages/store/src/a.ts", 'new Date(now); clock.setTimeout(1); "Date.now()"; // Math.random()'],
   ])("%s may do %s", (file, text) => {
@@ -233,7 +244,9 @@ describe("suites", () => {
     "context.skip();",
   ])("%s fails", (text) => expect(suiteFindings(oneFile("packages/store/test/a.test.ts", text))).toHaveLength(1));
 
-  test("a skip with a condition or a reason passes", () => {
+  test("a skip with a condition or a reason passes, and a contract passes skips on", () => {
+    expect(suiteFindings(oneFile("packages/store/test/contract.ts", "test.skip(why, run);"))).toEqual([]);
+    expect(suiteFindings(oneFile("packages/store/test/contract.ts", "test.only(why, run);"))).toHaveLength(1);
     expect(
       suiteFindings(oneFile("packages/store/test/a.test.ts", "describe.skipIf(lacks('x'))('a', run); context.skip('no x here');")),
     ).toEqual([]);
