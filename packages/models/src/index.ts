@@ -9,7 +9,7 @@ export * from "./providers/google.ts";
 export * from "./providers/ollama.ts";
 export * from "./providers/openai-completions.ts";
 export * from "./providers/openai-responses.ts";
-export type { ReadImage } from "./providers/prompt.ts";
+export type { ReadImage } from "./sdk/prompt.ts";
 export * from "./providers/provider.ts";
 export * from "./registry.ts";
 export * from "./rehearsal/rehearsal.ts";

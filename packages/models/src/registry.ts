@@ -8,7 +8,7 @@ import { google } from "./providers/google.ts";
 import { ollama } from "./providers/ollama.ts";
 import { openAiCompletions } from "./providers/openai-completions.ts";
 import { openAiResponses } from "./providers/openai-responses.ts";
-import type { ReadImage } from "./providers/prompt.ts";
+import type { ReadImage } from "./sdk/prompt.ts";
 import type { ModelTimers, ProviderOptions } from "./providers/provider.ts";
 import { rehearsal } from "./rehearsal/rehearsal.ts";
 

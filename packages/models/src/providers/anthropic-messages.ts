@@ -1,9 +1,9 @@
 // Anthropic's Messages API. It must be told where to cache: at the end of the tools, of the stable zone and of the history, three of
 // the four marks it allows. The volatile zone is a second system block behind the boundary.
 import type { Model } from "../model.ts";
-import { callOptions, promptOptions } from "./call-options.ts";
+import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
-import { sdkModel } from "./sdk-model.ts";
+import { sdkModel } from "../sdk/sdk-model.ts";
 
 const provider = "anthropic";
 /** Kept for five minutes from the last use. */

@@ -1,9 +1,9 @@
 // Google's Generative Language API. Its cache works by itself on equal prefixes. Gemini signs its tool calls and refuses a history
 // without the signatures: they travel as seals beside the calls.
 import type { Model } from "../model.ts";
-import { callOptions, promptOptions } from "./call-options.ts";
+import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
-import { sdkModel } from "./sdk-model.ts";
+import { sdkModel } from "../sdk/sdk-model.ts";
 
 const provider = "google";
 

@@ -2,7 +2,7 @@
 import type { Model } from "../model.ts";
 import { completionsDriver } from "./openai-completions.ts";
 import type { ProviderOptions } from "./provider.ts";
-import { sdkModel } from "./sdk-model.ts";
+import { sdkModel } from "../sdk/sdk-model.ts";
 
 /** It sends no headers before the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;

@@ -1,10 +1,10 @@
 // The chat completions API of OpenAI and of the many servers that imitate it. Their dialects differ, so only what all understand is sent;
 // the cache key goes to OpenAI alone, because strict servers refuse fields that they do not know.
 import type { Model } from "../model.ts";
-import { callOptions, promptOptions } from "./call-options.ts";
+import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
 import { cacheKeyChars } from "./openai-responses.ts";
-import { type Driver, sdkModel } from "./sdk-model.ts";
+import { type Driver, sdkModel } from "../sdk/sdk-model.ts";
 
 export function openAiCompletions(options: ProviderOptions): Model {
   return sdkModel(options, completionsDriver(options));

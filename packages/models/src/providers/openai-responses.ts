@@ -1,9 +1,9 @@
 // OpenAI's Responses API. Its cache works by itself on equal prefixes; the session's key routes a conversation to the machine that has it.
 // Nothing is stored at OpenAI: reasoning comes back encrypted and is handed back with the history.
 import type { Model } from "../model.ts";
-import { callOptions, promptOptions } from "./call-options.ts";
+import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
-import { sdkModel } from "./sdk-model.ts";
+import { sdkModel } from "../sdk/sdk-model.ts";
 
 const provider = "openai";
 /** OpenAI refuses longer cache keys. */

@@ -5,7 +5,7 @@ import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
 import { gather } from "./gather.ts";
 import { patience } from "./patience.ts";
-import { defaultTimers, type ModelTimers, type ProviderOptions } from "./provider.ts";
+import { defaultTimers, type ModelTimers, type ProviderOptions } from "../providers/provider.ts";
 import { watchedFetch } from "./wire.ts";
 
 /** What a provider adds: how its SDK is made, and how a request is written for it. */
