@@ -128,8 +128,8 @@ function takeTaskBox(tokens: readonly Token[], index: number): boolean | null {
 
 /** A language name is used only when every platform can take it as one. */
 function writeCode(writer: Writer, token: Token): void {
-  const code = token.content.replace(/\n$/, "");
-  if (code.trim() === "") return;
+  const code = token.content.trimEnd();
+  if (code === "") return;
   const language = /^\s*([\w.+#-]{1,40})/.exec(token.info)?.[1] ?? "";
   writer.startFresh();
   writer.open({ kind: "pre", language });

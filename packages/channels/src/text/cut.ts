@@ -27,7 +27,7 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   for (let cut = lineEnd(text, "\n", end); cut >= least(leastFill.line); cut = lineEnd(text, "\n", cut - 1)) {
     if (!headingEnds.has(cut)) return cut;
   }
-  const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, least(leastFill.word), end)];
+  const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, start, least(leastFill.word), end)];
   for (const candidate of candidates) {
     const cut = candidate === null ? null : beforeOrnament(candidate, spans, start);
     if (cut !== null && cut > start && isWhole(cut)) return cut;
@@ -58,9 +58,15 @@ function lastSentence(text: string, from: number, end: number): number | null {
   return last;
 }
 
-function lastWord(text: string, from: number, end: number): number | null {
-  for (let cut = end; cut >= from; cut -= 1) if (isSpace(text[cut])) return cut;
-  return null;
+/** Where little room is used, only if the word that follows can then be kept whole. */
+function lastWord(text: string, start: number, from: number, end: number): number | null {
+  let cut = end;
+  while (cut > start && !isSpace(text[cut])) cut -= 1;
+  if (cut >= from) return cut;
+  const room = end - start;
+  let wordEnd = end;
+  while (wordEnd < text.length && wordEnd <= cut + room && !isSpace(text[wordEnd])) wordEnd += 1;
+  return cut > start && wordEnd - cut - 1 <= room ? cut : null;
 }
 
 /** A bullet or number goes with its item. */

@@ -22,3 +22,8 @@ export function codePointBefore(text: string, offset: number): number {
   const inside = low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff;
   return inside ? offset - 1 : offset;
 }
+
+/** In UTF-16 units; 0 for an empty text. */
+export function firstCharacterLength(text: string): number {
+  return segmenter.segment(text).containing(0)?.segment.length ?? 0;
+}

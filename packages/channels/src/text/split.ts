@@ -4,7 +4,7 @@ import type { RenderedText } from "@parley/protocol";
 import { isBlank, isSpace } from "./characters.ts";
 import { chooseCut, skipSpace } from "./cut.ts";
 import { isVerbatim, type Document } from "./document.ts";
-import { boundaryBefore } from "./graphemes.ts";
+import { firstCharacterLength } from "./graphemes.ts";
 import { documentReader, type Reader } from "./slice.ts";
 
 export interface TextLimits {
@@ -57,13 +57,15 @@ function nextMessage(
     const rendered = render(message);
     const overflow = excess(rendered, limits);
     if (overflow <= 1) return { end, message: rendered };
-    if (isOneCharacter(text, start, end)) {
+    const firstCharacter = firstCharacterLength(text.slice(start, end));
+    if (firstCharacter === end - start) {
       const bare = render(withoutMarkup(message));
       if (excess(bare, limits) <= 1) return { end, message: bare };
       const onlyCodePoint = String.fromCodePoint(text.codePointAt(start) ?? 0) === text.slice(start, end);
       if (onlyCodePoint) return { end, message: { text: message.text, entities: [], plain: message.text } };
     }
-    room = Math.max(1, Math.floor((end - start) * Math.min(0.95, 1 / overflow)));
+    const least = firstCharacter < end - start ? firstCharacter : 1;
+    room = Math.max(least, Math.floor((end - start) * Math.min(0.95, 1 / overflow)));
   }
 }
 
@@ -76,10 +78,6 @@ function endOfVisible(text: string, start: number, end: number): number {
   let last = end;
   while (last > start && isSpace(text[last - 1])) last -= 1;
   return last;
-}
-
-function isOneCharacter(text: string, start: number, end: number): boolean {
-  return boundaryBefore(text, start, end - 1) === start;
 }
 
 function withoutMarkup({ text }: Document): Document {

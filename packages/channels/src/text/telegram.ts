@@ -18,7 +18,7 @@ export function renderTelegram(message: Document): RenderedText {
   return { text: message.text, entities: entitiesOf(message), plain: message.text };
 }
 
-/** Sorted by offset, outer before inner; each lies within the text and neither begins nor ends in whitespace, code excepted. */
+/** Sorted by offset, outer before inner; each lies within the text and does not end in whitespace; none but pre and the quotes around it begins with it. */
 function entitiesOf({ text, spans }: Document): TextEntity[] {
   const entities: TextEntity[] = [];
   const styles: { readonly span: Span; readonly type: string; start: number }[] = [];
@@ -29,7 +29,7 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
   };
   // Code lies in no style: the styles around it end where it starts, and go on after it.
   const endStyles = (at: number): void => {
-    for (const style of styles) add(trimmed(text, { type: style.type, offset: style.start, length: at - style.start }));
+    for (const style of styles.toReversed()) add(trimmed(text, { type: style.type, offset: style.start, length: at - style.start }));
   };
   const continueStyles = (at: number): void => {
     for (const style of styles) style.start = at;
@@ -56,14 +56,13 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
         if (span.mark.kind === "quote" && !span.mark.nested) add(trimmed(text, entityOf(span)));
         if (within !== span) return;
         within = null;
-        if (isVerbatim(span.mark.kind)) {
-          add(isBlank(text.slice(span.start, span.end)) ? null : entityOf(span));
-          continueStyles(span.end);
-        } else add(trimmed(text, entityOf(span)));
+        add(trimmed(text, entityOf(span)));
+        if (isVerbatim(span.mark.kind)) continueStyles(span.end);
       },
     },
   );
-  return entities.sort((a, b) => a.offset - b.offset || b.length - a.length);
+  // Inner ones were closed first; of two with the same extent the outer has to come first.
+  return entities.reverse().sort((a, b) => a.offset - b.offset || b.length - a.length);
 }
 
 /** What holds no other such thing. A bare address needs no entity: Telegram finds it by itself. */
@@ -79,12 +78,12 @@ function entityOf({ start, end, mark }: Span): TextEntity {
   return { type: "pre", ...place, ...(mark.kind === "pre" && mark.language !== "" ? { language: mark.language } : {}) };
 }
 
-/** Null when nothing of it can be seen. */
+/** Null when nothing of it can be seen. The indentation of code is kept, and with it that of a quote that begins with code. */
 function trimmed(text: string, entity: TextEntity): TextEntity | null {
   let start = entity.offset;
   let end = start + entity.length;
   if (isBlank(text.slice(start, end))) return null;
-  while (isSpace(text[start])) start += 1;
   while (isSpace(text[end - 1])) end -= 1;
+  if (entity.type !== "pre" && entity.type !== "blockquote") while (isSpace(text[start])) start += 1;
   return { ...entity, offset: start, length: end - start };
 }
