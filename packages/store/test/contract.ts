@@ -3,6 +3,7 @@ import { describe, test } from "vitest";
 import { inboxCases } from "./cases/inbox.ts";
 import { outboxCases } from "./cases/outbox.ts";
 import { stateCases } from "./cases/state.ts";
+import { turnEndCases } from "./cases/turn-ends.ts";
 import { turnCases } from "./cases/turns.ts";
 import { inTurns, type OpenedStore, type StoreCase } from "./subject.ts";
 
@@ -14,7 +15,7 @@ export interface StoreSubject {
   readonly skip?: { readonly [title: string]: string };
 }
 
-export const storeCases: readonly StoreCase[] = [...inboxCases, ...turnCases, ...outboxCases, ...stateCases];
+export const storeCases: readonly StoreCase[] = [...inboxCases, ...turnCases, ...turnEndCases, ...outboxCases, ...stateCases];
 
 export async function runCase(found: StoreCase, opened: OpenedStore): Promise<void> {
   try {

@@ -9,6 +9,7 @@ import { testClock } from "./clock.ts";
 import { inboxCases } from "./cases/inbox.ts";
 import { outboxCases } from "./cases/outbox.ts";
 import { stateCases } from "./cases/state.ts";
+import { turnEndCases } from "./cases/turn-ends.ts";
 import { turnCases } from "./cases/turns.ts";
 import { runCase } from "./contract.ts";
 import { runSchedule, schedules } from "./model/schedule.ts";
@@ -205,12 +206,6 @@ const mutants: readonly Mutant[] = [
   },
   { bug: "a delivery goes before the head", by: "model", from: "drafts.slice(0, at).some(blocks)", to: "false" },
   {
-    bug: "a closing delivery waits behind others",
-    by: "model",
-    from: "update deliveries set place = ? where",
-    to: "update deliveries set place = 0 * ? + seq where",
-  },
-  {
     bug: "a released lane keeps its holder",
     by: "model",
     from: "update lanes set holder = null where",
@@ -226,7 +221,7 @@ const mutants: readonly Mutant[] = [
 
 type Open = (options: SqliteOptions) => Promise<SqliteStore>;
 
-const cases = { inbox: inboxCases, turns: turnCases, outbox: outboxCases, state: stateCases, model: [] };
+const cases = { inbox: inboxCases, turns: [...turnCases, ...turnEndCases], outbox: outboxCases, state: stateCases, model: [] };
 
 // Every third here, all of them in the long run: each costs a copy and an import of the driver.
 const chosen = process.env["PARLEY_LONG"] === "1" ? mutants : mutants.filter((_, index) => index % 3 === 0);

@@ -6,6 +6,7 @@ import { Fault } from "@parley/protocol";
 import type { Change, DeliveryView, Lease, NewDelivery, NewRow, Park, Store, Turn } from "../../src/index.ts";
 import { chat, delivery, isIdle, lane, row, want, wantOut } from "../subject.ts";
 import type { TestClock } from "../clock.ts";
+import { checkDrained, drain } from "./drain.ts";
 import { type ModelLease, Refusal } from "./lanes-model.ts";
 import { outboxModel } from "./outbox-model.ts";
 import { turnsModel } from "./turns-model.ts";
@@ -385,66 +386,7 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
     await compare(move.verb);
   }
   await drain(store, clock);
-  await checkDrained(store);
-}
-
-/** A plain holder that lets nothing wait: every turn answered, every preview closed, every part sent. */
-async function drain(store: Store, clock: TestClock): Promise<void> {
-  for (let round = 0; round < 3; round += 1) {
-    clock.advance(3_600_000);
-    for (const pool of ["main", "cron"]) {
-      for (let turn = await store.turns.take({ ...want, pool }); !isIdle(turn); turn = await store.turns.take({ ...want, pool })) {
-        await store.turns.commit(turn, turn.id, {
-          outcome: "answered",
-          entries: [`"${turn.id}"`],
-          deliveries: [delivery(`${turn.id}/end`, { lane: turn.conversation })],
-        });
-      }
-    }
-    for (const each of await store.outbox.find({ limit: 1000 })) {
-      if (each.open && !each.done) await store.outbox.post([delivery(`${each.id}/close`, { lane: each.lane, closes: each.id })]);
-    }
-    for (let parcel = await store.outbox.take(wantOut); !isIdle(parcel); parcel = await store.outbox.take(wantOut)) {
-      for (const each of parcel.deliveries)
-        await store.outbox.record(
-          parcel,
-          each.parts.flatMap((part, n) => sendNow(each.id, n, part)),
-        );
-      await store.outbox.release(parcel, { afterMs: 0, reason: "sent" });
-    }
-  }
-}
-
-function sendNow(id: string, part: number, { state, attempts, flagged }: DeliveryView["parts"][number]): readonly Change[] {
-  if (state !== "queued" && state !== "sending") return [];
-  if (state === "sending" && flagged) return [{ delivery: id, part, to: "ambiguous", reason: "twice" }];
-  return [
-    { delivery: id, part, to: "sending", attempt: attempts + 1 },
-    { delivery: id, part, to: "sent", receipt: "r" },
-  ];
-}
-
-async function checkDrained(store: Store): Promise<void> {
-  const rows = await store.inbox.find({ limit: 1000 });
-  const unended = rows.filter(({ state, outcome }) => state !== "context" && (state !== "ended" || outcome === null));
-  if (unended.length > 0) throw new Error(`I2: rows without an end: ${show(unended)}`);
-  const perTurn = new Map<string, number>();
-  for (const key of lanes) {
-    const { epoch } = await store.sessions.open(key);
-    for (let each = 1; each <= epoch; each += 1) {
-      for (const { turn } of await store.sessions.transcript(key, { epoch: each, limit: 1000 }))
-        perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
-    }
-  }
-  const unanswered = rows.filter(({ outcome, turn }) => outcome === "answered" && perTurn.get(turn ?? "") !== 1);
-  if (unanswered.length > 0) throw new Error(`I3: turns that did not commit exactly once: ${show(unanswered)}`);
-  const deliveries = await store.outbox.find({ limit: 1000 });
-  const undone = deliveries.filter(({ done }) => !done);
-  if (undone.length > 0) throw new Error(`I4: deliveries that never left: ${show(undone)}`);
-  const doubled = deliveries
-    .flatMap(({ parts }) => parts)
-    .filter(({ resends, flagged, attempts }) => flagged && (resends === 0 || attempts < 2));
-  if (doubled.length > 0) throw new Error(`I5: marked as doubled without a resend: ${show(doubled)}`);
+  await checkDrained(store, lanes);
 }
 
 async function outcome(run: () => Promise<unknown>): Promise<unknown> {
