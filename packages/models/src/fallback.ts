@@ -11,7 +11,7 @@ export interface FallbackOptions {
   readonly cooldowns: Cooldowns;
 }
 
-/** Time for all attempts and waits of one call; after it the failure is told. */
+/** No attempt is repeated beyond it. Every model that is at hand still gets its one attempt: the turn's deadline bounds those. */
 const budgetMs = 90_000;
 /** The longest wait that a server may ask for; one that wants more is left for the next model. */
 const longestWaitMs = 60_000;
@@ -86,7 +86,6 @@ async function* answer(
       if (signal.aborted)
         return yield { ...last, stop: "aborted", error: { kind: "aborted", message: "stopped while waiting to try again" } };
     }
-    if (clock.mono() > untilMs) break;
   }
   if (last !== undefined) yield last;
 }
@@ -101,6 +100,8 @@ function inOrder(models: readonly Model[], cooldowns: Cooldowns): readonly Model
 
 /** Milliseconds before the same model is asked again; null when it should not be. A server's own wait is the least we wait. */
 function waitBefore(error: ModelError, attempt: number, others: boolean, chance: number): number | null {
+  // A silent server has cost a person enough; the next one may speak.
+  if (others && error.kind === "timeout") return null;
   if (!passing.includes(error.kind) || attempt >= (others ? attempts.withOthers : attempts.alone)) return null;
   const backoffMs = Math.min(firstBackoffMs * 2 ** (attempt - 1), longestBackoffMs) * (0.5 + chance / 2);
   const waitMs = Math.max(backoffMs, error.retryAfterMs ?? 0);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { silentLog } from "@parley/protocol";
+import { noUsage, silentLog, sleep } from "@parley/protocol";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import { describe, expect, it } from "vitest";
 import {
@@ -67,7 +67,7 @@ describe("a model with fallbacks", () => {
     expect([text, end.model, second.calls]).toEqual(["fine", undefined, []]);
   });
 
-  it.each(["rate_limited", "overloaded", "unavailable", "timeout", "torn"] as const)(
+  it.each(["rate_limited", "overloaded", "unavailable", "torn"] as const)(
     "repeats a passing failure (%s) at the same model, then asks the next",
     async (kind) => {
       const clock = virtualClock();
@@ -78,7 +78,7 @@ describe("a model with fallbacks", () => {
     },
   );
 
-  it.each(["auth", "billing", "not_found", "invalid"] as const)("asks the next model at once after %s", async (kind) => {
+  it.each(["auth", "billing", "not_found", "invalid", "timeout"] as const)("asks the next model at once after %s", async (kind) => {
     const clock = virtualClock();
     const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
     expect((await play(clock, [first, second])).end.model).toBe("b/2");
@@ -91,6 +91,18 @@ describe("a model with fallbacks", () => {
     const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
     expect((await play(clock, [first, second])).end.error?.kind).toBe(kind);
     expect([first.calls.length, second.calls.length]).toEqual([1, 0]);
+  });
+
+  it("still asks the next model when the first one was silent for longer than the budget", async () => {
+    const clock = virtualClock();
+    const silent: Model = {
+      ...player("a/1", clock),
+      async *stream() {
+        await sleep(clock, 120_000);
+        yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "timeout", message: "no first token" } };
+      },
+    };
+    expect((await play(clock, [silent, player("b/2", clock, good)])).end.model).toBe("b/2");
   });
 
   it("waits at least as long as the server asks", async () => {
