@@ -2,12 +2,6 @@
 import { z } from "zod";
 import { faultCodes } from "./fault.ts";
 
-/** Where the gateway's port takes the WebSocket. */
-export const controlPath = "/ws";
-
-/** The protocol versions that this build speaks. */
-export const protocolRange = { min: 1, max: 1 } as const;
-
 export const requestFrame = z.object({
   type: z.literal("req"),
   id: z.string().min(1).max(128),

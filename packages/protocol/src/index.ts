@@ -17,3 +17,4 @@ export * from "./part.ts";
 export * from "./session-key.ts";
 export * from "./thinking.ts";
 export * from "./usage.ts";
+export * from "./wire.ts";

@@ -30,9 +30,9 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
   });
   line(err, styled(err, env, "dim", "Talk to the agent. /stop ends its work, Ctrl-D leaves."));
   const lines = createInterface({ input, output: out, prompt: "" });
-  let hungUp: string | null = null;
+  const hangUps: string[] = [];
   void client.closed.then((why) => {
-    hungUp = why;
+    hangUps.push(why);
     lines.close();
   });
   for await (const said of lines) {
@@ -42,7 +42,8 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
       line(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
     });
   }
-  if (hungUp !== null) throw new CommandFailure("unavailable", `The gateway closed the connection: ${hungUp}.`);
+  const [why] = hangUps;
+  if (why !== undefined) throw new CommandFailure("unavailable", `The gateway closed the connection: ${why}.`);
   return exitCodes.ok;
 }
 

@@ -1,0 +1,29 @@
+// How this browser proves who it is: a device token kept here, or the login code of the link that opened the page.
+
+/** A login code out of the URL, and the URL without it. The fragment never reaches a server; a query is taken too, for clients that cut it. */
+export function codeIn(url: URL): { readonly code: string; readonly rest: URL } | null {
+  const fragment = new URLSearchParams(url.hash.slice(1));
+  const code = fragment.get("code") ?? url.searchParams.get("code");
+  if (code === null || code === "") return null;
+  const rest = new URL(url);
+  fragment.delete("code");
+  rest.hash = fragment.toString();
+  rest.searchParams.delete("code");
+  return { code, rest };
+}
+
+export interface TokenShelf {
+  read(): string | null;
+  keep(token: string): void;
+  forget(): void;
+}
+
+const tokenName = "parley.device-token";
+
+export function storedToken(storage: Storage): TokenShelf {
+  return {
+    read: () => storage.getItem(tokenName),
+    keep: (token) => storage.setItem(tokenName, token),
+    forget: () => storage.removeItem(tokenName),
+  };
+}

@@ -1,0 +1,44 @@
+// Messages that are not known to have arrived, kept over a reload. Each has its own entry and its own idempotency key, so that a repeat,
+// from this tab or another, is stored once.
+
+export interface Unsent {
+  /** The idempotency key. */
+  readonly key: string;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+export interface Outbox {
+  /** Oldest first. */
+  list(): readonly Unsent[];
+  add(message: Unsent): void;
+  remove(key: string): void;
+}
+
+const prefix = "parley.outbox.";
+
+export function storedOutbox(storage: Storage): Outbox {
+  return {
+    list() {
+      const found: Unsent[] = [];
+      for (let index = 0; index < storage.length; index += 1) {
+        const name = storage.key(index);
+        const unsent = name?.startsWith(prefix) === true ? read(storage.getItem(name), name.slice(prefix.length)) : null;
+        if (unsent !== null) found.push(unsent);
+      }
+      return found.toSorted((a, b) => a.atMs - b.atMs);
+    },
+    add: ({ key, text, atMs }) => storage.setItem(prefix + key, JSON.stringify({ text, atMs })),
+    remove: (key) => storage.removeItem(prefix + key),
+  };
+}
+
+function read(value: string | null, key: string): Unsent | null {
+  try {
+    const { text, atMs } = JSON.parse(value ?? "null") as { text: unknown; atMs: unknown };
+    return typeof text === "string" && typeof atMs === "number" ? { key, text, atMs } : null;
+  } catch {
+    // Anything on this origin can write here; what is not ours is left alone.
+    return null;
+  }
+}

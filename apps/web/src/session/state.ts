@@ -1,0 +1,48 @@
+// What the page shows, as one value. Messages are kept by seq, so that replay, history and live events may overlap without doubles.
+import type { ChatMessage, EventPayloads } from "@parley/protocol";
+import type { Unsent } from "./outbox.ts";
+
+/** A message on its way. `refused`: the gateway will never take it, and why. */
+export interface Outgoing extends Unsent {
+  readonly refused?: string;
+  /** Its echo is among the messages already; only the answer is missing. */
+  readonly echoed?: true;
+}
+
+export type Connection =
+  | { readonly kind: "logged-out"; readonly reason: string | null }
+  | { readonly kind: "connecting" }
+  | { readonly kind: "online" }
+  | { readonly kind: "offline" };
+
+export interface ChatState {
+  readonly connection: Connection;
+  /** In the order of seq. */
+  readonly messages: readonly ChatMessage[];
+  readonly outgoing: readonly Outgoing[];
+  /** The running turn's text so far. */
+  readonly draft: EventPayloads["chat.delta"] | null;
+  readonly working: boolean;
+}
+
+export const emptyChat: ChatState = { connection: { kind: "connecting" }, messages: [], outgoing: [], draft: null, working: false };
+
+/** Adds messages; one with a known seq changes nothing. */
+export function withMessages(state: ChatState, added: readonly ChatMessage[]): ChatState {
+  const known = new Set(state.messages.map(({ seq }) => seq));
+  const fresh = added.filter(({ seq }) => !known.has(seq));
+  if (fresh.length === 0) return state;
+  const answered = fresh.some(({ role }) => role !== "user");
+  return {
+    ...state,
+    messages: [...state.messages, ...fresh].toSorted((a, b) => a.seq - b.seq),
+    draft: answered ? null : state.draft,
+  };
+}
+
+/** The echo of a message may come before the answer to its request: the first outgoing one with this text is shown no longer. */
+export function withEcho(state: ChatState, text: string): ChatState {
+  const echoed = state.outgoing.find((each) => each.text === text && each.echoed === undefined && each.refused === undefined);
+  if (echoed === undefined) return state;
+  return { ...state, outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)) };
+}
