@@ -12,8 +12,9 @@ export function contentOf(message: Message): Content | null {
   const attachments = attachmentsOf(message);
   const words = message.text ?? message.caption ?? described(message);
   if (words === null && attachments.length === 0) return null;
-  const origin = message.forward_origin === undefined ? "" : `[forwarded from ${originName(message.forward_origin)}]\n`;
-  return { text: `${origin}${words ?? ""}`, attachments };
+  const said = words ?? "";
+  const origin = message.forward_origin;
+  return { text: origin === undefined ? said : `[forwarded from ${originName(origin)}]\n${said}`, attachments };
 }
 
 /** In words, what has neither text nor file. Bracketed, so that it reads as a description and not as the person's own words. */

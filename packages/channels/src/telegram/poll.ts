@@ -20,6 +20,8 @@ const mostUpdates = 100;
 /** After a 409 the other poller's request may live as long as a poll: a shorter wait only trades kicks with it. */
 const conflictMs = pollSeconds * 1000;
 const conflictJitterMs = 10_000;
+/** Rest after a poll that came back empty at once: some servers and proxies do not hold polls, and must not be called in a circle. */
+const notHeldMs = 1_000;
 
 /** Runs until the signal aborts or Telegram denies the account. Never rejects for a failure of Telegram or of `accept`. */
 export async function pollUpdates(options: PollOptions): Promise<void> {
@@ -42,6 +44,7 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
 
   while (!signal.aborted) {
     try {
+      const askedAtMs = clock.mono();
       const updates = await fetchBatch();
       health.inboundCompleted();
       offset = undefined;
@@ -51,9 +54,10 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
         await handOver(accept, updates);
         offset = last.update_id + 1;
       }
+      health.set("ok");
+      if (isProven && last === undefined && clock.mono() - askedAtMs < notHeldMs) await sleep(clock, notHeldMs, signal);
       failures = 0;
       isProven = true;
-      health.set("ok");
     } catch (error) {
       if (signal.aborted) return;
       failures++;

@@ -119,9 +119,19 @@ function exchange(
 async function writeAll(request: http.ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of body) {
     if (request.destroyed) return;
-    if (!request.write(chunk)) await new Promise<void>((resolve) => request.once("drain", resolve).once("close", resolve));
+    if (!request.write(chunk)) await drained(request);
   }
   request.end();
+}
+
+function drained(request: http.ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      request.off("drain", go).off("close", go);
+      resolve();
+    };
+    request.on("drain", go).on("close", go);
+  });
 }
 
 /** ECONNRESET and the like; never a message that could quote the URL. */

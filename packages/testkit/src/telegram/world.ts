@@ -127,7 +127,8 @@ export function world(clock: Clock): World {
         messages: new Map(),
         reactions: new Map(),
         pinned: new Set(),
-        lastMessageId: 0,
+        // In a forum, message 1 made the General topic.
+        lastMessageId: isForum ? 1 : 0,
       };
       (bot === null ? groups : bot.privateChats).set(id, chat);
       return chat;

@@ -1,0 +1,353 @@
+// Goldens of normalization: what each kind of update means to the rest of the house, and what it must never be mistaken for.
+import type { Update } from "grammy/types";
+import { inboundSchema } from "@parley/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { normalize } from "../../src/telegram/normalize.ts";
+
+const context = { channel: "telegram", account: "default", me: { id: "1000", username: "parley_bot" }, nowMs: 5_000 };
+const user = { id: 42, is_bot: false, first_name: "Ada", last_name: "Byron", username: "ada" };
+const us = { id: 1000, is_bot: true, first_name: "Parley", username: "parley_bot" };
+const priv = { id: 42, type: "private", first_name: "Ada" };
+const room = { id: -100123, type: "supergroup", title: "Room" };
+const forum = { ...room, is_forum: true };
+
+/** Fixtures are what Telegram sends, which is more than its types say. */
+const read = (update: object) => normalize({ update_id: 9, ...update } as Update, context);
+const message = (fields: object, chat: object = priv) => read({ message: { message_id: 5, date: 100, chat, from: user, ...fields } });
+const command = (length: number, offset = 0) => [{ type: "bot_command", offset, length }];
+
+describe("messages", () => {
+  test("a private message", () => {
+    expect(message({ text: "hello" })).toEqual({
+      id: "telegram:default:u9",
+      channel: "telegram",
+      account: "default",
+      address: { channel: "telegram", account: "default", kind: "dm", peer: "42" },
+      sender: { id: "42", name: "Ada Byron", isBot: false },
+      messageId: "5",
+      kind: "message",
+      text: "hello",
+      attachments: [],
+      mentions: [],
+      addressed: true,
+      atMs: 100_000,
+    });
+  });
+
+  test("an edit carries its own time, so that it is not taken for the original", () => {
+    const edited = { message_id: 5, date: 100, edit_date: 160, chat: priv, from: user, text: "better" };
+    expect(read({ edited_message: edited })).toMatchObject({
+      kind: "edit",
+      messageId: "5",
+      text: "better",
+      atMs: 100_000,
+      editedAtMs: 160_000,
+    });
+  });
+
+  test("a channel post is written by the channel, which is nobody's id", () => {
+    const post = {
+      message_id: 5,
+      date: 100,
+      chat: { id: -42, type: "channel", title: "News" },
+      sender_chat: { id: -42, type: "channel", title: "News" },
+      text: "x",
+    };
+    expect(read({ channel_post: post })).toMatchObject({
+      address: { kind: "channel", peer: "-42" },
+      sender: { id: "chat:-42", name: "News" },
+      addressed: false,
+    });
+  });
+
+  test("an anonymous admin is the chat, not the stand-in user that all anonymous admins share", () => {
+    const anonymous = message({ text: "x", from: { id: 1087968824, is_bot: true, first_name: "Group" }, sender_chat: room }, room);
+    expect(anonymous).toMatchObject({ sender: { id: "chat:-100123", name: "Room", isBot: false } });
+  });
+
+  test("our own messages, service messages, and kinds that we did not ask for are nothing", () => {
+    expect(message({ text: "mine", from: us }, room)).toBeNull();
+    expect(message({ new_chat_members: [user] }, room)).toBeNull();
+    expect(message({ pinned_message: {} }, room)).toBeNull();
+    expect(message({ forum_topic_created: { name: "News", icon_color: 1 } }, forum)).toBeNull();
+    expect(read({ my_chat_member: { chat: priv, from: user, date: 1 } })).toBeNull();
+    expect(read({ brand_new_kind: {} })).toBeNull();
+  });
+
+  test("another bot's message says that it is one", () => {
+    expect(message({ text: "beep", from: { id: 7, is_bot: true, first_name: "Other" } }, room)).toMatchObject({ sender: { isBot: true } });
+  });
+
+  test("both sides of a migration tell the same move", () => {
+    const move = { kind: "migration", fromChat: "-9", toChat: "-100123" };
+    expect(message({ migrate_to_chat_id: -100123 }, { id: -9, type: "group", title: "Room" })).toEqual(move);
+    expect(message({ migrate_from_chat_id: -9 }, room)).toEqual(move);
+  });
+
+  test.each([
+    ["no sender", { message: { message_id: 5, date: 100, chat: room, text: "x" } }],
+    ["a chat type that is new", { message: { message_id: 5, date: 100, chat: { id: 1, type: "hologram" }, from: user, text: "x" } }],
+    ["no chat", { message: { message_id: 5, date: 100, from: user, text: "x" } }],
+    ["no date", { message: { message_id: 5, chat: priv, from: user, text: "x" } }],
+    ["a text that is no text", { message: { message_id: 5, date: 100, chat: priv, from: user, text: 7 } }],
+    ["an empty message", { message: {} }],
+  ])("%s is refused, not guessed", (_what, update) => {
+    expect(() => read(update)).toThrow();
+  });
+});
+
+describe("who is meant", () => {
+  const mention = (offset: number, length: number) => [{ type: "mention", offset, length }];
+  test.each<readonly [string, object, boolean, string]>([
+    ["a bystander", { text: "hi all" }, false, "message"],
+    ["our name without an entity", { text: "parley_bot is down, @parley_bot" }, false, "message"],
+    ["an exact mention, in any case", { text: "hey @Parley_Bot", entities: mention(4, 11) }, true, "message"],
+    ["a longer name that begins like ours", { text: "@parley_bot2 hi", entities: mention(0, 12) }, false, "message"],
+    [
+      "a mention in a caption",
+      { photo: [{ file_id: "p", width: 1, height: 1 }], caption: "@parley_bot look", caption_entities: mention(0, 11) },
+      true,
+      "message",
+    ],
+    [
+      "a text mention of our id",
+      { text: "hey you", entities: [{ type: "text_mention", offset: 4, length: 3, user: us }] },
+      true,
+      "message",
+    ],
+    ["a text mention of another", { text: "hey you", entities: [{ type: "text_mention", offset: 4, length: 3, user }] }, false, "message"],
+    ["a reply to us", { text: "yes", reply_to_message: { message_id: 4, date: 1, chat: room, from: us, text: "sure?" } }, true, "message"],
+    [
+      "a reply to another",
+      { text: "yes", reply_to_message: { message_id: 4, date: 1, chat: room, from: user, text: "sure?" } },
+      false,
+      "message",
+    ],
+    ["a bare command", { text: "/status", entities: command(7) }, false, "command"],
+    ["a command to us", { text: "/status@parley_bot", entities: command(18) }, true, "command"],
+    ["a command to another bot", { text: "/status@other_bot", entities: command(17) }, false, "message"],
+    ["a command in the middle", { text: "try /status", entities: command(7, 4) }, false, "message"],
+    [
+      "a forwarded mention",
+      { text: "@parley_bot", entities: mention(0, 11), forward_origin: { type: "user", sender_user: user, date: 1 } },
+      false,
+      "message",
+    ],
+    [
+      "a forwarded command",
+      { text: "/stop", entities: command(5), forward_origin: { type: "user", sender_user: user, date: 1 } },
+      false,
+      "message",
+    ],
+  ])("%s in a group", (_what, fields, addressed, kind) => {
+    expect(message(fields, room)).toMatchObject({ addressed, kind });
+  });
+
+  test("a command to us loses our name and keeps its words", () => {
+    expect(message({ text: "/model@parley_bot fast one", entities: command(17) }, room)).toMatchObject({
+      kind: "command",
+      text: "/model fast one",
+    });
+  });
+
+  test("mentions are ids, from exact entities only", () => {
+    const entities = [
+      { type: "text_mention", offset: 0, length: 3, user },
+      { type: "mention", offset: 4, length: 6 },
+    ];
+    expect(message({ text: "Ada @grace", entities }, room)).toMatchObject({ mentions: ["42"] });
+  });
+});
+
+describe("where it was said", () => {
+  test.each<readonly [string, object, object, string | undefined]>([
+    ["a topic", { message_thread_id: 7, is_topic_message: true }, forum, "7"],
+    ["General", {}, forum, "1"],
+    ["a chain of replies in General", { message_thread_id: 33 }, forum, "1"],
+    ["a chain of replies in a plain group", { message_thread_id: 33 }, room, undefined],
+    ["a topic of a private chat", { message_thread_id: 8, is_topic_message: true }, priv, "8"],
+  ])("%s", (_what, fields, chat, thread) => {
+    const event = message({ text: "x", ...fields }, chat);
+    expect(event !== null && "address" in event ? event.address.thread : "none").toBe(thread);
+  });
+
+  test("the first message of a topic is no reply to the topic's making", () => {
+    const made = { message_id: 7, date: 1, chat: forum, from: us, forum_topic_created: { name: "News", icon_color: 1 } };
+    const event = message({ text: "x", message_thread_id: 7, is_topic_message: true, reply_to_message: made }, forum);
+    expect(event).toMatchObject({ addressed: false });
+    expect(event).not.toHaveProperty("replyTo");
+  });
+});
+
+describe("what was quoted", () => {
+  const quoted = { message_id: 4, date: 1, chat: room, from: us, text: "one two three" };
+  test("a reply has the quoted text and its sender", () => {
+    expect(message({ text: "yes", reply_to_message: quoted }, room)).toMatchObject({
+      replyTo: { messageId: "4", text: "one two three", sender: "Parley", toBot: true },
+    });
+  });
+  test("a selected quote stands for the whole", () => {
+    expect(message({ text: "yes", reply_to_message: quoted, quote: { text: "two", position: 4 } }, room)).toMatchObject({
+      replyTo: { text: "two" },
+    });
+  });
+  test("a reply to another chat's message has a marked id", () => {
+    const external = {
+      origin: { type: "channel", chat: { id: -1, type: "channel", title: "News" }, message_id: 3, date: 1 },
+      message_id: 3,
+    };
+    expect(message({ text: "hm", external_reply: external, quote: { text: "headline", position: 0 } })).toMatchObject({
+      replyTo: { messageId: "external-3", text: "headline", sender: "News", toBot: false },
+    });
+  });
+});
+
+describe("content without text", () => {
+  test.each<readonly [string, object, string]>([
+    ["location", { location: { latitude: 52.52, longitude: 13.405 } }, "[location: 52.520000, 13.405000]"],
+    [
+      "venue",
+      { venue: { title: "Café", address: "1 Way", location: { latitude: 1, longitude: 2 } }, location: { latitude: 1, longitude: 2 } },
+      "[venue: Café, 1 Way (1.000000, 2.000000)]",
+    ],
+    ["contact", { contact: { phone_number: "+49", first_name: "Bo" } }, "[contact: Bo, +49]"],
+    ["poll", { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } }, "[poll: Lunch? | Soup | Salad]"],
+    ["dice", { dice: { emoji: "🎲", value: 4 } }, "[dice 🎲: 4]"],
+  ])("a %s is described", (_what, fields, text) => {
+    expect(message(fields)).toMatchObject({ text, attachments: [] });
+  });
+
+  test("a forward names its origin", () => {
+    const fields = { text: "news", forward_origin: { type: "hidden_user", sender_user_name: "Someone", date: 1 } };
+    expect(message(fields)).toMatchObject({ text: "[forwarded from Someone]\nnews" });
+  });
+
+  test.each<readonly [string, object, object]>([
+    [
+      "the largest photo",
+      {
+        photo: [
+          { file_id: "s", width: 9, height: 9 },
+          { file_id: "l", width: 90, height: 60, file_size: 7 },
+          { file_id: "m", width: 30, height: 30 },
+        ],
+      },
+      { kind: "image", ref: "l", bytes: 7, mediaType: "image/jpeg" },
+    ],
+    [
+      "a document",
+      { document: { file_id: "d", file_name: "a.pdf", mime_type: "application/pdf", file_size: 3 } },
+      { kind: "file", ref: "d", name: "a.pdf", mediaType: "application/pdf", bytes: 3 },
+    ],
+    [
+      "an audio",
+      { audio: { file_id: "a", duration: 9, title: "Song", mime_type: "audio/mpeg" } },
+      { kind: "audio", ref: "a", seconds: 9, description: "Song", mediaType: "audio/mpeg" },
+    ],
+    ["a voice note", { voice: { file_id: "v", duration: 3 } }, { kind: "voice", ref: "v", seconds: 3, mediaType: "audio/ogg" }],
+    ["a video", { video: { file_id: "v", duration: 3, width: 1, height: 1 } }, { kind: "video", ref: "v", seconds: 3 }],
+    [
+      "a round video",
+      { video_note: { file_id: "n", duration: 3, length: 1 } },
+      { kind: "video", ref: "n", seconds: 3, mediaType: "video/mp4", description: "round video message" },
+    ],
+    [
+      "an animation, once",
+      { animation: { file_id: "g", duration: 1, width: 1, height: 1 }, document: { file_id: "g" } },
+      { kind: "video", ref: "g", seconds: 1, description: "animation" },
+    ],
+    [
+      "a sticker",
+      { sticker: { file_id: "k", is_animated: false, is_video: false, emoji: "🐙" } },
+      { kind: "sticker", ref: "k", mediaType: "image/webp", description: "🐙" },
+    ],
+    [
+      "an animated sticker",
+      { sticker: { file_id: "k", is_animated: true, is_video: false } },
+      { kind: "sticker", ref: "k", mediaType: "application/x-tgsticker" },
+    ],
+  ])("%s becomes an attachment", (_what, fields, attachment) => {
+    expect(message(fields)).toMatchObject({ text: "", attachments: [attachment] });
+    const event = message({ ...fields, caption: "look" });
+    expect(event).toMatchObject({ text: "look" });
+  });
+
+  test("the parts of an album share a group", () => {
+    expect(message({ photo: [{ file_id: "p", width: 1, height: 1 }], media_group_id: "77" })).toMatchObject({ groupId: "77" });
+  });
+});
+
+describe("buttons and reactions", () => {
+  const pressed = { id: "q1", from: user, chat_instance: "c", data: "approve:7" };
+  test("a pressed button is its own event, addressed, and points at the message with the button", () => {
+    const query = {
+      ...pressed,
+      message: { message_id: 5, date: 100, chat: forum, from: us, text: "Sure?", message_thread_id: 7, is_topic_message: true },
+    };
+    expect(read({ callback_query: query })).toMatchObject({
+      kind: "callback",
+      messageId: "callback-q1",
+      address: { kind: "group", peer: "-100123", thread: "7" },
+      sender: { id: "42" },
+      text: "approve:7",
+      callback: { id: "q1", value: "approve:7" },
+      replyTo: { messageId: "5", toBot: true, text: "Sure?" },
+      addressed: true,
+      atMs: 5_000,
+    });
+  });
+  test("a button under a message too old to see still counts; one without a chat or a value does not", () => {
+    expect(read({ callback_query: { ...pressed, message: { message_id: 5, date: 0, chat: priv } } })).toMatchObject({ kind: "callback" });
+    expect(read({ callback_query: pressed })).toBeNull();
+    expect(
+      read({ callback_query: { ...pressed, data: undefined, game_short_name: "g", message: { message_id: 5, date: 0, chat: priv } } }),
+    ).toBeNull();
+  });
+  const reaction = (before: readonly string[], after: readonly string[], who: object = { user }) => {
+    const types = (emoji: readonly string[]) => emoji.map((one) => ({ type: "emoji", emoji: one }));
+    return read({
+      message_reaction: { chat: room, message_id: 5, date: 100, ...who, old_reaction: types(before), new_reaction: types(after) },
+    });
+  };
+  test("a reaction tells what was added and what was taken back", () => {
+    expect(reaction(["👍"], ["🔥"])).toMatchObject({
+      kind: "reaction",
+      messageId: "reaction-9",
+      text: "reacted 🔥, took back 👍",
+      sender: { id: "42" },
+      replyTo: { messageId: "5", toBot: false },
+      addressed: false,
+    });
+    expect(reaction([], ["👍"], { actor_chat: room })).toMatchObject({ sender: { id: "chat:-100123" } });
+    expect(reaction(["👍"], ["👍"])).toBeNull();
+    expect(reaction([], ["👍"], { user: us })).toBeNull();
+  });
+});
+
+test("with any field of a message missing, it is never more addressed, and never from someone else", () => {
+  const whole: Readonly<Record<string, unknown>> = {
+    message_id: 5,
+    date: 100,
+    chat: room,
+    from: user,
+    text: "/status@parley_bot",
+    entities: command(18),
+    reply_to_message: { message_id: 4, date: 1, chat: room, from: user, text: "x" },
+    message_thread_id: 7,
+  };
+  fc.assert(
+    fc.property(fc.subarray(Object.keys(whole)), (kept) => {
+      let event;
+      try {
+        event = read({ message: Object.fromEntries(kept.map((key) => [key, whole[key]])) });
+      } catch {
+        return; // Refused: that is the safe side.
+      }
+      if (event === null || event.kind === "migration") return;
+      inboundSchema.parse(event);
+      expect(event.sender.id).toBe("42");
+      expect(event.addressed && !(kept.includes("entities") && kept.includes("text"))).toBe(false);
+    }),
+  );
+});

@@ -1,0 +1,358 @@
+// Every row of the failure model's table for sending, and what each kind of part looks like to the people who get it.
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Address, type Fault, type RenderedPart } from "@parley/protocol";
+import { refusalBody, type Trouble } from "@parley/testkit";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migratedChatId } from "@parley/channels";
+import { expectFault, text } from "../contract.ts";
+import { alice, dm, type Rig, telegramRig } from "./rig.ts";
+
+let rig: Rig;
+let mediaFolder: string;
+beforeEach(async () => {
+  mediaFolder = await mkdtemp(join(tmpdir(), "parley-media-"));
+  rig = await telegramRig({ mediaFolder });
+  rig.fake.as(alice).says("hello");
+});
+afterEach(async () => {
+  await rig.close();
+  await rm(mediaFolder, { recursive: true });
+});
+
+const send = (part: RenderedPart, to: Address = dm, signal: AbortSignal = new AbortController().signal) =>
+  rig.channel.send(to, part, { idempotencyKey: "k", signal });
+const mine = () => rig.fake.visible(alice.id).filter((message) => message.byBot);
+const sends = () => rig.fake.calls("sendMessage");
+const bold = (words: string): RenderedPart => ({
+  kind: "text",
+  text: words,
+  entities: [{ type: "bold", offset: 0, length: words.length }],
+  plain: `plain ${words}`,
+});
+const group = (peer: number, thread?: number): Address => ({
+  channel: "telegram",
+  account: "default",
+  kind: "group",
+  peer: String(peer),
+  ...(thread === undefined ? {} : { thread: String(thread) }),
+});
+const refuses = (code: number, description: string, parameters?: { readonly [name: string]: number }): void =>
+  rig.fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: code, body: refusalBody(code, description, parameters) } });
+const file = async (name: string, mediaType: string, bytes = 5) => {
+  await writeFile(join(mediaFolder, name), "x".repeat(bytes));
+  return { path: name, mediaType, bytes, name };
+};
+
+describe("refusals of the Bot API become decisions", () => {
+  test.each<readonly [number, string, Fault["code"]]>([
+    [400, "Bad Request: message is too long", "invalid"],
+    [400, "Bad Request: message text is empty", "invalid"],
+    [400, "Bad Request: message thread not found", "missing"],
+    [400, "Bad Request: TOPIC_DELETED", "missing"],
+    [400, "Bad Request: TOPIC_CLOSED", "denied"],
+    [400, "Bad Request: chat not found", "missing"],
+    [400, "Bad Request: message to be replied not found", "missing"],
+    [403, "Forbidden: bot was blocked by the user", "denied"],
+    [403, "Forbidden: user is deactivated", "denied"],
+    [403, "Forbidden: bot was kicked from the supergroup chat", "denied"],
+    [403, "Forbidden: bot can't initiate conversation with a user", "denied"],
+    [400, "Bad Request: not enough rights to send text messages to the chat", "denied"],
+    [400, "Bad Request: CHAT_WRITE_FORBIDDEN", "denied"],
+    [401, "Unauthorized", "denied"],
+    [413, "Request Entity Too Large", "invalid"],
+    [500, "Internal Server Error", "ambiguous"],
+    [503, "Service Unavailable", "ambiguous"],
+  ])("%i %s is Fault %s, after one call", async (code, description, expected) => {
+    refuses(code, description);
+    const fault = await expectFault(expected, send(text("x")));
+    expect(fault.message).toContain(description);
+    expect(sends()).toHaveLength(1);
+    expect(mine()).toEqual([]);
+  });
+
+  test("429 says how long to wait and is tried once", async () => {
+    refuses(429, "Too Many Requests: retry after 17", { retry_after: 17 });
+    expect((await expectFault("rate_limited", send(text("x")))).retryAfterMs).toBe(17_000);
+    expect(sends()).toHaveLength(1);
+  });
+
+  test("a group that moved is Fault missing with the new id", async () => {
+    const old = rig.fake.group({ type: "group" });
+    const moved = rig.fake.upgrade(old);
+    const fault = await expectFault("missing", send(text("x"), group(old)));
+    expect(migratedChatId(fault)).toBe(String(moved));
+    expect(migratedChatId(new Error("other"))).toBeNull();
+    await send(text("x"), group(moved));
+    expect(rig.fake.visible(moved).at(-1)?.text).toBe("x");
+  });
+
+  test("the real state of a chat is answered in its words: blocked, closed topic, no rights", async () => {
+    rig.fake.as(alice).blocks();
+    await expectFault("denied", send(text("x")));
+    rig.fake.as(alice).unblocks();
+    await send(text("x"));
+    const forum = rig.fake.group({ isForum: true });
+    const topic = rig.fake.topic(forum, "News");
+    await expectFault("missing", send(text("x"), group(forum, 999)));
+    rig.fake.chat(forum).topics.set(topic, { name: "News", closed: true, deleted: false });
+    await expectFault("denied", send(text("x"), group(forum, topic)));
+    rig.fake.chat(forum).muted = true;
+    await expectFault("denied", send(text("x"), group(forum)));
+  });
+});
+
+describe("whether a send may have been done", () => {
+  const lost: readonly (readonly [string, Trouble, number])[] = [
+    ["the connection is reset after the server acted", { kind: "reset" }, 1],
+    ["a proxy answers 502 with HTML", { kind: "answer", status: 502, body: "<html>Bad Gateway</html>" }, 1],
+    ["the answer is cut", { kind: "truncate" }, 1],
+    ["the answer is empty", { kind: "answer", status: 200, body: "" }, 1],
+    ["the answer is longer than any", { kind: "flood", bytes: 5 * 1024 * 1024 }, 1],
+  ];
+  test.each(lost)("%s: ambiguous, and not repeated", async (_name, trouble, shown) => {
+    rig.fake.inject({ method: "sendMessage", when: "after", trouble });
+    await expectFault("ambiguous", send(text("x")));
+    expect(sends()).toHaveLength(1);
+    expect(mine()).toHaveLength(shown);
+  });
+
+  test("a reset before the server acted looks the same from here: ambiguous", async () => {
+    rig.fake.inject({ method: "sendMessage", trouble: { kind: "reset" } });
+    await expectFault("ambiguous", send(text("x")));
+    expect(mine()).toEqual([]);
+  });
+
+  test("a connection that was kept alive and is reset is ambiguous too", async () => {
+    await send(text("one"));
+    rig.fake.inject({ method: "sendMessage", when: "after", trouble: { kind: "reset" } });
+    await expectFault("ambiguous", send(text("two")));
+    expect(sends().map((call) => call.connection)).toEqual([sends()[0]?.connection, sends()[0]?.connection]);
+  });
+
+  test.each<readonly [string, Trouble]>([
+    ["no answer", { kind: "hang" }],
+    ["a body of one byte a second", { kind: "slow", everyMs: 1_000_000 }],
+  ])("%s until the deadline: ambiguous", async (_name, trouble) => {
+    rig.fake.inject({ method: "sendMessage", when: "after", trouble });
+    const sending = expectFault("ambiguous", send(text("x")));
+    await expect.poll(() => sends().length).toBe(1);
+    await rig.clock.advance(30_000);
+    await sending;
+  });
+
+  test("an abort after the request went out is ambiguous", async () => {
+    rig.fake.inject({ method: "sendMessage", when: "after", trouble: { kind: "hang" } });
+    const stop = new AbortController();
+    const sending = expectFault("ambiguous", send(text("x"), dm, stop.signal));
+    await expect.poll(() => sends().length).toBe(1);
+    stop.abort();
+    await sending;
+  });
+
+  test("a refused connection certainly sent nothing", async () => {
+    const closed = await rig.open({ apiRoot: await unusedRoot() });
+    await expectFault("unavailable", closed.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+  });
+
+  test("a name that does not resolve certainly sent nothing", async () => {
+    const nowhere = await rig.open({ apiRoot: "http://telegram.invalid" });
+    await expectFault("unavailable", nowhere.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+  });
+
+  test("a failed TLS handshake certainly sent nothing", async () => {
+    const plain = createServer((socket) => socket.end("this is not TLS"));
+    await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve));
+    const channel = await rig.open({ apiRoot: `https://127.0.0.1:${(plain.address() as AddressInfo).port}` });
+    await expectFault("unavailable", channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    plain.close();
+  });
+
+  test("a handshake that never ends certainly sent nothing, and is given up", async () => {
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => void sockets.push(socket));
+    await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+    const channel = await rig.open({ apiRoot: `https://127.0.0.1:${(mute.address() as AddressInfo).port}` });
+    const sending = expectFault("unavailable", channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    await expect.poll(() => sockets.length).toBe(1);
+    await rig.clock.advance(10_000);
+    await sending;
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+
+  test("no failure tells the token", async () => {
+    const { inspect } = await import("node:util");
+    const nowhere = await rig.open({ apiRoot: await unusedRoot() });
+    rig.fake.inject({ method: "sendMessage", trouble: { kind: "reset" } });
+    refuses(400, "Bad Request: whatever");
+    const signal = new AbortController().signal;
+    const attempts = [
+      send(text("a")),
+      send(text("b")),
+      nowhere.send(dm, text("c"), { idempotencyKey: "k", signal }),
+      nowhere.start(async () => {}).then(() => Promise.reject(nowhere.health())),
+    ];
+    const told = (await Promise.allSettled(attempts)).map((result) => inspect(result, { depth: 20 })).join("\n");
+    expect(told).toContain("ECONNREFUSED");
+    expect(told).not.toContain("fake-telegram-token");
+  });
+
+  async function unusedRoot(): Promise<string> {
+    const probe = createServer();
+    await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+    const { port } = probe.address() as AddressInfo;
+    await new Promise((resolve) => probe.close(resolve));
+    return `http://127.0.0.1:${port}`;
+  }
+});
+
+describe("text", () => {
+  test("goes out with its entities, without link previews", async () => {
+    await send(bold("see https://example.org"));
+    expect(mine()[0]).toMatchObject({ text: "see https://example.org", entities: [{ type: "bold" }] });
+    expect(sends()[0]?.params).toMatchObject({ link_preview_options: { is_disabled: true } });
+    expect(sends()[0]?.params).not.toHaveProperty("parse_mode");
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
+  test.each([
+    "Bad Request: can't parse entities: unsupported start tag",
+    "Bad Request: entity beginning at UTF-16 offset 0 ends after the end of the text",
+    "Bad Request: ENTITY_TEXTURL_INVALID",
+  ])("%s: the same chunk goes out once as plain text", async (description) => {
+    refuses(400, description);
+    await send(bold("words"));
+    expect(mine().map((message) => message.text)).toEqual(["plain words"]);
+    expect(sends()).toHaveLength(2);
+  });
+
+  test("entities that are refused twice are not tried a third time", async () => {
+    refuses(400, "Bad Request: can't parse entities: x");
+    refuses(400, "Bad Request: can't parse entities: x");
+    await expectFault("invalid", send(bold("words")));
+    expect(sends()).toHaveLength(2);
+  });
+
+  test("a plain form beyond the limit gives way to the text without entities", async () => {
+    refuses(400, "Bad Request: can't parse entities: x");
+    await send({ kind: "text", text: "short", entities: [{ type: "bold", offset: 0, length: 5 }], plain: "x".repeat(5000) });
+    expect(mine().map((message) => message.text)).toEqual(["short"]);
+  });
+
+  test("a reply quotes its message, and goes out alone when that is gone", async () => {
+    const { message_id: question } = rig.fake.as(alice).says("question");
+    await send({ ...text("answer"), replyTo: String(question) } as RenderedPart);
+    await send({ ...text("too late"), replyTo: "9999" } as RenderedPart);
+    await send({ ...text("to a button"), replyTo: "callback-77" } as RenderedPart);
+    expect(mine().map((message) => message.replyTo)).toEqual([question, undefined, undefined]);
+  });
+
+  test("a topic gets its thread id, General gets none", async () => {
+    const forum = rig.fake.group({ isForum: true });
+    const topic = rig.fake.topic(forum, "News");
+    await send(text("in the topic"), group(forum, topic));
+    await send(text("in General"), group(forum, 1));
+    expect(sends().map((call) => call.params["message_thread_id"])).toEqual([topic, undefined]);
+    expect(rig.fake.visible(forum, topic).map((message) => message.text)).toEqual(["in the topic"]);
+  });
+
+  test("an address that is no Telegram chat is Fault invalid", async () => {
+    await expectFault("invalid", send(text("x"), { ...dm, peer: "@alice" }));
+    await expectFault("invalid", send(text("x"), { ...dm, peer: "1e3" }));
+    await expectFault("invalid", send(text("x"), { ...dm, thread: "seven" }));
+    expect(sends()).toEqual([]);
+  });
+
+  test("buttons carry their value, and one that is too long is Fault invalid", async () => {
+    const rows = [
+      [
+        { label: "Yes", value: "approve:7", style: "success" as const },
+        { label: "Docs", url: "https://example.org" },
+      ],
+    ];
+    await send({ ...text("Sure?"), buttons: rows } as RenderedPart);
+    expect(mine()[0]?.buttons).toEqual([["Yes", "Docs"]]);
+    expect(sends()[0]?.params["reply_markup"]).toMatchObject({ inline_keyboard: [[{ callback_data: "approve:7", style: "success" }, {}]] });
+    await send({ ...text("64"), buttons: [[{ label: "x", value: "v".repeat(64) }]] } as RenderedPart);
+    await expectFault("invalid", send({ ...text("65"), buttons: [[{ label: "x", value: `${"é".repeat(32)}x` }]] } as RenderedPart));
+    expect(rig.fake.violations()).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  const caption = { text: "look", entities: [{ type: "italic", offset: 0, length: 4 }], plain: "look" };
+
+  test.each([
+    ["image", "a.png", "image/png", "sendPhoto", "photo"],
+    ["image", "a.svg", "image/svg+xml", "sendDocument", "document"],
+    ["video", "a.mp4", "video/mp4", "sendVideo", "video"],
+    ["audio", "a.mp3", "audio/mpeg", "sendAudio", "audio"],
+    ["file", "a.pdf", "application/pdf", "sendDocument", "document"],
+  ] as const)("%s %s goes out by %s's method with its caption and name", async (media, name, mediaType, method, kind) => {
+    const receipt = await send({ kind: "media", media, files: [await file(name, mediaType)], caption });
+    expect(mine()[0]).toMatchObject({ id: Number(receipt.messageId), kind, text: "look", entities: [{ type: "italic" }] });
+    expect(Object.values(rig.fake.calls(method)[0]?.files ?? {})).toEqual([name]);
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
+  test("an image over ten megabytes goes as a document", async () => {
+    await send({ kind: "media", media: "image", files: [await file("big.png", "image/png", 10_000_001)] });
+    expect(mine()[0]?.kind).toBe("document");
+  });
+
+  test("several files are one album with the caption on the first, and the receipt names all", async () => {
+    const files = await Promise.all(["a.png", "b.png", "c.png"].map((name) => file(name, "image/png")));
+    const receipt = await send({ kind: "media", media: "image", files, caption });
+    expect(mine().map((message) => [message.kind, message.text])).toEqual([
+      ["photo", "look"],
+      ["photo", ""],
+      ["photo", ""],
+    ]);
+    expect(receipt.extra?.["messageIds"]).toEqual(mine().map((message) => String(message.id)));
+  });
+
+  test("an album whose caption's entities are refused goes out once more with fresh uploads", async () => {
+    const files = await Promise.all(["a.png", "b.png"].map((name) => file(name, "image/png")));
+    const body = refusalBody(400, "Bad Request: can't parse entities: x");
+    rig.fake.inject({ method: "sendMediaGroup", trouble: { kind: "answer", status: 400, body } });
+    await send({ kind: "media", media: "image", files, caption });
+    expect(mine()).toHaveLength(2);
+    expect(mine()[0]?.entities).toBeUndefined();
+  });
+
+  test("voice notes and polls", async () => {
+    await send({ kind: "voice", file: await file("v.ogg", "audio/ogg") });
+    await send({ kind: "poll", question: "Lunch?", options: ["Soup", "Salad"], multiple: true, anonymous: false });
+    expect(mine().map((message) => [message.kind, message.text])).toEqual([
+      ["voice", ""],
+      ["poll", "Lunch?"],
+    ]);
+    expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({ is_anonymous: false, allows_multiple_answers: true });
+    await expectFault("invalid", send({ kind: "poll", question: "Alone?", options: ["Yes"], multiple: false, anonymous: true }));
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
+  test("what cannot go is refused before a byte is written", async () => {
+    const [first] = [await file("a.png", "image/png")];
+    await expectFault("missing", send({ kind: "media", media: "file", files: [{ ...first, path: "gone.bin" }] }));
+    await expectFault("invalid", send({ kind: "media", media: "image", files: Array.from({ length: 11 }, () => first) }));
+    await expectFault(
+      "invalid",
+      send({ kind: "media", media: "image", files: [first], caption: { text: "x".repeat(1025), entities: [], plain: "" } }),
+    );
+    const huge = await file("huge.bin", "application/octet-stream");
+    await truncate(join(mediaFolder, "huge.bin"), 50_000_001);
+    await expectFault("invalid", send({ kind: "media", media: "file", files: [huge] }));
+    expect(rig.fake.calls()).toEqual([]);
+  });
+
+  test("an upload whose answer is lost is ambiguous", async () => {
+    rig.fake.inject({ method: "sendPhoto", when: "after", trouble: { kind: "reset" } });
+    await expectFault("ambiguous", send({ kind: "media", media: "image", files: [await file("a.png", "image/png")] }));
+    expect(rig.fake.calls("sendPhoto")).toHaveLength(1);
+  });
+});
