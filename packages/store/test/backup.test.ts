@@ -1,5 +1,5 @@
 // Backup while the daemon writes, restore while it does not, and the doctor's look at a file.
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { backupDatabase, describeDatabase, restoreDatabase, sqliteStore } from "../src/index.ts";
@@ -36,6 +36,7 @@ test("a backup taken under writes is whole, sound and of one instant", async () 
   await writing;
   await store.close();
   expect(describeDatabase(copy, { full: true })).toMatchObject({ findings: [], walBytes: 0, schema: 1, newestSchema: 1 });
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
   const found = await rowsIn(copy);
   expect(found).toBeGreaterThanOrEqual(300);
   expect(found % 2).toBe(0);

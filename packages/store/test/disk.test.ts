@@ -82,6 +82,24 @@ test("an I/O error inside a call is as fatal as one on commit", async () => {
   expect(told).toHaveLength(1);
 });
 
+test("a commit that fails for an unknown reason is fatal too", async () => {
+  const db = new DatabaseSync(":memory:");
+  const told: unknown[] = [];
+  const odd = sqliteError(1, "something else");
+  const tx = transactions(failing(db, new Map([["commit", odd]])), (error) => told.push(error));
+  await expect(tx.run(() => 1)).rejects.toMatchObject({ code: "ambiguous", cause: odd });
+  expect(told).toEqual([odd]);
+});
+
+test("a locked database rejects as unavailable, and the next call works", async () => {
+  const db = new DatabaseSync(":memory:");
+  const told: unknown[] = [];
+  const tx = transactions(failing(db, new Map([["begin immediate", sqliteError(5, "database is locked")]])), (error) => told.push(error));
+  await expect(tx.run(() => 1)).rejects.toMatchObject({ code: "unavailable" });
+  expect(await tx.run(() => 2)).toBe(2);
+  expect(told).toEqual([]);
+});
+
 test("a full disk on commit rejects as unavailable, and the next call works", async () => {
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");

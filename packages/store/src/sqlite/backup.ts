@@ -1,6 +1,6 @@
 // Copies of the database: taken while the daemon runs, put back while it does not. Nothing is ever deleted; the file that a
 // restore replaces stays beside it. A copy has its name only once it is whole and on the disk.
-import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
@@ -16,6 +16,7 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
     const source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
     try {
       // An open read transaction keeps the snapshot still; without it every write of the daemon would start the copy over.
+      closeSync(openSync(partial, "w", 0o600));
       source.exec("begin; select count(*) from sqlite_schema");
       await backup(source, partial);
     } finally {
@@ -75,6 +76,8 @@ function refuseUnsound(path: string): void {
 }
 
 function settleAs(partial: string, path: string): void {
+  // The copy of a copy has the mode of what it was copied from.
+  chmodSync(partial, 0o600);
   syncToDisk(partial);
   renameSync(partial, path);
   syncToDisk(dirname(path));

@@ -27,6 +27,12 @@ export function isFatal(error: unknown): boolean {
   return trouble === "io" || trouble === "damaged" || trouble === "foreign";
 }
 
+/** A commit that failed like this did certainly not happen, and the next one may. Any other failure of a commit is fatal. */
+export function isPassing(error: unknown): boolean {
+  const trouble = troubleOf(error);
+  return trouble === "full" || trouble === "busy";
+}
+
 /** The Fault that a verb rejects with. Faults and bugs pass unchanged. */
 export function verbFault(error: unknown): unknown {
   switch (troubleOf(error)) {
@@ -38,13 +44,14 @@ export function verbFault(error: unknown): unknown {
       return new Fault("unavailable", "the database is locked by another process: nothing was stored", { cause: error });
     case "unreadable":
       return new Fault("unavailable", "the database cannot be written: check its permissions and the file system", { cause: error });
-    case "io":
-    case "damaged":
-    case "foreign":
-      return new Fault("ambiguous", "the database failed while writing: restart Parley, then run `parley doctor`", { cause: error });
     default:
       return error;
   }
+}
+
+/** The Fault of every call in a transaction whose fate is unknown. */
+export function lostFault(error: unknown): Fault {
+  return new Fault("ambiguous", "the database failed while writing: restart Parley, then run `parley doctor`", { cause: error });
 }
 
 /** The Fault that opening rejects with: it names the file and the next step. */

@@ -1,7 +1,7 @@
 // Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
 // A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
 import { Fault } from "@parley/protocol";
-import { isFatal, verbFault } from "./failure.ts";
+import { isFatal, isPassing, lostFault, verbFault } from "./failure.ts";
 
 /** The one thing needed of a connection here; tests hand in one whose disk fails. */
 export interface Connection {
@@ -56,7 +56,7 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     const calls = waiting;
     waiting = [];
     if (calls.length === 0) return;
-    let answers: readonly (() => void)[];
+    let answers: readonly (() => void)[] | null = null;
     try {
       db.exec("begin immediate");
       answers = calls.map(attempt);
@@ -64,9 +64,10 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     } catch (error) {
       woken.clear();
       rollBack();
-      if (isFatal(error)) fail(error);
-      const fault = verbFault(error);
+      const isLost = isFatal(error) || (answers !== null && !isPassing(error));
+      const fault = isLost ? lostFault(error) : verbFault(error);
       for (const call of calls) call.reject(fault);
+      if (isLost) fail(error);
       return;
     }
     for (const answer of answers) answer();
