@@ -30,10 +30,10 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, start, least(leastFill.word), end)];
   for (const candidate of candidates) {
     const cut = candidate === null ? null : beforeOrnament(candidate, spans, start);
-    if (cut !== null && cut > start && isWhole(cut)) return cut;
+    if (cut !== null && isWhole(cut)) return cut;
   }
   const whole = boundaryBefore(text, start, end);
-  if (whole > start) return beforeOrnament(whole, spans, start);
+  if (whole > start) return beforeOrnament(whole, spans, start) ?? whole;
   const part = codePointBefore(text, end);
   return part > start ? part : Math.min(start + 2, text.length);
 }
@@ -69,10 +69,9 @@ function lastWord(text: string, start: number, from: number, end: number): numbe
   return cut > start && wordEnd - cut - 1 <= room ? cut : null;
 }
 
-/** A bullet or number goes with its item. */
-function beforeOrnament(cut: number, spans: readonly Span[], start: number): number {
-  const split = spans.find(
-    ({ mark, start: from, end: to }) => mark.kind === "ornament" && from > 0 && start + from < cut && cut <= start + to,
-  );
-  return split === undefined ? cut : start + split.start;
+/** A bullet or number goes with its item: null when it is the first thing of the message. */
+function beforeOrnament(cut: number, spans: readonly Span[], start: number): number | null {
+  const split = spans.find((span) => span.mark.kind === "ornament" && start + span.start < cut && cut <= start + span.end);
+  if (split === undefined) return cut;
+  return split.start > 0 ? start + split.start : null;
 }

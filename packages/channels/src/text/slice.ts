@@ -48,12 +48,12 @@ function pushClipped(into: Span[], span: Span, from: number, to: number): void {
   if (empty ? start <= from || end >= to : start >= end) return;
   const whole = start === span.start && end === span.end;
   const mark = whole ? span.mark : partOf(span.mark);
-  if (mark !== null) into.push({ start: start - from, end: end - from, depth: span.depth, mark });
+  into.push({ start: start - from, end: end - from, depth: span.depth, mark });
 }
 
-/** Half an ornament is only text; half an address must not become an address of its own. */
-function partOf(mark: Mark): Mark | null {
-  if (mark.kind === "ornament") return null;
+/** Half an ornament is no bullet; half an address must not become an address of its own. */
+function partOf(mark: Mark): Mark {
+  if (mark.kind === "ornament") return { kind: "ornament" };
   return mark.kind === "link" && mark.form === "bare" ? { ...mark, form: "masked" } : mark;
 }
 
