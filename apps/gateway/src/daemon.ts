@@ -5,7 +5,7 @@ import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
-import { lockHome, sqliteStore, type SqliteStore } from "@parley/store";
+import { lockHome, type SqliteStore } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { eventHub } from "./control/hub.ts";
 import { controlServer, type ControlServer } from "./control/server.ts";
@@ -17,7 +17,17 @@ import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import type { Pools } from "./pools.ts";
 import { version } from "./version.ts";
-import { templatesFolder, webAccount, webRoot, wireChannels, wireModels, wireProgress, wireTools, type Wired } from "./wiring.ts";
+import {
+  templatesFolder,
+  webAccount,
+  webRoot,
+  wireChannels,
+  wireModels,
+  wireProgress,
+  wireStore,
+  wireTools,
+  type Wired,
+} from "./wiring.ts";
 
 export interface DaemonOptions extends LoadedConfig {
   readonly env: { readonly [name: string]: string | undefined };
@@ -52,7 +62,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(token);
 
   const bootId = ids.uuid();
-  const store = await sqliteStore({ path: join(places.home, "state.db"), clock, log, bootId, exclusive: true, onFatal: options.onFatal });
+  const store = await wireStore({ home: places.home, bootId, onFatal: options.onFatal, clock, log });
   const parts = await assemble({ ...options, store, bootId, token, log });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);

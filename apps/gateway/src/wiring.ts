@@ -1,11 +1,12 @@
 // The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { healPartial, renderHtml, telegram, webChannel, type Channel, type WebChannel } from "@parley/channels";
 import type { Config } from "@parley/config";
 import { modelsFrom, type Models } from "@parley/models";
 import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
-import type { Store } from "@parley/store";
+import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
 import type { ShowProgress } from "./turn/progress.ts";
@@ -32,6 +33,19 @@ export interface Wired {
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly web: WebChannel;
+}
+
+export interface StoreWiring {
+  readonly home: string;
+  readonly bootId: string;
+  readonly onFatal: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The home is locked by now, so every lease of an older boot is void. */
+export function wireStore({ home, ...options }: StoreWiring): Promise<SqliteStore> {
+  return sqliteStore({ ...options, path: join(home, "state.db"), exclusive: true });
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {
