@@ -63,6 +63,11 @@ export const messageStyles = css`
   .rich > :last-child {
     margin-bottom: 0;
   }
+  .rich :is(h1, h2, h3, h4, h5, h6) {
+    margin: 0.9rem 0 0.3rem;
+    font-size: 1.1rem;
+    line-height: 1.3;
+  }
   .rich pre {
     padding: 0.6rem 0.8rem;
     border-radius: 0.5rem;

@@ -58,6 +58,15 @@ export class Messages extends LitElement {
     const before = changed.get("chat");
     // One's own message is always worth seeing.
     if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.#following = true;
+    this.#follow();
+  }
+
+  override firstUpdated(): void {
+    // A phone's keyboard takes half of the height.
+    new ResizeObserver(() => this.#follow()).observe(this);
+  }
+
+  #follow(): void {
     const scroll = this.renderRoot.querySelector(".scroll");
     if (this.#following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }

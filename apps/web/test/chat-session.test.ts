@@ -1,0 +1,229 @@
+import fc from "fast-check";
+import { systemClock, systemIds } from "@parley/protocol";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { chatSession, type ChatSession } from "../src/session/chat-session.ts";
+import { storedToken } from "../src/session/credential.ts";
+import { storedOutbox } from "../src/session/outbox.ts";
+import { emptyChat, type ChatState } from "../src/session/state.ts";
+import { fakeGateway, memoryStorage, type FakeGateway } from "./fake-gateway.ts";
+
+interface Page {
+  readonly session: ChatSession;
+  readonly storage: Storage;
+  chat(): ChatState;
+  /** Texts as a person sees them: what arrived, then what is on its way. */
+  shown(): string[];
+  /** Waits until it holds; does not sit through the waits between two attempts to connect. */
+  until(holds: (chat: ChatState) => boolean): Promise<void>;
+}
+
+/** Opens the page: with the storage of an earlier one it is a reload. */
+function openPage(gateway: FakeGateway, storage = memoryStorage(), code: string | null = null): Page {
+  let chat = emptyChat;
+  const session = chatSession({
+    origin: gateway.origin,
+    token: storedToken(storage),
+    outbox: storedOutbox(storage),
+    clock: systemClock(),
+    ids: systemIds(),
+    onChange: (next) => {
+      chat = next;
+    },
+  });
+  onTestFinished(() => session.end());
+  session.start(code);
+  return {
+    session,
+    storage,
+    chat: () => chat,
+    shown: () => [
+      ...chat.messages.map(({ text }) => text),
+      ...chat.outgoing.filter((each) => each.echoed === undefined).map(({ text }) => text),
+    ],
+    async until(holds) {
+      while (!holds(chat)) {
+        session.hurry();
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    },
+  };
+}
+
+function loggedIn(): Storage {
+  const storage = memoryStorage();
+  storedToken(storage).keep("device-token");
+  return storage;
+}
+
+const isOnline = ({ connection }: ChatState): boolean => connection.kind === "online";
+const isLoggedOut = ({ connection }: ChatState): boolean => connection.kind === "logged-out";
+const allSent = ({ outgoing }: ChatState): boolean => outgoing.length === 0;
+
+describe("logging in", () => {
+  test("a link's code is traded once for a token that stays", async () => {
+    const gateway = await fakeGateway();
+    gateway.codes.add("CODE");
+    const page = openPage(gateway, memoryStorage(), "CODE");
+    await page.until(isOnline);
+    expect(storedToken(page.storage).read()).toBe("device-token");
+    page.session.end();
+    await openPage(gateway, page.storage).until(isOnline);
+    expect(gateway.requests.at(-2)).toMatchObject({ method: "connect", params: { auth: { token: "device-token" } } });
+  });
+
+  test("the gateway's token is typed but never kept", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway);
+    await page.until(isLoggedOut);
+    page.session.login(" gateway-token ");
+    await page.until(isOnline);
+    expect(storedToken(page.storage).read()).toBe("device-token");
+  });
+
+  test("a revoked token is forgotten and the person told; nobody keeps knocking", async () => {
+    const gateway = await fakeGateway();
+    gateway.tokens.clear();
+    const page = openPage(gateway, loggedIn());
+    await page.until(isLoggedOut);
+    expect(page.chat().connection).toEqual({ kind: "logged-out", reason: "the token is wrong" });
+    expect(storedToken(page.storage).read()).toBeNull();
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("a revoked token does not stand in the way of a fresh link", async () => {
+    const gateway = await fakeGateway();
+    gateway.tokens.clear();
+    gateway.codes.add("CODE");
+    await openPage(gateway, loggedIn(), "CODE").until(isOnline);
+  });
+});
+
+describe("a message", () => {
+  test("is shown at once, kept until it is answered, and then shown once", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn());
+    page.session.send("hi");
+    expect(page.shown()).toEqual(["hi"]);
+    expect(storedOutbox(page.storage).list()).toMatchObject([{ text: "hi" }]);
+    await page.until((chat) => allSent(chat) && chat.messages.length === 1);
+    expect(page.shown()).toEqual(["hi"]);
+    expect(storedOutbox(page.storage).list()).toEqual([]);
+  });
+
+  test("whose answer was lost is repeated under the same key, and stored and shown once", async () => {
+    const gateway = await fakeGateway();
+    let cuts = 2;
+    gateway.beforeAnswer = ({ method }) => (method === "chat.send" && (cuts -= 1) >= 0 ? "cut" : undefined);
+    const page = openPage(gateway, loggedIn());
+    page.session.send("hi");
+    await page.until(allSent);
+    const sends = gateway.requests.filter(({ method }) => method === "chat.send");
+    expect(sends).toHaveLength(3);
+    expect(new Set(sends.map(({ params }) => JSON.stringify(params))).size).toBe(1);
+    await page.until((chat) => chat.messages.length === 1);
+    expect(page.shown()).toEqual(["hi"]);
+  });
+
+  test("survives a reload while the gateway is away", async () => {
+    const gateway = await fakeGateway();
+    gateway.beforeAnswer = () => "cut";
+    const page = openPage(gateway, loggedIn());
+    page.session.send("one");
+    page.session.send("two");
+    page.session.end();
+    gateway.beforeAnswer = () => undefined;
+    const reloaded = openPage(gateway, page.storage);
+    await reloaded.until((chat) => allSent(chat) && chat.messages.length === 2);
+    expect(gateway.log.map(({ text }) => text)).toEqual(["one", "two"]);
+  });
+
+  test("that is refused for good says why, does not hold back the next, and can be taken away", async () => {
+    const gateway = await fakeGateway();
+    gateway.beforeAnswer = ({ params }) =>
+      (params as { text?: string }).text === "bad" ? { code: "invalid", message: "too long" } : undefined;
+    const page = openPage(gateway, loggedIn());
+    page.session.send("bad");
+    page.session.send("good");
+    await page.until((chat) => chat.messages.length === 1 && chat.outgoing.length === 1);
+    expect(page.chat().outgoing).toMatchObject([{ text: "bad", refused: "too long" }]);
+    page.session.discard(page.chat().outgoing[0]?.key ?? "");
+    expect(page.shown()).toEqual(["good"]);
+    expect(storedOutbox(page.storage).list()).toEqual([]);
+  });
+});
+
+test("wherever the line breaks, everything is said once, in order, and seen once, in order", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom("send", "answer", "cut", "cut at the next answer", "wait", "reload"), { minLength: 1, maxLength: 14 }),
+      async (steps) => {
+        const gateway = await fakeGateway();
+        let page = openPage(gateway, loggedIn());
+        const said: string[] = [];
+        for (const step of steps) {
+          if (step === "send") {
+            said.push(`m${said.length}`);
+            page.session.send(said.at(-1) ?? "");
+          } else if (step === "answer") gateway.say("assistant", `a${gateway.log.length}`);
+          else if (step === "cut") gateway.cut();
+          else if (step === "wait") await new Promise((resolve) => setTimeout(resolve, 3));
+          else if (step === "reload") {
+            page.session.end();
+            page = openPage(gateway, page.storage);
+          } else {
+            let cuts = 1;
+            gateway.beforeAnswer = () => ((cuts -= 1) >= 0 ? "cut" : undefined);
+          }
+        }
+        await page.until((chat) => isOnline(chat) && allSent(chat) && chat.messages.length === gateway.log.length);
+        page.session.end();
+        expect(page.chat().messages).toEqual(gateway.log);
+        expect(gateway.log.filter(({ role }) => role === "user").map(({ text }) => text)).toEqual(said);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+describe("what is shown at the moment", () => {
+  test("grows, and gives way to the final message", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn());
+    page.session.send("hi");
+    await page.until((chat) => chat.messages.length === 1);
+    gateway.tell("chat.typing", { working: true });
+    gateway.tell("chat.delta", { turn: "t", text: "Hel" });
+    await page.until(({ draft }) => draft?.text === "Hel");
+    expect(page.chat().working).toBe(true);
+    gateway.say("assistant", "Hello");
+    await page.until((chat) => chat.messages.length === 2);
+    expect(page.chat().draft).toBeNull();
+    gateway.tell("chat.typing", { working: false });
+    await page.until(({ working }) => !working);
+  });
+
+  test("goes when the turn ends without an answer, and when the line breaks", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn());
+    page.session.send("hi");
+    await page.until((chat) => chat.messages.length === 1);
+    for (const end of [() => gateway.tell("chat.typing", { working: false }), () => gateway.cut()]) {
+      await page.until(isOnline);
+      gateway.tell("chat.delta", { turn: "t", text: "Hel" });
+      await page.until(({ draft }) => draft !== null);
+      end();
+      await page.until(({ draft }) => draft === null);
+    }
+  });
+});
+
+test("a page that lagged too far behind asks for the history again", async () => {
+  const gateway = await fakeGateway();
+  const page = openPage(gateway, loggedIn());
+  page.session.send("hi");
+  await page.until((chat) => chat.messages.length === 1);
+  gateway.log.push({ seq: 2, role: "assistant", text: "missed", html: "", atMs: 0 });
+  gateway.tell("resync", {}, 2);
+  await page.until((chat) => chat.messages.length === 2);
+  expect(page.shown()).toEqual(["hi", "missed"]);
+});
