@@ -64,6 +64,8 @@ export function webChannel(options: WebChannelOptions): WebChannel {
   const { account, clock } = options;
   let receive: Receive | null = null;
   let lastInboundAtMs: number | undefined;
+  /** Why the last thing that was said could not be stored; it heals with the next one that can. */
+  let trouble: string | undefined;
   const inFlight = new Set<Promise<void>>();
 
   async function accept(to: Receive, said: WebSaid): Promise<void> {
@@ -82,7 +84,13 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       addressed: true,
       atMs,
     };
-    await to([inbound]);
+    try {
+      await to([inbound]);
+    } catch (error) {
+      trouble = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
+    trouble = undefined;
     lastInboundAtMs = clock.now();
     // After the row is durable: a crash here costs other tabs the echo until the client repeats its request, never the message.
     await options.publish(conversationKey(said.address), inbound.id, { role: "user", text: said.text, html: "", atMs });
@@ -99,7 +107,11 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       receive = null;
       await Promise.allSettled(inFlight);
     },
-    health: () => ({ state: receive === null ? "stopped" : "ok", ...(lastInboundAtMs === undefined ? {} : { lastInboundAtMs }) }),
+    health: () => ({
+      state: receive === null ? "stopped" : trouble === undefined ? "ok" : "degraded",
+      ...(trouble === undefined ? {} : { reason: trouble }),
+      ...(lastInboundAtMs === undefined ? {} : { lastInboundAtMs }),
+    }),
     async submit(said) {
       if (receive === null) throw new Fault("unavailable", "the gateway is stopping; the message was not taken", { retryAfterMs: 1_000 });
       const work = accept(receive, said);
@@ -110,8 +122,15 @@ export function webChannel(options: WebChannelOptions): WebChannel {
         inFlight.delete(work);
       }
     },
-    async send(to, part, { idempotencyKey }): Promise<Receipt> {
+    async send(to, part, { idempotencyKey, signal }): Promise<Receipt> {
+      if (signal.aborted) throw new Fault("aborted", "aborted before it was sent");
       if (part.kind !== "text") throw new Fault("unsupported", `the web chat cannot show a ${part.kind}`);
+      if (part.text.length > webCapabilities.textChars) {
+        throw new Fault(
+          "invalid",
+          `a text of ${part.text.length} characters is longer than the ${webCapabilities.textChars} that a page takes`,
+        );
+      }
       const message: WebMessage = { role: "assistant", text: part.plain, html: part.text, atMs: clock.now() };
       await options.publish(conversationKey(to), idempotencyKey, message);
       return { messageId: idempotencyKey };
