@@ -1,4 +1,7 @@
 // The fake Telegram keeps the real one's rules: offsets confirm, one poll at a time, texts and fields are checked, faults strike where told.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { defaultToken, type FakeTelegram, fakeTelegram, refusalBody } from "@parley/testkit";
 
@@ -221,4 +224,17 @@ test("another process can play people and read chats over HTTP", async () => {
   expect((await fetch(`${fake.url}/bot${defaultToken}/getMe`)).status).toBe(502);
   expect(await control("messages?chat=42")).toMatchObject([{ from: "Alice", text: "over the wire" }]);
   expect(await control("calls?method=getMe")).toHaveLength(1);
+});
+
+test("as a program it says where it listens and takes any well-formed token", async () => {
+  const program = spawn(process.execPath, [fileURLToPath(new URL("../src/telegram/main.ts", import.meta.url)), "--port", "0"]);
+  try {
+    const [line] = (await once(program.stdout, "data")) as [Buffer];
+    const url = line.toString().trim().split(" ").at(-1);
+    const answer = (await (await fetch(`${url}/bot77:new/getMe`)).json()) as Answer;
+    expect(answer.result).toMatchObject({ id: 77, is_bot: true });
+  } finally {
+    program.kill();
+    await once(program, "exit");
+  }
 });

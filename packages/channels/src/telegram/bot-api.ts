@@ -1,5 +1,5 @@
-// grammY's typed Api over our transport; the only file that loads grammY. Every failure leaves here as a Fault, and nothing is retried.
-import { Api, InputFile, type RawApi } from "grammy";
+// grammY's typed Api over our transport; the only file that loads grammY, and only when a channel is made. Every failure leaves here as a Fault, and nothing is retried.
+import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, type RefusedAnswer } from "./refusals.ts";
 import { type Transport, transport } from "./transport.ts";
@@ -39,7 +39,8 @@ const downloadDeadlineMs = 120_000;
 /** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-export function botApi({ token, apiRoot, clock }: BotApiOptions): BotApi {
+export async function botApi({ token, apiRoot, clock }: BotApiOptions): Promise<BotApi> {
+  const { Api, InputFile: File } = await import("grammy");
   const root = apiRoot.replace(/\/+$/, "");
   const line = transport(clock);
   const fetchJson = async (url: string, init: FetchInit): Promise<{ json(): Promise<unknown> }> => {
@@ -70,7 +71,7 @@ export function botApi({ token, apiRoot, clock }: BotApiOptions): BotApi {
   return {
     raw: api.raw,
     transport: line,
-    file: (path, name) => new InputFile(path, name),
+    file: (path, name) => new File(path, name),
     async fetchFile(filePath, limitBytes, signal) {
       const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
       const request = { url, method: "GET", signal, deadlineMs: downloadDeadlineMs, maxBytes: limitBytes, line: "calls" } as const;

@@ -1,5 +1,4 @@
 // The Telegram channel: one bot account. Receiving is poll.ts or webhook.ts, both through accept.ts; sending is send.ts and act.ts.
-// grammY is loaded when a channel is made, not when this file is.
 import { basename } from "node:path";
 import type { Update } from "grammy/types";
 import { type Clock, Fault, type Ids, isFault, type Log } from "@parley/protocol";
@@ -7,7 +6,7 @@ import type { Channel, Receive } from "../channel.ts";
 import { acceptUpdates } from "./accept.ts";
 import { performAction } from "./act.ts";
 import type { BotIdentity } from "./addressing.ts";
-import { type BotApi, grammySignal } from "./bot-api.ts";
+import { type BotApi, botApi, grammySignal } from "./bot-api.ts";
 import { telegramActions, telegramCapabilities } from "./capabilities.ts";
 import { healthBoard } from "./health.ts";
 import { type ChatMigration, wantedUpdates } from "./normalize.ts";
@@ -46,8 +45,7 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   if (webhook !== undefined) checkWebhook(webhook);
   if (!/^\d+:\S+$/.test(token))
     throw new Fault("invalid", `the token of Telegram account "${account}" is not of the form <number>:<secret>`);
-  const { botApi } = await import("./bot-api.ts");
-  const api = botApi({ token, apiRoot, clock });
+  const api = await botApi({ token, apiRoot, clock });
   const health = healthBoard(clock, log);
   const ending = new AbortController();
   const persistence = { clock, ids, health, signal: ending.signal };

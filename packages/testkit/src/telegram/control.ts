@@ -7,11 +7,11 @@
 //   GET  /_control/calls?method=  /_control/messages?chat=&thread=  /_control/violations
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readAll } from "./body.ts";
-import type { FakeTelegram, GroupOptions } from "./fake.ts";
 import type { FaultRule } from "./faults.ts";
 import type { MediaOptions, Person } from "./person.ts";
 import type { Update } from "./queue.ts";
 import { writeJson } from "./server.ts";
+import type { FakeTelegram, GroupOptions } from "./surface.ts";
 
 interface Order extends MediaOptions {
   readonly user: number;

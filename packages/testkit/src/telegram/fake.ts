@@ -1,12 +1,12 @@
 // A strict Telegram Bot API on the loopback: one object to play people, break calls and read what people would see.
 import { type Clock, systemClock } from "@parley/protocol";
 import { controlPages } from "./control.ts";
-import { faults, type FaultRule } from "./faults.ts";
+import { faults } from "./faults.ts";
 import { paramsCheck } from "./params.ts";
-import { person, type Person } from "./person.ts";
-import type { Update, UpdateQueue } from "./queue.ts";
+import { person } from "./person.ts";
 import { type ApiCall, apiServer } from "./server.ts";
-import { type VisibleMessage, visibleMessages } from "./visible.ts";
+import type { FakeTelegram } from "./surface.ts";
+import { visibleMessages } from "./visible.ts";
 import { webhookPusher, type WebhookPusher } from "./webhook.ts";
 import { type Bot, type Chat, chatJson, world } from "./world.ts";
 
@@ -15,54 +15,6 @@ export interface FakeTelegramOptions {
   readonly port?: number;
   /** Accept any well-formed token as a new bot, as a program without configuration wants it. */
   readonly anyToken?: boolean;
-}
-
-export interface FakeBot {
-  readonly token: string;
-  readonly id: number;
-  readonly username: string;
-  readonly queue: UpdateQueue;
-  /** The menu that setMyCommands left. */
-  commands(): readonly unknown[];
-  webhook(): { readonly url: string; readonly secret: string | undefined } | null;
-  /** Answers given to callback queries, by query id. */
-  callbackAnswer(callbackId: string): { readonly text?: string } | undefined;
-  /** Puts an update into the queue as it is. */
-  push(update: Update): void;
-}
-
-export interface GroupOptions {
-  readonly id?: number;
-  readonly title?: string;
-  readonly type?: "group" | "supergroup" | "channel";
-  readonly isForum?: boolean;
-}
-
-export interface FakeTelegram {
-  /** What a client takes for api.telegram.org. */
-  readonly url: string;
-  /** The bot of this token, made on first use. Everything a person does privately reaches the first bot unless `as` names another. */
-  bot(token?: string, username?: string): FakeBot;
-  /** Makes a group; returns its id. */
-  group(options?: GroupOptions): number;
-  /** Makes a topic in a forum; returns its thread id. */
-  topic(chat: number, name: string): number;
-  /** Changes a chat's rules: who may write, where it moved. */
-  chat(id: number): Pick<Chat, "barred" | "muted" | "upgradedTo" | "topics">;
-  /** Moves a group to a new supergroup with both service messages; returns the new id. */
-  upgrade(chat: number): number;
-  as(
-    user: number | { readonly id: number; readonly name?: string; readonly username?: string; readonly isBot?: boolean },
-    token?: string,
-  ): Person;
-  calls(method?: string): readonly ApiCall[];
-  visible(chat: number, thread?: number): readonly VisibleMessage[];
-  /** What the client did wrong; a test of a good client ends with this empty. */
-  violations(): readonly string[];
-  inject(rule: FaultRule): void;
-  /** Forgets all fault rules. */
-  heal(): void;
-  close(): Promise<void>;
 }
 
 export const defaultToken = "1000001:fake-telegram-token";
