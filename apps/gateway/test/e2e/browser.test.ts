@@ -1,0 +1,63 @@
+// The web chat as a person sees it: a real browser, the real daemon, the built page.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { lacks, program, programPath } from "@parley/testkit";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser } from "./browser.ts";
+import { cleanUp, eventually, startDaemon, type Daemon } from "./daemon.ts";
+
+const chromium = program("chromium");
+const shownWithinMs = 15_000;
+
+describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser(programPath(chromium));
+  });
+  afterEach(cleanUp);
+  afterAll(() => browser.close());
+
+  /** A fresh visitor who follows the printed link. */
+  async function visit(daemon: Daemon): Promise<Page> {
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(`${daemon.url}/#code=${daemon.code}`);
+    await page.getByRole("textbox").waitFor({ timeout: shownWithinMs });
+    return page;
+  }
+
+  async function say(page: Page, text: string): Promise<void> {
+    await page.getByRole("textbox").fill(text);
+    await page.keyboard.press("Enter");
+  }
+
+  const sees = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor({ timeout: shownWithinMs });
+
+  test("a link logs in once, an answer streams in, and a reload shows it again", async () => {
+    const daemon = await startDaemon({ config: {} });
+    const page = await visit(daemon);
+    expect(page.url()).not.toContain("code");
+    await say(page, "!stream 3 60 one two three four five six seven");
+    await sees(page, "seven");
+    await page.reload();
+    await sees(page, "seven");
+    await sees(page, "!stream 3 60");
+
+    const second = await (await browser.newContext()).newPage();
+    await second.goto(`${daemon.url}/#code=${daemon.code}`);
+    await eventually(async () => (await second.getByText(/token|code|log in/i).count()) > 0, shownWithinMs, "the refusal of a used code");
+  });
+
+  test("what is typed while the daemon is down is sent when it is back, and answered once", async () => {
+    const daemon = await startDaemon({ config: {} });
+    const page = await visit(daemon);
+    await say(page, "!say first");
+    await sees(page, "first");
+    const port = Number(new URL(daemon.url).port);
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    await say(page, "!say second answer");
+    await startDaemon({ home: daemon.home, config: { gateway: { port, auth: { token: daemon.token } } } });
+    await eventually(async () => (await page.getByText("second answer", { exact: false }).count()) >= 2, 30_000, "the answer after the restart");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await page.getByText("second answer", { exact: false }).count()).toBe(2);
+  });
+});
