@@ -68,6 +68,7 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
   describe(`channel contract: ${name}`, () => {
     let platform: ContractPlatform;
     let events: Inbound[];
+    let sends = 0;
     beforeEach(async () => {
       platform = await open();
       events = [];
@@ -93,7 +94,7 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
       return event.address;
     };
     const send = (to: Address, part: RenderedPart, options: Partial<SendOptions> = {}) =>
-      platform.channel.send(to, part, { idempotencyKey: `key-${Math.random()}`, signal: new AbortController().signal, ...options });
+      platform.channel.send(to, part, { idempotencyKey: `key-${++sends}`, signal: new AbortController().signal, ...options });
     const act: NonNullable<Channel["act"]> = (to, action, options) => {
       if (platform.channel.act === undefined) throw new Error("the channel has no act");
       return platform.channel.act(to, action, options);

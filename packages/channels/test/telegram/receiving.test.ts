@@ -24,8 +24,8 @@ const polls = () => rig.fake.calls("getUpdates");
 const queue = () => rig.fake.bot().queue;
 const healthy = () => expect.poll(() => rig.channel.health().state).toBe("ok");
 
-/** Lets backoffs pass until `done`; the sockets between are real. */
-async function until(done: () => boolean, stepMs = 1_000): Promise<void> {
+/** Lets backoffs pass until `done`. The sockets between are real, so steps are small: virtual deadlines must not pass before real answers come. */
+async function until(done: () => boolean, stepMs = 250): Promise<void> {
   await expect
     .poll(
       async () => {
@@ -182,7 +182,7 @@ test.each(garbage)("%s is transient: degraded, then well again, and nothing is l
   rig.fake.as(alice).says("one");
   rig.fake.inject({ method: "getUpdates", trouble });
   await rig.channel.start(receive);
-  await until(() => rig.channel.health().state === "degraded", 10_000);
+  await until(() => rig.channel.health().state === "degraded", trouble.kind === "slow" ? 10_000 : 250);
   await until(() => events.length === 1);
   await until(() => rig.channel.health().state === "ok");
 });

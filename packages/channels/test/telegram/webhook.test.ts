@@ -44,6 +44,7 @@ test("start sets the webhook with the secret, one connection and the update kind
   await expect.poll(() => texts).toEqual(["one", "two", "three"]);
   await expect.poll(() => rig.fake.bot().queue.pending()).toEqual([]);
   expect(rig.fake.calls("getUpdates")).toEqual([]);
+  expect(statuses).toEqual([200, 200, 200]);
 });
 
 test("an update that receive rejected gets 503 and comes again", async () => {

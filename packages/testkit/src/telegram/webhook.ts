@@ -3,8 +3,8 @@ import type { Clock } from "@parley/protocol";
 import type { Update } from "./queue.ts";
 import type { Bot } from "./world.ts";
 
-/** The real server's schedule is not published; a second between attempts keeps tests short and order visible. */
-const retryAfterMs = 1_000;
+/** The real schedule is not published; a short one keeps tests short. */
+const retryAfterMs = 200;
 
 export interface WebhookPusher {
   /** Looks for work: after a new update, after setWebhook. */
