@@ -1,6 +1,6 @@
 // The Markdown that replies are read as: CommonMark with tables and strikethrough, `<br>` as a line break, no other HTML,
 // links only from explicit addresses (`README.md` is a file, not a site).
-import MarkdownIt, { type Token } from "markdown-it";
+import MarkdownIt, { type StateInline as InlineState, type Token } from "markdown-it";
 
 export type { Token } from "markdown-it";
 
@@ -16,6 +16,20 @@ markdown.validateLink = () => true;
 markdown.normalizeLinkText = (url) => url;
 // Escaped characters stay tokens of their own: `\|\|` must not open a spoiler.
 markdown.disable("text_join");
+
+/** Han, kana, hangul and their punctuation: no spaces stand between words and marks. */
+const unspaced = /[\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31f0-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/;
+
+// CommonMark lets a style end at punctuation only before a space, which these scripts do not write: `**「重要」**です` would stay open.
+markdown.inline.State = class extends markdown.inline.State {
+  override scanDelims(start: number, canSplitWord: boolean): ReturnType<InlineState["scanDelims"]> {
+    const scanned = super.scanDelims(start, canSplitWord);
+    const before = this.src.charAt(start - 1);
+    const after = this.src.charAt(start + scanned.length);
+    if (!canSplitWord || !(unspaced.test(before) || unspaced.test(after))) return scanned;
+    return { ...scanned, can_open: scanned.can_open || after.trim() !== "", can_close: scanned.can_close || before.trim() !== "" };
+  }
+};
 
 const breakTag = /<br\s*\/?>/iy;
 markdown.inline.ruler.before("autolink", "break_tag", (state, silent) => {

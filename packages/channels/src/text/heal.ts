@@ -10,6 +10,8 @@ interface Fence {
 
 const fenceOpening = /^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})/;
 const fenceClosing = /^[ \t>]*(`{3,}|~{3,})[ \t]*$/;
+/** The last line of code may be the closing fence, half written. */
+const partialFence = /^[ \t>]*(?:`+|~+)$/;
 /** An unfinished line that may still become a fence, a heading's underline, a rule, a list item or a quote. */
 const undecidedLine = /^[ \t]*(?:`{1,2}|~{1,2}|-+|=+|[*_]+|#+|\+|\d{1,9}[.)]?|>+)[ \t]*$/;
 const tableLine = /^[ \t]*\|(?!\|)/;
@@ -24,18 +26,15 @@ export function healPartial(markdown: string): string {
   const lines = markdown.split("\n");
   const { fence, bodyLines } = readFences(lines);
   const last = lines.at(-1) ?? "";
-  if (fence !== null) {
-    // The last line may be the closing fence half written, or the opening one with its language half written.
-    if (bodyLines === 0 || /^[ \t>]*(?:`+|~+)$/.test(last)) lines.pop();
-    return bodyLines === 0 ? healPartial(lines.join("\n")) : [...lines, fence.prefix + fence.marker].join("\n");
+  if (fence !== null && bodyLines > 0) {
+    const settled = partialFence.test(last) ? lines.slice(0, -1) : lines;
+    return [...settled, fence.prefix + fence.marker].join("\n");
   }
-  if (undecidedLine.test(last)) {
-    lines.pop();
-    return lines.join("\n");
-  }
+  // An opening fence waits for the end of its line: its language is still being written.
+  if (fence !== null || undecidedLine.test(last)) lines[lines.length - 1] = "";
   const table = settledTable(lines);
   if (table !== null) return lines.slice(0, table.keep).join("\n");
-  let start = lines.length - 1;
+  let start = Math.max(0, lines.length - (lines.at(-1) === "" ? 2 : 1));
   while (start > 0 && !blockOpening.test(lines[start] ?? "")) start -= 1;
   const settled = lines.slice(0, start);
   return [...settled, closeInline(lines.slice(start).join("\n"))].join("\n");

@@ -3,6 +3,7 @@ import { Fault, type Dialect, type RenderedText } from "@parley/protocol";
 import { renderDiscord } from "./discord.ts";
 import { htmlOf, renderHtmlMessage } from "./html.ts";
 import { parse } from "./parse.ts";
+import { documentReader } from "./slice.ts";
 import { split, type Render, type TextLimits } from "./split.ts";
 import { renderTelegram } from "./telegram.ts";
 
@@ -34,7 +35,8 @@ export function renderMarkdown(markdown: string, options: MarkdownOptions): read
 
 /** The whole of it as sanitised HTML; classes used: `spoiler`, `language-*`, and `left`, `right`, `center` on cells. */
 export function renderHtml(markdown: string): string {
-  return htmlOf(parse(markdown));
+  const document = parse(markdown);
+  return htmlOf(documentReader(document).take(document.text.length));
 }
 
 /** The whole of it as people read it, without markup: for logs, titles and notifications. */

@@ -1,7 +1,7 @@
 // Writes a document front to back: text, spans, line breaks that wait until something follows them, and the prefix that each new
 // line of a list item or an inner quote begins with.
 import { cleanText } from "./characters.ts";
-import type { Document, Mark } from "./document.ts";
+import { isInline, type Document, type Mark } from "./document.ts";
 
 /** What lines begin with while it is in force: `first` once, `rest` from then on. */
 export interface LinePrefix {
@@ -72,7 +72,9 @@ export function documentWriter(): Writer {
 
   const writer: Writer = {
     open(mark) {
-      flushBreaks();
+      // A bullet stands before what it introduces, not in it: the first bold word must not make it bold.
+      if (isInline(mark.kind) || mark.kind === "paragraph" || mark.kind === "heading") beginLine();
+      else flushBreaks();
       unclosed.push(spans.length);
       spans.push({ start: text.length, end: text.length, depth: unclosed.length - 1, mark });
     },

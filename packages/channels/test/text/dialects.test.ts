@@ -153,6 +153,22 @@ const cases: readonly Case[] = [
     html: '<p>Do:</p><ul><li>a<pre><code class="language-sh">ls -l</code></pre></li><li>b</li></ul>',
   },
   {
+    name: "a bullet stands outside the style of its item",
+    markdown: "- **a** b\n- # c",
+    plain: "• a b\n• c",
+    entities: ["bold=a", "bold=c"],
+    discord: "- **a** b\n- **c**",
+    html: "<ul><li><strong>a</strong> b</li><li><h1>c</h1></li></ul>",
+  },
+  {
+    name: "styles around punctuation in scripts without spaces",
+    markdown: "これは**「重要」**です。**注意：**中文",
+    plain: "これは「重要」です。注意：中文",
+    entities: ["bold=「重要」", "bold=注意："],
+    discord: "これは**「重要」**です。**注意：**中文",
+    html: "<p>これは<strong>「重要」</strong>です。<strong>注意：</strong>中文</p>",
+  },
+  {
     name: "tasks",
     markdown: "- [x] done\n- [ ] open\n1. [x] first",
     plain: "☑ done\n☐ open\n1. ☑ first",

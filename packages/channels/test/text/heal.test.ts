@@ -34,6 +34,8 @@ const cases: readonly (readonly [why: string, partial: string, healed: string])[
   ["a table without rows", "| x | y |\n|---|---|\n", "| x | y |\n|---|---|"],
   ["half a row waits", "| x | y |\n|---|---|\n| 1 | ", "| x | y |\n|---|---|"],
   ["a line that may still become anything waits", "a\n-", "a"],
+  ["a style stays closed over a line end, and before a line that waits", "say **bo\n-", "say **bo**"],
+  ["a style over the lines of a quote", "> **a\n> b", "> **a\n> b**"],
   ["finished text stays as it is", "# A\n\n- **b** `c`\n\nd", "# A\n\n- **b** `c`\n\nd"],
 ];
 
