@@ -227,3 +227,13 @@ test("a page that lagged too far behind asks for the history again", async () =>
   await page.until((chat) => chat.messages.length === 2);
   expect(page.shown()).toEqual(["hi", "missed"]);
 });
+
+test("more than a history's worth, missed while the line was down, is all replayed", async () => {
+  const gateway = await fakeGateway();
+  const page = openPage(gateway, loggedIn());
+  await page.until(isOnline);
+  gateway.cut();
+  for (let n = 1; n <= 300; n += 1) gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
+  await page.until((chat) => isOnline(chat) && chat.messages.length === 300);
+  expect(page.chat().messages).toEqual(gateway.log);
+});
