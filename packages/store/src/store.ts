@@ -154,6 +154,8 @@ export interface RowFilter {
   readonly dismissed?: boolean;
   /** Substring of the payload, for `why <text>`; newest first, a scan. */
   readonly text?: string;
+  /** The platform's message id: what the subject ends in after a slash. A scan. */
+  readonly message?: string;
   readonly limit: number;
 }
 
@@ -237,7 +239,25 @@ export interface Checkpoint {
   readonly cells?: readonly CellWrite[];
 }
 
+/** A turn as operators see it, open or ended; kept as long as its rows are. */
+export interface TurnView {
+  readonly id: string;
+  readonly lane: SessionKey;
+  readonly state: "running" | "parked" | "done";
+  readonly attempt: number;
+  readonly openedAtMs: number;
+  readonly endedAtMs: number | null;
+  readonly tickets: readonly string[];
+  readonly stop: string | null;
+  /** What an open turn did so far; the commit turns it into entries. */
+  readonly log: readonly Step[];
+  /** What a committed turn added to the transcript; at most its last 1,000. */
+  readonly entries: readonly StoredEntry[];
+}
+
 export interface Turns extends Lanes<Turn> {
+  /** By its id; null when there is none, or none any more. */
+  find(turn: string): Promise<TurnView | null>;
   /** Claims the waiting prefix of the turn's conversation and authority and logs step `absorbed` at position `at`. Repeat with the same `at`: same rows. */
   absorb(lease: Lease, at: number, maxRows: number): Promise<readonly Row[]>;
   /** Appends steps at position `at` and queues deliveries in one step; returns the log's length. The attempt count goes back to 1. */
@@ -324,6 +344,8 @@ export interface DeliveryFilter {
   readonly state?: PartState;
   /** Finished ones that failed or stayed ambiguous and were not dropped. */
   readonly troubled?: boolean;
+  /** Substring of a part's receipt, to find what a platform's message came from; a scan. */
+  readonly receipt?: string;
   readonly limit: number;
 }
 
@@ -426,6 +448,8 @@ export interface Store {
   onReady(wake: (pool: string) => void): () => void;
   /** One bounded slice of upkeep (retention). True when more is left. */
   sweep(limit: number): Promise<boolean>;
+  /** Dead rows that nobody dismissed, and troubled deliveries; each counted up to 1,000. */
+  troubled(): Promise<{ readonly rows: number; readonly deliveries: number }>;
   /** Reads and writes a probe. */
   check(): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
   close(): Promise<void>;

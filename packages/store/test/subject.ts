@@ -42,6 +42,7 @@ export function inTurns(handles: readonly Store[]): Store {
       const stops = handles.map((handle) => handle.onReady(wake));
       return () => stops.forEach((stop) => stop());
     },
+    troubled: () => next().troubled(),
     sweep: (limit) => next().sweep(limit),
     check: () => next().check(),
     close: async () => {

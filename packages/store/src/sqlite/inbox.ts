@@ -76,8 +76,10 @@ function rowSearch(filter: RowFilter): { readonly sql: string; readonly values: 
     ["id = ?", filter.id],
     ["turn = ?", filter.turn],
     ["state = ?", filter.state],
-    ["outcome = ?", filter.outcome],
+    // Spelled out, because the index of dead rows is found only by its own words.
+    [filter.outcome === "dead" ? "outcome = 'dead' and outcome = ?" : "outcome = ?", filter.outcome],
     ["instr(payload, ?) > 0", filter.text],
+    ["instr(subject || char(10), ? || char(10)) > 0", filter.message === undefined ? undefined : `/${filter.message}`],
   ];
   const used = terms.filter(([, value]) => value !== undefined);
   const where = [...used.map(([term]) => term), ...(filter.dismissed === true ? [] : ["dismissed = 0"])];

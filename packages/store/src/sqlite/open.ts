@@ -11,7 +11,7 @@ import { deliveryTable } from "./delivery-record.ts";
 import { sqliteEvents } from "./events.ts";
 import { damagedFault, openFault } from "./failure.ts";
 import { sqliteInbox } from "./inbox.ts";
-import { laneTable } from "./lanes.ts";
+import { countedUpTo, laneTable } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
 import { sqliteOutbox } from "./outbox.ts";
 import { postDeliveries } from "./post.ts";
@@ -43,6 +43,10 @@ export interface SqliteStore extends Store {
   readonly unclean: boolean;
   /** Newest first, at most 50, this boot among them when it is exclusive. */
   bootHistory(): Promise<readonly Boot[]>;
+}
+
+interface Count {
+  readonly n: number;
 }
 
 /** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used. */
@@ -100,6 +104,8 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const post = postDeliveries(scope, conversations, deliveries);
   const commit = commitTurn(scope, { lanes, turns, sessions, cells, post, accept });
   const sweep = retention(scope);
+  const deadRows = query<Count>(db, "select count(*) as n from (select 1 from rows where outcome = 'dead' and dismissed = 0 limit ?)");
+  const troubled = query<Count>(db, "select count(*) as n from (select 1 from deliveries where troubled = 1 limit ?)");
   const probe = query<{ readonly n: number }>(db, "update counters set n = n + 1 where name = 'probe' returning n");
 
   return {
@@ -112,6 +118,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     cells: sqliteCells(scope, cells),
     events: sqliteEvents(scope, options.eventsKept ?? 10_000),
     onReady: (wake) => tx.onReady(wake),
+    troubled: () => tx.run(() => ({ rows: deadRows.get(countedUpTo)?.n ?? 0, deliveries: troubled.get(countedUpTo)?.n ?? 0 })),
     sweep: (limit) => tx.run(() => sweep(limit)),
     check: () =>
       tx

@@ -91,6 +91,7 @@ function deliverySearch(filter: DeliveryFilter): { readonly sql: string; readonl
     ["id = ?", filter.id],
     ["cause = ?", filter.cause],
     ["exists (select 1 from parts where delivery = deliveries.seq and state = ?)", filter.state],
+    ["exists (select 1 from parts where delivery = deliveries.seq and instr(receipt, ?) > 0)", filter.receipt],
   ];
   const used = terms.filter(([, value]) => value !== undefined);
   const where = [...used.map(([term]) => term), ...(filter.troubled === true ? ["troubled = 1"] : [])];

@@ -28,6 +28,8 @@ export interface SessionBook {
   patch(key: SessionKey, patch: Patch): Session;
   /** Adds entries at the end; returns the last seq of the session. */
   append(key: SessionKey, epoch: number, turn: string, bodies: readonly string[]): number;
+  /** What a turn added, oldest first: a commit adds all at once, so they stand together and end at `seq`. */
+  added(key: SessionKey, epoch: number, turn: string, seq: number, limit: number): readonly StoredEntry[];
 }
 
 export function sessionBook({ db, clock }: Scope): SessionBook {
@@ -35,6 +37,7 @@ export function sessionBook({ db, clock }: Scope): SessionBook {
   const select = query<SessionRecord>(db, "select * from sessions where key = ?");
   const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
   const setLast = query(db, "update sessions set last = ?, updated = ? where key = ?");
+  const before = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq <= ? order by seq desc limit ?");
   const insertEntry = query(db, "insert into entries (lane, epoch, seq, turn, body) values (?, ?, ?, ?, ?)");
 
   const open = (key: SessionKey): Session => {
@@ -61,6 +64,14 @@ export function sessionBook({ db, clock }: Scope): SessionBook {
       for (const body of bodies) insertEntry.run(key, epoch, (seq += 1), turn, body);
       setLast.run(seq, clock.now(), key);
       return seq;
+    },
+    added(key, epoch, turn, seq, limit) {
+      const found = before.all(key, epoch, seq, limit);
+      const first = found.findIndex((entry) => entry.turn !== turn);
+      return found
+        .slice(0, first < 0 ? found.length : first)
+        .map(entryOf)
+        .reverse();
     },
   };
 }

@@ -19,6 +19,7 @@ export interface TurnRecord {
   readonly tickets: string;
   readonly stop: string | null;
   readonly opened: number;
+  readonly ended: number | null;
   readonly token: number | null;
   readonly seq: number | null;
 }
@@ -29,6 +30,7 @@ export interface TurnTable {
   logLength(id: string): number;
   stepAt(id: string, n: number): Step | undefined;
   addStep(id: string, n: number, step: Step): void;
+  log(id: string): readonly Step[];
   /** What a holder is handed. */
   read(lane: LaneRecord, id: string): Turn;
 }
@@ -39,10 +41,11 @@ export function turnTable({ db }: Scope): TurnTable {
   const context = query<RowRecord>(db, "select * from rows where lane = ? and state = 'context' and seq < ? order by seq");
   const length = query<{ readonly n: number }>(db, "select coalesce(max(n) + 1, 0) as n from steps where turn = ?");
   const step = query<Step>(db, "select kind, body from steps where turn = ? and n = ?");
-  const log = query<Step>(db, "select kind, body from steps where turn = ? order by n");
+  const steps = query<Step>(db, "select kind, body from steps where turn = ? order by n");
   const insertStep = query(db, "insert into steps (turn, n, kind, body) values (?, ?, ?, ?)");
 
   const get: TurnTable["get"] = (id) => select.get(id);
+  const log: TurnTable["log"] = (id) => steps.all(id).map(({ kind, body }) => ({ kind, body }));
   const rowsOf = (id: string): readonly Row[] => rows.all(id).map(rowOf);
   return {
     get,
@@ -50,6 +53,7 @@ export function turnTable({ db }: Scope): TurnTable {
     logLength: (id) => length.get(id)?.n ?? 0,
     stepAt: (id, n) => step.get(id, n),
     addStep: (id, n, { kind, body }) => void insertStep.run(id, n, kind, body),
+    log,
     read(lane, id) {
       const turn = get(id);
       if (turn === undefined) throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
@@ -68,7 +72,7 @@ export function turnTable({ db }: Scope): TurnTable {
         openedAtMs: turn.opened,
         rows: held,
         context: context.all(lane.lane, last).map(rowOf),
-        log: log.all(id).map(({ kind, body }) => ({ kind, body })),
+        log: log(id),
         tickets: JSON.parse(turn.tickets) as readonly string[],
         stop: turn.stop,
       };

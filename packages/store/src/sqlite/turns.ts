@@ -2,7 +2,7 @@
 // The attempt count is raised before anything is handed out, so that a message which kills the process is counted.
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
-import type { Lease, Row, Turns, Want } from "../store.ts";
+import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
 import type { CellBook } from "./cells.ts";
 import { absorbedStep, rowClaims } from "./claim.ts";
 import type { LaneRecord, LaneTable } from "./lanes.ts";
@@ -12,6 +12,8 @@ import type { SessionBook } from "./sessions.ts";
 import { query } from "./statements.ts";
 import type { CommitTurn } from "./turn-commit.ts";
 import type { TurnRecord, TurnTable } from "./turn-record.ts";
+
+const mostEntriesShown = 1_000;
 
 export interface TurnParts {
   readonly lanes: LaneTable;
@@ -83,7 +85,25 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     return turns.rows(id).filter((row) => ids.includes(row.id));
   };
 
+  const view = (turn: TurnRecord): TurnView => ({
+    id: turn.id,
+    lane: turn.lane as SessionKey,
+    state: turn.state as TurnView["state"],
+    attempt: turn.attempt,
+    openedAtMs: turn.opened,
+    endedAtMs: turn.ended,
+    tickets: JSON.parse(turn.tickets) as readonly string[],
+    stop: turn.stop,
+    log: turns.log(turn.id),
+    entries: turn.seq === null ? [] : sessions.added(turn.lane as SessionKey, turn.epoch, turn.id, turn.seq, mostEntriesShown),
+  });
+
   return {
+    find: (id) =>
+      tx.run(() => {
+        const found = turns.get(id);
+        return found === undefined ? null : view(found);
+      }),
     take: (want) => tx.run(() => take(want) ?? { idle: true, nextAtMs: lanes.nextAt(want.pool) }),
     extend: (lease, leaseMs) =>
       tx.run(() => {

@@ -194,15 +194,26 @@ export const inboxCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "find knows a platform's message id, whole and as the subject's last part alone",
+    async run({ store }) {
+      const said = (id: string, message: string) => row(id, { subject: `telegram:default/telegram:default:dm:a/${message}` });
+      await store.inbox.accept([said("1", "23"), said("2", "123"), said("3", "12"), row("4", { payload: "23" })]);
+      expect(ids(await store.inbox.find({ message: "23", limit: 9 }))).toEqual(["1"]);
+      expect(await store.inbox.find({ message: "default:dm:a", limit: 9 })).toEqual([]);
+    },
+  },
+  {
     title: "a dismissed dead row leaves the operator's list but keeps its outcome",
     async run({ store }) {
       await store.inbox.accept([row("1")]);
       const turn = await takeTurn(store);
       await store.turns.commit(turn, turn.id, { outcome: "dead", reason: "three strikes", entries: [] });
       expect(ids(await store.inbox.find({ outcome: "dead", limit: 9 }))).toEqual(["1"]);
+      expect(await store.troubled()).toEqual({ rows: 1, deliveries: 0 });
       expect(await store.inbox.dismiss(["telegram:default:1", "telegram:default:none"])).toBe(1);
       expect(await store.inbox.dismiss(["telegram:default:1"])).toBe(0);
       expect(await store.inbox.find({ outcome: "dead", limit: 9 })).toEqual([]);
+      expect(await store.troubled()).toEqual({ rows: 0, deliveries: 0 });
       expect(await store.inbox.find({ outcome: "dead", dismissed: true, limit: 9 })).toMatchObject([{ reason: "three strikes" }]);
     },
   },

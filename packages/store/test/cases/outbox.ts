@@ -258,6 +258,8 @@ export const outboxCases: readonly StoreCase[] = [
       ]);
       await store.outbox.record(parcel, [sent("1"), begin("3"), unsent("3", "failed")]);
       expect(ids(await store.outbox.find({ troubled: true, limit: 5 }))).toEqual(["3"]);
+      expect(await store.troubled()).toEqual({ rows: 0, deliveries: 1 });
+      expect(ids(await store.outbox.find({ receipt: '"messageId":"1.0"', limit: 5 }))).toEqual(["1"]);
       expect(await store.outbox.drop(["3"], "seen")).toBe(1);
       expect(await store.outbox.drop(["3"], "seen")).toBe(0);
       expect(await store.outbox.find({ troubled: true, limit: 5 })).toEqual([]);

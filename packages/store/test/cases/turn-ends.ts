@@ -10,6 +10,43 @@ const ticketRow = (id: string, ticket: string, change: Partial<NewRow> = {}): Ne
 
 export const turnEndCases: readonly StoreCase[] = [
   {
+    title: "a turn is shown while it runs with its log, and after its commit with what it added",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1"), row("2", { authority: "other" })]);
+      const turn = await takeTurn(store);
+      await store.turns.checkpoint(turn, 0, { steps: [{ kind: "model", body: "{}" }] });
+      const openedAtMs = clock.now();
+      const shown = { id: turn.id, lane: lane("a"), attempt: 1, openedAtMs, tickets: [], stop: null };
+      expect(await store.turns.find(turn.id)).toEqual({
+        ...shown,
+        state: "running",
+        endedAtMs: null,
+        log: [{ kind: "model", body: "{}" }],
+        entries: [],
+      });
+      clock.advance(5);
+      await store.turns.commit(turn, turn.id, answered);
+      const next = await takeTurn(store);
+      await store.turns.commit(next, next.id, { outcome: "answered", entries: ["3"] });
+      const bodies = async (id: string) => (await store.turns.find(id))?.entries.map(({ body }) => body);
+      expect(await store.turns.find(turn.id)).toMatchObject({ ...shown, state: "done", endedAtMs: openedAtMs + 5, log: [] });
+      expect(await bodies(turn.id)).toEqual(answered.entries);
+      expect(await bodies(next.id)).toEqual(["3"]);
+      expect(await store.turns.find("no such turn")).toBeNull();
+    },
+  },
+  {
+    title: "a turn that added nothing shows nothing of the turn before it",
+    async run({ store }) {
+      await store.inbox.accept([row("1"), row("2", { authority: "other" })]);
+      const first = await takeTurn(store);
+      await store.turns.commit(first, first.id, answered);
+      const silent = await takeTurn(store);
+      await store.turns.commit(silent, silent.id, { outcome: "silent", entries: [] });
+      expect((await store.turns.find(silent.id))?.entries).toEqual([]);
+    },
+  },
+  {
     title: "a parked turn waits for its answer alone, and the answer crosses other rows",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);
