@@ -30,11 +30,8 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
       allowFrom,
       groupPolicy: merged.groupPolicy ?? "allowlist",
       groupAllowFrom: merged.groupAllowFrom ?? allowFrom,
-      groups: mapValues(merged.groups ?? {}, (group) => ({
-        ...group,
-        requireMention: group.requireMention ?? true,
-        topics: group.topics ?? {},
-      })),
+      groups: merged.groups ?? {},
+      allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "edit",
       pacing: merged.pacing ?? "on",
       ...(webhookUrl === undefined || webhookSecret === undefined ? {} : { webhook: { url: webhookUrl, secret: webhookSecret } }),
@@ -57,6 +54,7 @@ export function discordAccounts(file: ConfigFile, env: Env): { readonly [account
       allowFrom: merged.allowFrom ?? [],
       groupPolicy: merged.groupPolicy ?? "allowlist",
       guilds: merged.guilds ?? {},
+      allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "off",
     };
   }
@@ -73,8 +71,4 @@ function entries<A extends object>(accounts: { readonly [id: string]: A }, root:
 function tokenOf(id: string, own: Secret | undefined, root: Secret | undefined, fromEnv: string | undefined): Secret | undefined {
   if (own !== undefined || id !== defaultAccount) return own;
   return root ?? (fromEnv === undefined || fromEnv === "" ? undefined : secret(fromEnv));
-}
-
-function mapValues<A, B>(record: { readonly [key: string]: A }, change: (value: A) => B): { readonly [key: string]: B } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }

@@ -1,12 +1,13 @@
 // What a schema cannot see: blocks that contradict each other, names that lead nowhere, and settings that would let strangers in (I13).
 import { isAgentId, reservedWords } from "@parley/protocol";
 import { accountPath } from "./accounts.ts";
+import { routingFindings } from "./check-routing.ts";
 import { isLoopbackBind, type Config, type DmPolicy } from "./config.ts";
 import { modelRefs, modelTrouble, wellKnownProviders } from "./providers.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import type { Secret } from "./secret.ts";
-import type { Finding } from "./validate.ts";
+import { finding, type Finding } from "./validate.ts";
 
 export function check(file: ConfigFile, config: Config): readonly Finding[] {
   return [
@@ -16,11 +17,8 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
     ...agentFindings(file),
     ...channelFindings(file, config),
     ...linkFindings(config),
+    ...routingFindings(file, config),
   ];
-}
-
-function finding(at: ConfigPath, message: string, fix: string): Finding {
-  return { at, problem: { message, fix } };
 }
 
 function gatewayFindings({ gateway }: Config): Finding[] {
@@ -94,6 +92,16 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
   }
   for (const at of webhookPlaces(file)) {
     found.push(finding(at, "a webhook without a secret would accept forged messages", "Set webhookSecret beside it"));
+  }
+  for (const [id, { webhook }] of Object.entries(config.channels.telegram)) {
+    if (webhook === undefined || /^[A-Za-z0-9_-]{1,256}$/.test(webhook.secret.reveal())) continue;
+    found.push(
+      finding(
+        [...accountPath("telegram", id, file), "webhookSecret"],
+        "Telegram would not take this secret",
+        'Use 1 to 256 of A-Z, a-z, 0-9, "_" and "-"',
+      ),
+    );
   }
   return found;
 }

@@ -31,6 +31,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     models: { providers },
     agents: { defaults, list },
     channels: { telegram: telegramAccounts(file, env), discord: discordAccounts(file, env), web: file.channels.web },
+    bindings: file.bindings,
     session: file.session,
     messages: file.messages,
     commands: file.commands,

@@ -1,5 +1,5 @@
 // The config as the rest of Parley reads it: complete, deeply readonly, accounts and agents merged with what they inherit.
-import type { DmScope } from "@parley/protocol";
+import type { AddressKind, DmScope } from "@parley/protocol";
 import type { Secret } from "./secret.ts";
 
 export interface Config {
@@ -12,8 +12,9 @@ export interface Config {
     readonly discord: { readonly [account: string]: DiscordAccountConfig };
     readonly web: { readonly enabled: boolean };
   };
-  readonly session: { readonly dmScope: DmScope; readonly identityLinks: { readonly [person: string]: readonly string[] } };
-  readonly messages: { readonly queue: QueueConfig };
+  readonly bindings: readonly BindingConfig[];
+  readonly session: SessionConfig;
+  readonly messages: { readonly queue: QueueConfig; readonly groupChat: { readonly historyLimit: number } };
   readonly commands: { readonly ownerAllowFrom: readonly string[] };
   readonly tools: { readonly rehearsal: boolean };
   readonly store: { readonly driver: "sqlite" };
@@ -68,7 +69,6 @@ export interface AgentDefaults {
   readonly heartbeat: { readonly includeSystemPromptSection: boolean };
 }
 
-/** The first of the list is the default agent. */
 export interface AgentConfig {
   readonly id: string;
   /** Absolute. */
@@ -87,17 +87,31 @@ export interface TelegramAccountConfig {
   readonly allowFrom: readonly string[];
   readonly groupPolicy: GroupPolicy;
   readonly groupAllowFrom: readonly string[];
+  /** Empty: no map. Otherwise the list of groups that are served; "*" stands for all others. */
   readonly groups: { readonly [chat: string]: TelegramGroupConfig };
+  readonly allowBots: boolean;
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
   readonly webhook?: { readonly url: string; readonly secret: Secret };
 }
 
-export interface TelegramGroupConfig {
-  readonly requireMention: boolean;
-  readonly groupPolicy?: GroupPolicy;
+/** What the config says of a shared place itself; what is absent is inherited. */
+export interface PlaceConfig {
+  readonly enabled?: boolean;
+  readonly requireMention?: boolean;
+  readonly tools?: { readonly allow: readonly string[] };
+  readonly skills?: readonly string[];
+  readonly systemPrompt?: string;
+  readonly agentId?: string;
+}
+
+export interface TelegramTopicConfig extends PlaceConfig {
   readonly allowFrom?: readonly string[];
-  readonly topics: { readonly [topic: string]: { readonly requireMention?: boolean } };
+}
+
+export interface TelegramGroupConfig extends TelegramTopicConfig {
+  readonly groupPolicy?: GroupPolicy;
+  readonly topics?: { readonly [topic: string]: TelegramTopicConfig };
 }
 
 export interface DiscordAccountConfig {
@@ -109,14 +123,42 @@ export interface DiscordAccountConfig {
   readonly guilds: {
     readonly [guild: string]: DiscordPlaceConfig & { readonly channels?: { readonly [channel: string]: DiscordPlaceConfig } };
   };
+  readonly allowBots: boolean;
   readonly streaming: Streaming;
 }
 
-/** Absent members: what the guild, and then the default (mention required, nobody listed), says. */
-export interface DiscordPlaceConfig {
-  readonly requireMention?: boolean;
+export interface DiscordPlaceConfig extends PlaceConfig {
   readonly users?: readonly string[];
   readonly roles?: readonly string[];
+}
+
+/** `accountId` "*" is every account; `peer.id` "*" every chat of the kind. */
+export interface BindingConfig {
+  readonly agentId: string;
+  readonly match: {
+    readonly channel: string;
+    readonly accountId: string;
+    readonly peer?: { readonly kind: AddressKind; readonly id: string };
+    readonly guildId?: string;
+    readonly roles?: readonly string[];
+  };
+  readonly session?: { readonly dmScope?: DmScope };
+}
+
+export interface SessionConfig {
+  readonly dmScope: DmScope;
+  readonly identityLinks: { readonly [person: string]: readonly string[] };
+  readonly reset: ResetPolicy;
+  readonly resetByType: { readonly direct?: ResetPolicy; readonly group?: ResetPolicy; readonly thread?: ResetPolicy };
+  readonly resetByChannel: { readonly [channel: string]: ResetPolicy };
+}
+
+/** "idle" has its minutes; "daily" may have them too. */
+export interface ResetPolicy {
+  readonly mode: "none" | "daily" | "idle";
+  /** Hour of the day at which a day begins. */
+  readonly atHour: number;
+  readonly idleMinutes?: number;
 }
 
 export interface QueueConfig {

@@ -14,6 +14,11 @@ export interface Finding {
   readonly unknownKey?: true;
 }
 
+/** `at`: where in the file. `fix`: what to do, an imperative. */
+export function finding(at: ConfigPath, message: string, fix: string): Finding {
+  return { at, problem: { message, fix } };
+}
+
 export type Validation = { readonly ok: true; readonly file: ConfigFile } | { readonly ok: false; readonly findings: readonly Finding[] };
 
 export function validate(value: unknown): Validation {

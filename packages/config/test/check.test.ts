@@ -24,6 +24,36 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [telegram('accounts: { dm: { botToken: "u" } }'), "channels.telegram.accounts.dm", /word of session keys/],
   [telegram('accounts: { "My Bot": { botToken: "u" } }'), 'channels.telegram.accounts["My Bot"]', /not an account id/],
   [telegram('accounts: { w: { botToken: "u", dmPolicy: "open" } }'), "channels.telegram.accounts.w.dmPolicy", /must say so/],
+  [telegram('groupAllowFrom: ["-100123"]'), "channels.telegram.groupAllowFrom[0]", /is a group, not a person/],
+  [telegram("allowFrom: [-100123]"), "channels.telegram.allowFrom[0]", /is a group, not a person/],
+  [telegram('groups: { "-5": { allowFrom: ["@alice"] } }'), 'channels.telegram.groups["-5"].allowFrom[0]', /is a name/],
+  [telegram('groups: { "-5": { users: ["1"] } }'), 'channels.telegram.groups["-5"].users', /unknown key/],
+  [telegram('groups: { "-5": { agentId: "gone" } }'), 'channels.telegram.groups["-5"].agentId', /no agent "gone"/],
+  [
+    telegram('groups: { "-5": { topics: { "7": { agentId: "gone" } } } }'),
+    'channels.telegram.groups["-5"].topics["7"].agentId',
+    /no agent "gone"/,
+  ],
+  [
+    '{ channels: { discord: { accounts: { w: { token: "t", guilds: { "1": { channels: { "2": { agentId: "gone" } } } } } } } } }',
+    'channels.discord.accounts.w.guilds["1"].channels["2"].agentId',
+    /no agent "gone"/,
+  ],
+  [telegram('webhookUrl: "https://a.example/t", webhookSecret: "not allowed"'), "channels.telegram.webhookSecret", /would not take/],
+  ['{ bindings: [{ agentId: "gone", match: { channel: "telegram" } }] }', "bindings[0].agentId", /no agent "gone"/],
+  ['{ bindings: [{ agentId: "main", match: { channel: "signal" } }] }', "bindings[0].match.channel", /no channel "signal"/],
+  ['{ bindings: [{ agentId: "main", match: { channel: "telegram", accountId: "work" } }] }', "bindings[0].match.accountId", /no account/],
+  ['{ bindings: [{ agentId: "main", match: { channel: "discord", roles: ["1"] } }] }', "bindings[0].match.roles", /none is named/],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "telegram", peer: { kind: "dm", id: "@alice" } } }] }',
+    "bindings[0].match.peer.id",
+    /numeric id/,
+  ],
+  ['{ agents: { list: [{ id: "a" }, { id: "b" }] } }', "agents.list", /no agent would answer on web:default/],
+  ['{ session: { reset: { mode: "idle" } } }', "session.reset.mode", /how long a pause/],
+  ['{ session: { resetByType: { thread: { mode: "idle" } } } }', "session.resetByType.thread.mode", /how long a pause/],
+  ['{ session: { resetByType: { dm: { mode: "daily" } } } }', "session.resetByType.dm", /unknown key/],
+  ['{ session: { reset: { mode: "daily", atHour: 24 } } }', "session.reset.atHour", /24/],
   ['{ gateway: { bind: "lan" } }', "gateway.bind", /no token/],
   ['{ gateway: { bind: "192.168.1.5" } }', "gateway.bind", /no token/],
   ['{ gateway: { bind: "::" } }', "gateway.bind", /no token/],
@@ -85,6 +115,20 @@ describe("accepted", () => {
 
   test("a disabled account without a token", async () => {
     expect((await loadText(telegram("accounts: { work: { enabled: false } }"))).config.channels.telegram).not.toHaveProperty("work");
+  });
+
+  test("several agents, none of them main, when bindings name every account whole", async () => {
+    const { config } = await loadText(
+      '{ agents: { list: [{ id: "a" }, { id: "b" }] }, channels: { telegram: { botToken: "t" } }, bindings: [{ agentId: "a", match: { channel: "web" } }, { agentId: "b", match: { channel: "telegram", accountId: "*" } }] }',
+    );
+    expect(config.bindings.map(({ match }) => match.accountId)).toEqual(["default", "*"]);
+  });
+
+  test('a peer of kind "direct", which is a private chat', async () => {
+    const { config } = await loadText(
+      '{ bindings: [{ agentId: "main", match: { channel: "telegram", peer: { kind: "direct", id: "123" } } }] }',
+    );
+    expect(config.bindings[0]?.match.peer).toEqual({ kind: "dm", id: "123" });
   });
 
   test("a second agent gets a workspace of its own", async () => {

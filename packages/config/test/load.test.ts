@@ -11,7 +11,15 @@ describe("without a file", () => {
     expect(config.agents.defaults.model).toEqual({ primary: "rehearsal/rehearsal", fallbacks: [] });
     expect(config.agents.list).toEqual([{ id: "main", workspace: `${home}/workspace`, model: config.agents.defaults.model }]);
     expect(config.channels).toEqual({ telegram: {}, discord: {}, web: { enabled: true } });
-    expect(config.session).toEqual({ dmScope: "per-channel-peer", identityLinks: {} });
+    expect(config.session).toEqual({
+      dmScope: "per-channel-peer",
+      identityLinks: {},
+      reset: { mode: "none", atHour: 4 },
+      resetByType: {},
+      resetByChannel: {},
+    });
+    expect(config.bindings).toEqual([]);
+    expect(config.messages.groupChat).toEqual({ historyLimit: 50 });
     expect(config.messages.queue).toEqual({ mode: "steer", debounceMs: 500, cap: 20, drop: "summarize" });
     expect([warnings, path]).toEqual([[], `${home}/parley.json5`]);
   });

@@ -1,6 +1,6 @@
 // agents.*: defaults for all agents and the list of them.
-import { isAgentId } from "@parley/protocol";
 import { z } from "zod";
+import { agentName } from "./fields.ts";
 import { modelChoice } from "./models.ts";
 
 const timeZone = z.string().refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
@@ -29,10 +29,7 @@ const defaults = z
   .describe("What every agent has unless its own entry says otherwise.");
 
 const agent = z.strictObject({
-  id: z
-    .string()
-    .refine(isAgentId, { error: 'an agent id has a-z, 0-9, "_" and "-", begins with a letter or digit and has at most 64 characters' })
-    .describe("Name of the agent in session keys."),
+  id: agentName.describe("Name of the agent in session keys."),
   workspace: z
     .string()
     .min(1)
@@ -48,7 +45,7 @@ export const agentsSchema = z
       .array(agent)
       .min(1, { error: "there must be at least one agent" })
       .prefault([{ id: "main" }])
-      .describe("The agents; the first is the default one."),
+      .describe('The agents. One alone answers everything; of several, "main" answers what no binding names.'),
   })
   .prefault({})
   .describe("Agents.");

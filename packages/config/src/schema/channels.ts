@@ -1,6 +1,6 @@
 // channels.*: the accounts that Parley speaks through and who may talk to it there. An account inherits what its channel says.
 import { z } from "zod";
-import { idField, placeKey, secretField } from "./fields.ts";
+import { agentName, idField, placeKey, secretField } from "./fields.ts";
 
 export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
 export const groupPolicies = ["allowlist", "open", "disabled"] as const;
@@ -14,16 +14,34 @@ const dmPolicy = z
   );
 const groupPolicy = z
   .enum(groupPolicies)
-  .describe('Which groups are served: "allowlist" (those listed), "open", "disabled". Default: allowlist.');
-const requireMention = z.boolean().exactOptional().describe("Answer only when mentioned. Default: true.");
+  .describe(
+    'Which groups are served: "allowlist" (those listed, and in them the senders listed), "open" (any, unless they are listed; any sender), "disabled". Default: allowlist.',
+  );
+const allowBots = z.boolean().exactOptional().describe("Whether other bots are heard; loops of bots are cut. Default: false.");
+
+/** What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited. */
+const place = {
+  enabled: z.boolean().exactOptional().describe("false: nothing here is read. Default: true."),
+  requireMention: z.boolean().exactOptional().describe("Answer only when mentioned. Default: true."),
+  tools: z
+    .strictObject({ allow: z.array(z.string().min(1)).describe("Names of the only tools that may be used here.") })
+    .exactOptional()
+    .describe("Narrows the agent's tools here."),
+  skills: z.array(z.string().min(1)).exactOptional().describe("Names of the only skills that may be used here."),
+  systemPrompt: z.string().min(1).max(20_000).exactOptional().describe("Told to the agent in this place."),
+  agentId: agentName.exactOptional().describe("The agent that answers here, whatever the bindings say."),
+};
 
 const telegramId = idField("telegram");
-const telegramTopic = z.strictObject({ requireMention });
+const telegramTopic = z.strictObject({
+  ...place,
+  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this topic. Default: the group's."),
+});
 const telegramGroup = z.strictObject({
-  requireMention,
+  ...place,
   groupPolicy: groupPolicy.exactOptional(),
-  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this group."),
-  topics: z.record(placeKey, telegramTopic).exactOptional().describe('Forum topics by id, or "*".'),
+  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this group. Default: groupAllowFrom."),
+  topics: z.record(placeKey, telegramTopic).exactOptional().describe('Forum topics by id, or "*"; each inherits what its group says.'),
 });
 
 const telegramAccount = {
@@ -33,11 +51,15 @@ const telegramAccount = {
   dmPolicy: dmPolicy.exactOptional(),
   allowFrom: z.array(telegramId).exactOptional().describe("Numeric user ids that may write in private."),
   groupPolicy: groupPolicy.exactOptional(),
-  groupAllowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in groups. Default: allowFrom."),
+  groupAllowFrom: z
+    .array(telegramId)
+    .exactOptional()
+    .describe("Senders allowed in groups. Default: allowFrom. Pairing lets nobody into groups."),
   groups: z
     .record(placeKey, telegramGroup)
     .exactOptional()
-    .describe("Groups by chat id, or \"*\". An account's own map replaces its channel's."),
+    .describe("Groups by chat id, or \"*\"; with a map, others are not served. An account's own map replaces its channel's."),
+  allowBots,
   streaming: z
     .enum(["edit", "off", "block"])
     .exactOptional()
@@ -55,9 +77,9 @@ const telegramAccount = {
 
 const discordId = idField("discord");
 const discordChannel = z.strictObject({
-  requireMention,
-  users: z.array(discordId).exactOptional().describe("User ids allowed here."),
-  roles: z.array(discordId).exactOptional().describe("Role ids allowed here."),
+  ...place,
+  users: z.array(discordId).exactOptional().describe("User ids allowed here. Neither users nor roles: allowFrom."),
+  roles: z.array(discordId).exactOptional().describe("Role ids allowed here, beside the users."),
 });
 const discordGuild = z.strictObject({
   ...discordChannel.shape,
@@ -75,6 +97,7 @@ const discordAccount = {
     .record(placeKey, discordGuild)
     .exactOptional()
     .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
+  allowBots,
   streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
 };
 

@@ -1,15 +1,15 @@
 // The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from it.
-import { dmScopes } from "@parley/protocol";
 import { z } from "zod";
 import { agentsSchema } from "./agents.ts";
+import { bindingsSchema } from "./bindings.ts";
 import { channelsSchema } from "./channels.ts";
+import { personId } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
 import { modelsSchema } from "./models.ts";
+import { sessionSchema } from "./session.ts";
 
 /** Grows when a key changes its meaning or goes away. */
 export const configVersion = 1;
-
-const personId = z.string().regex(/^[a-z][a-z0-9_-]*:\S+$/, { error: 'an id is written "<channel>:<id>", for example "telegram:123"' });
 
 export const configSchema = z.strictObject({
   $schema: z.string().exactOptional().describe("For editors."),
@@ -18,21 +18,8 @@ export const configSchema = z.strictObject({
   models: modelsSchema,
   agents: agentsSchema,
   channels: channelsSchema,
-  session: z
-    .strictObject({
-      dmScope: z
-        .enum(dmScopes)
-        .default("per-channel-peer")
-        .describe(
-          'Who shares a conversation in private: "main" (everybody one), "per-peer", "per-channel-peer", "per-account-channel-peer".',
-        ),
-      identityLinks: z
-        .record(z.string(), z.array(personId))
-        .default({})
-        .describe('One person on several channels: { alice: ["telegram:123", "discord:456"] }.'),
-    })
-    .prefault({})
-    .describe("How messages are grouped into sessions."),
+  bindings: bindingsSchema,
+  session: sessionSchema,
   messages: z
     .strictObject({
       queue: z
@@ -58,6 +45,18 @@ export const configSchema = z.strictObject({
         })
         .prefault({})
         .describe("What happens to messages while the agent works."),
+      groupChat: z
+        .strictObject({
+          historyLimit: z
+            .number()
+            .int()
+            .min(0)
+            .max(200)
+            .default(50)
+            .describe("Most messages of a group, not meant for the agent, that it is shown when it is called; 0 shows none."),
+        })
+        .prefault({})
+        .describe("Talk in groups."),
     })
     .prefault({})
     .describe("Messages."),

@@ -1,0 +1,107 @@
+// What the schema cannot see about routing and resets: agents and accounts that do not exist, messages that no agent would answer,
+// a pause without its length.
+import type { Config } from "./config.ts";
+import type { ConfigPath } from "./problem.ts";
+import type { ConfigFile } from "./schema/root.ts";
+import { finding, type Finding } from "./validate.ts";
+
+export function routingFindings(file: ConfigFile, config: Config): readonly Finding[] {
+  const agents = new Set(config.agents.list.map((agent) => agent.id));
+  return [
+    ...config.bindings.flatMap((_, index) => bindingFindings(config, agents, index)),
+    ...placeAgents(file).flatMap(([at, agent]) => agentFindings(at, agent, agents)),
+    ...unansweredFindings(config, agents),
+    ...resetFindings(file),
+  ];
+}
+
+function agentFindings(at: ConfigPath, agent: string, agents: ReadonlySet<string>): Finding[] {
+  return agents.has(agent)
+    ? []
+    : [finding([...at, "agentId"], `there is no agent "${agent}"`, `Add it to agents.list, or use one of ${[...agents].join(", ")}`)];
+}
+
+function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<string>, index: number): Finding[] {
+  const binding = bindings[index];
+  if (binding === undefined) return [];
+  const { channel, accountId, guildId, roles } = binding.match;
+  const at = ["bindings", index];
+  const found = agentFindings(at, binding.agentId, agents);
+  const accounts = accountsOf(channels);
+  if (!Object.hasOwn(accounts, channel)) {
+    const known = Object.keys(accounts).join(", ");
+    found.push(finding([...at, "match", "channel"], `there is no channel "${channel}"`, `Use one of ${known}`));
+  }
+  if (roles !== undefined && guildId === undefined) {
+    found.push(finding([...at, "match", "roles"], "roles belong to a server, and none is named", "Set guildId beside them"));
+  }
+  // An account without its token is switched off for now, which is no mistake.
+  if (accountId !== "*" && accountId !== "default" && accounts[channel]?.includes(accountId) === false) {
+    found.push(
+      finding([...at, "match", "accountId"], `${channel} has no account "${accountId}"`, 'Name one that has a token, or "*" for all'),
+    );
+  }
+  return found;
+}
+
+/** The agents that groups, topics, servers and channels name, with the place in the file. */
+function placeAgents({ channels }: ConfigFile): (readonly [ConfigPath, string])[] {
+  const found: (readonly [ConfigPath, string])[] = [];
+  const walk = (at: ConfigPath, places: Places): void => {
+    for (const [id, place] of Object.entries(places ?? {})) {
+      if (place.agentId !== undefined) found.push([[...at, id], place.agentId]);
+      walk([...at, id, "topics"], place.topics);
+      walk([...at, id, "channels"], place.channels);
+    }
+  };
+  for (const [at, { groups }] of blocks("telegram", channels.telegram)) walk([...at, "groups"], groups);
+  for (const [at, { guilds }] of blocks("discord", channels.discord)) walk([...at, "guilds"], guilds);
+  return found;
+}
+
+type Places = { readonly [id: string]: { readonly agentId?: string; readonly topics?: Places; readonly channels?: Places } } | undefined;
+
+/** A channel's own block and those of its accounts. */
+function blocks<A extends object>(channel: string, block: A & { readonly accounts: { readonly [id: string]: A } }): [ConfigPath, A][] {
+  const at = ["channels", channel];
+  return [[at, block], ...Object.entries(block.accounts).map(([id, account]): [ConfigPath, A] => [[...at, "accounts", id], account])];
+}
+
+/** With several agents somebody must own what no narrow binding names. */
+function unansweredFindings({ bindings, channels, agents: { list } }: Config, agents: ReadonlySet<string>): Finding[] {
+  if (agents.size === 1 || agents.has("main")) return [];
+  const open = Object.entries(accountsOf(channels)).flatMap(([channel, accounts]) =>
+    accounts
+      .filter((account) => !bindings.some(({ match }) => match.channel === channel && catchesAll(match, account)))
+      .map((account) => `${channel}:${account}`),
+  );
+  const [first] = open;
+  if (first === undefined) return [];
+  const [channel, account] = first.split(":");
+  const fix = `Call one agent "main", or bind { agentId: "${list[0]?.id}", match: { channel: "${channel}", accountId: "${account}" } }`;
+  return [
+    finding(["agents", "list"], `no agent would answer on ${open.join(", ")}: no binding names it whole and no agent is "main"`, fix),
+  ];
+}
+
+function catchesAll(match: Config["bindings"][number]["match"], account: string): boolean {
+  const { accountId, peer, guildId, roles } = match;
+  return (accountId === "*" || accountId === account) && peer === undefined && guildId === undefined && roles === undefined;
+}
+
+function accountsOf({ telegram, discord, web }: Config["channels"]): { readonly [channel: string]: readonly string[] } {
+  return { telegram: Object.keys(telegram), discord: Object.keys(discord), web: web.enabled ? ["default"] : [] };
+}
+
+function resetFindings({ session }: ConfigFile): Finding[] {
+  const policies = [
+    [["session", "reset"], session.reset] as const,
+    ...Object.entries(session.resetByType).map(([type, policy]) => [["session", "resetByType", type], policy] as const),
+    ...Object.entries(session.resetByChannel).map(([channel, policy]) => [["session", "resetByChannel", channel], policy] as const),
+  ];
+  return policies.flatMap(([at, policy]) =>
+    policy.mode === "idle" && policy.idleMinutes === undefined
+      ? [finding([...at, "mode"], '"idle" does not say how long a pause is', "Set idleMinutes beside it")]
+      : [],
+  );
+}
