@@ -7,6 +7,8 @@ export interface ControlClient {
   /** Rejects with the frame's error. */
   call(method: string, params?: object): Promise<unknown>;
   events(): readonly EventFrame[];
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<void>;
   close(): void;
 }
 
@@ -33,8 +35,11 @@ export async function controlClient(daemon: Pick<Daemon, "url" | "token">, optio
     socket.addEventListener("open", () => resolve());
     socket.addEventListener("error", () => reject(new Error("the control plane cannot be reached")));
   });
-  socket.addEventListener("close", () => {
-    for (const call of waiting.values()) call.reject(new Error("the connection was closed"));
+  const closed = new Promise<void>((resolve) => {
+    socket.addEventListener("close", () => {
+      for (const call of waiting.values()) call.reject(new Error("the connection was closed"));
+      resolve();
+    });
   });
   const call = (method: string, params: object = {}): Promise<unknown> =>
     new Promise((resolve, reject) => {
@@ -46,5 +51,5 @@ export async function controlClient(daemon: Pick<Daemon, "url" | "token">, optio
   const connected = (await call("connect", { protocol: { min: 1, max: 1 }, client: { name: "test", version: "0" }, auth, ...rest })) as {
     peer: string;
   };
-  return { peer: connected.peer, call, events: () => events, close: () => socket.close() };
+  return { peer: connected.peer, call, events: () => events, closed, close: () => socket.close() };
 }

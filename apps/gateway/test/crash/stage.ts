@@ -1,0 +1,122 @@
+// One daemon between the fakes, one person on Telegram and one at the web page, and the ways to end it. What every crash test stands on.
+import type { ApiCall, ModelCall, ModelAnswer } from "@parley/testkit";
+import { eventually, type Daemon } from "../e2e/daemon.ts";
+import { world, type World } from "../e2e/world.ts";
+import { answerTo, judge, said, type Verdict } from "./said.ts";
+import { freeze, lookAt, type StoreLook } from "./store-look.ts";
+import { webPerson, type WebPerson } from "./web-person.ts";
+
+export type Medium = "telegram" | "web";
+
+export interface StageOptions {
+  readonly telegram?: object;
+  readonly config?: object;
+}
+
+export interface Stage {
+  readonly w: World;
+  readonly web: WebPerson;
+  readonly daemon: Daemon;
+  /** Starts the daemon, on the same home every time. */
+  start(under?: readonly string[]): Promise<Daemon>;
+  /** kill -9, and what was frozen is let go. */
+  kill(): Promise<void>;
+  /** Another process takes the write lock: the next commit cannot happen. */
+  freeze(): void;
+  thaw(): void;
+  /** The next message in this medium: m1, m2, … On the web it is not waited for. */
+  says(medium: Medium): void;
+  /** Answers the next request itself; all others are answered as usual. */
+  onModel(respond: (call: ModelCall) => ModelAnswer | Promise<ModelAnswer>): void;
+  /** Resolves with the nth call of a method once it has arrived at the fake. */
+  called(method: string, nth: number): Promise<ApiCall>;
+  /** Waits until everything that was said is answered and nothing moves any more. */
+  quiet(medium: Medium, withinMs?: number): Promise<void>;
+  texts(medium: Medium): readonly string[];
+  verdict(medium: Medium): Verdict;
+  /** Stops the daemon in order and reads what it left. Throws unless it exits with 0. */
+  end(): Promise<StoreLook>;
+  close(): Promise<void>;
+}
+
+export const chat = 4242;
+/** Long enough for a repeat that is on its way to show. */
+const stillMs = 250;
+
+export async function stage(options: StageOptions = {}): Promise<Stage> {
+  const w = await world(options.telegram);
+  const web = webPerson("web-alice");
+  const alice = w.telegram.as({ id: chat, name: "Alice" });
+  const count = { telegram: 0, web: 0 };
+  let daemon: Daemon | null = null;
+  let thaw = (): void => {};
+  let special: ((call: ModelCall) => ModelAnswer | Promise<ModelAnswer>) | null = null;
+  w.models.reply((call) => {
+    const respond = special ?? answerTo;
+    special = null;
+    return respond(call);
+  });
+
+  const running = (): Daemon => {
+    if (daemon === null) throw new Error("the daemon was not started");
+    return daemon;
+  };
+  const texts = (medium: Medium): readonly string[] =>
+    medium === "web" ? web.heard() : count.telegram === 0 ? [] : w.answers(chat).map((message) => message.text);
+
+  return {
+    w,
+    web,
+    get daemon() {
+      return running();
+    },
+    async start(under) {
+      daemon = await w.start({
+        ...(daemon === null ? {} : { home: daemon.home }),
+        ...(under === undefined ? {} : { under }),
+        config: { agents: { defaults: { model: { primary: "fake/m1" } } }, ...options.config },
+      });
+      web.meets(daemon);
+      return daemon;
+    },
+    async kill() {
+      running().kill("SIGKILL");
+      await running().exited;
+      thaw();
+      w.telegram.heal();
+    },
+    freeze() {
+      thaw = freeze(running().home);
+    },
+    thaw: () => thaw(),
+    says(medium) {
+      count[medium] += 1;
+      if (medium === "telegram") alice.says(said(count.telegram));
+      else void web.says(said(count.web)).catch(() => {}); // The page was closed before it was acknowledged.
+    },
+    onModel(respond) {
+      special = respond;
+    },
+    called: (method, nth) => eventually(() => w.telegram.calls(method)[nth - 1], 10_000, `${method} number ${nth}`),
+    async quiet(medium, withinMs = 15_000) {
+      await eventually(
+        () => judge(texts(medium), count[medium]).lost.length === 0,
+        withinMs,
+        `an answer to each of ${count[medium]} messages (${medium}: ${JSON.stringify(texts(medium))})`,
+      );
+      await new Promise((resolve) => setTimeout(resolve, stillMs));
+    },
+    texts,
+    verdict: (medium) => judge(texts(medium), count[medium]),
+    async end() {
+      const code = await running().stop();
+      if (code !== 0) throw new Error(`the daemon stopped with ${code}\n${running().log()}`);
+      return lookAt(running().home);
+    },
+    async close() {
+      web.close();
+      thaw();
+      await w.close();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+// A few random ends of the daemon under mixed traffic; traffic.long.test.ts has a hundred.
+import { afterEach, expect, test } from "vitest";
+import { cleanUp } from "../e2e/daemon.ts";
+import { endedAtRandom } from "./mixed-traffic.ts";
+import { checkTraffic } from "./traffic-law.ts";
+
+afterEach(cleanUp);
+
+test("killed five times under mixed traffic: nothing lost, nothing twice but what is flagged", async () => {
+  const report = await endedAtRandom({ signal: "SIGKILL", times: 5, seed: 1 });
+  checkTraffic(report);
+  expect(report.exits).toEqual(["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", 0]);
+});
+
+test("asked to stop four times under mixed traffic: everything answered exactly once", async () => {
+  const report = await endedAtRandom({ signal: "SIGTERM", times: 4, seed: 2 });
+  checkTraffic(report);
+  expect(report.exits).toEqual([0, 0, 0, 0, 0]);
+  expect(report.store.flagged).toEqual([]);
+});
