@@ -32,6 +32,8 @@ export interface Pools {
 
 /** A lease is renewed every third of this; after a crash of another node its lanes are free this much later. */
 const leaseMs = 30_000;
+/** Outlives a platform's answer, so that most deliveries need no renewal. */
+const deliveryLeaseMs = 60_000;
 /** A flood is answered in turns of at most this many messages. */
 const rowsPerTurn = 200;
 const deliveriesPerLease = 20;
@@ -59,6 +61,7 @@ export function startPools(options: PoolsOptions): Pools {
     runLanes({
       ...base,
       lanes: store.outbox,
+      leaseMs: deliveryLeaseMs,
       pool: account,
       concurrency: conversationsPerAccount,
       maxRows: deliveriesPerLease,

@@ -1,6 +1,6 @@
 // Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
 // again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
-import { Fault, isFault, type Clock, type Ids, type Log, type Timer } from "@parley/protocol";
+import { Fault, isFault, type Clock, type FaultCode, type Ids, type Log, type Timer } from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type Held, type HeldLease } from "./held.ts";
@@ -23,7 +23,7 @@ export interface LaneRunnerOptions<L extends Lease> {
   /** Hints that work may be ready: `store.onReady`. */
   readonly onReady: (wake: (pool: string) => void) => () => void;
   readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
-  /** Anything thrown that is not a Fault is a bug: this ends the work for good (buries it). */
+  /** Ends work for good that threw what is no Fault, which is a bug, or a Fault that no repeat can heal. */
   readonly bury: (lease: L, error: unknown) => Promise<void>;
 }
 
@@ -40,6 +40,8 @@ export interface LaneRunner {
 const pollMs = 2_000;
 /** Takes in flight at once: a few, so that they share a commit; not one per slot, which would be a stampede on every hint. */
 const parallelTakes = 4;
+/** What these refuse now they refuse for ever. */
+const hopeless: ReadonlySet<FaultCode> = new Set(["invalid", "unsupported", "denied", "missing"]);
 const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
 
 export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
@@ -126,8 +128,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       log.info({ lane: lease.lane, token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
       return;
     }
-    if (!isFault(error)) {
-      log.error({ lane: lease.lane, error }, "work failed by a bug, burying it");
+    if (!isFault(error) || hopeless.has(error.code)) {
+      log.error({ lane: lease.lane, error }, "work can never succeed, burying it");
       await options.bury(lease, error).catch((cause: unknown) => log.error({ lane: lease.lane, error: cause }, "could not bury"));
       return;
     }

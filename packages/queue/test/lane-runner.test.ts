@@ -125,12 +125,15 @@ describe("the lane runner", () => {
     await store.close();
   });
 
-  test("a bug is buried at once and the lane goes on", async () => {
+  test.each([
+    ["a bug", new TypeError("undefined is not a function")],
+    ["what no repeat can heal", new Fault("invalid", "this row is of a later version")],
+  ])("%s is buried at once and the lane goes on", async (_what, error) => {
     const { store, row, run, answer } = await fixture();
     let calls = 0;
     const runner = run(async (turn) => {
       calls += 1;
-      if (calls === 1) throw new TypeError("undefined is not a function");
+      if (calls === 1) throw error;
       return answer(turn);
     });
     const first = row("a");

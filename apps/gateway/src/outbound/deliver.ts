@@ -144,7 +144,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (part.state === "queued" && ageMs > queuedFenceMs) {
       return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
     }
-    const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm");
+    const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
     if (waitMs > holdWaitMs) {
       if (at.owed.length > 0) await outbox.record(place.parcel, at.owed);
       return { release: { afterMs: waitMs, reason: "pacing", refund: true } };

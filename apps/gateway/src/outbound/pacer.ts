@@ -18,8 +18,8 @@ export interface PacerOptions {
 }
 
 export interface Pacer {
-  /** Reserves the next place and returns how long to wait for it, in milliseconds. */
-  reserve(lane: string, group: boolean): number;
+  /** How long to wait for the next place, in milliseconds; reserves it unless that is longer than `patienceMs`. */
+  reserve(lane: string, group: boolean, patienceMs: number): number;
   /** The platform asked for a pause of this chat; when it asks again within a minute, the whole account pauses. */
   limited(lane: string, retryAfterMs: number): void;
 }
@@ -67,12 +67,14 @@ export function pacer(options: PacerOptions): Pacer {
   }
 
   return {
-    reserve(lane, group) {
+    reserve(lane, group, patienceMs) {
       const chat = bucketOf(lane);
       const rate = group ? options.group : options.chat;
       const forMs = Math.max(waitMs(chat, rate), waitMs(account, options.account));
-      spend(chat, rate);
-      spend(account, options.account);
+      if (forMs <= patienceMs) {
+        spend(chat, rate);
+        spend(account, options.account);
+      }
       return forMs;
     },
     limited(lane, retryAfterMs) {
