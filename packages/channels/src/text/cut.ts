@@ -21,10 +21,14 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   const inCode = (cut: number): boolean => code.some((span) => start + span.start <= cut && cut < start + span.end);
   const headingEnds = new Set(spans.filter(({ mark }) => mark.kind === "heading").map((span) => start + span.end));
 
-  for (let cut = lineEnd(text, "\n\n", end); cut >= least(leastFill.paragraph); cut = lineEnd(text, "\n\n", cut - 1)) {
+  // Only this stretch is searched: looking back to the start of the text would make a long one quadratic.
+  const reach = text.slice(start, end + 2);
+  const lineEnd = (mark: string, from: number): number => (from < start ? -1 : start + reach.lastIndexOf(mark, from - start));
+
+  for (let cut = lineEnd("\n\n", end); cut >= least(leastFill.paragraph); cut = lineEnd("\n\n", cut - 1)) {
     if (!inCode(cut) && !headingEnds.has(cut)) return cut;
   }
-  for (let cut = lineEnd(text, "\n", end); cut >= least(leastFill.line); cut = lineEnd(text, "\n", cut - 1)) {
+  for (let cut = lineEnd("\n", end); cut >= least(leastFill.line); cut = lineEnd("\n", cut - 1)) {
     if (!headingEnds.has(cut)) return cut;
   }
   const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, start, least(leastFill.word), end)];
@@ -43,10 +47,6 @@ export function skipSpace(text: string, verbatim: boolean, cut: number): number 
   let start = cut;
   while (verbatim ? text[start] === "\n" : isSpace(text[start])) start += 1;
   return start > cut && start < text.length ? boundaryBefore(text, cut, start) : start;
-}
-
-function lineEnd(text: string, mark: string, from: number): number {
-  return from < 0 ? -1 : text.lastIndexOf(mark, from);
 }
 
 function lastSentence(text: string, from: number, end: number): number | null {
