@@ -7,16 +7,23 @@ import { describeProblem, listenAddress, secretValues, type LoadedConfig } from 
 import type { Clock, Ids, Log } from "@parley/protocol";
 import { lockHome, type SqliteStore } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
+import { statusCommand } from "./commands/status.ts";
+import { whyCommand } from "./commands/why.ts";
 import { eventHub } from "./control/hub.ts";
 import { controlServer, type ControlServer } from "./control/server.ts";
 import { gatewayCore, type Core } from "./core.ts";
+import { databaseJobs, type DatabaseJobs } from "./database-jobs.ts";
+import { fullCheck } from "./full-check.ts";
 import { logger } from "./logger.ts";
+import { findMessage } from "./methods/find-message.ts";
 import { handlers } from "./methods/handlers.ts";
+import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import type { Pools } from "./pools.ts";
 import { version } from "./version.ts";
+import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
 import {
   templatesFolder,
   webAccount,
@@ -31,6 +38,8 @@ import {
 
 export interface DaemonOptions extends LoadedConfig {
   readonly env: { readonly [name: string]: string | undefined };
+  /** The entry of this program, run again for long work on the database file. */
+  readonly program: string;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Logs for a person's eyes instead of JSON. */
@@ -62,14 +71,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(token);
 
   const bootId = ids.uuid();
-  const store = await wireStore({ home: places.home, bootId, onFatal: options.onFatal, clock, log });
-  const parts = await assemble({ ...options, store, bootId, token, log });
+  const store = await wireStore({ home: places.home, bootId, exclusive: true, onFatal: options.onFatal, clock, log });
+  const jobs = databaseJobs(options.program);
+  const damage = store.unclean ? fullCheck(jobs, join(places.home, "state.db"), log) : () => null;
+  let held: SafeMode | null = null;
+  const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
+  const parts = await assemble({ ...options, store, bootId, token, log, jobs, damage, resume });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
   const pools = parts.core.start();
   const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
-  const held = await openChannels(parts, loopReason, clock, log);
+  held = await openChannels(parts, loopReason, clock, log);
   notify("READY=1");
+  const stopWatchdog = keepWatchdog(watchdogEveryMs(options.env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
   log.info(
     { version, bootId, pid: process.pid, home: places.home, url: parts.control.url, model: config.agents.defaults.model.primary },
@@ -83,7 +97,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       notify("STOPPING=1");
       held?.cancel();
       await stopParts(parts, pools);
+      jobs.stop();
       stopSweeping();
+      stopWatchdog();
       await store.close();
       lock.release();
       log.info({}, "stopped");
@@ -103,6 +119,9 @@ interface Assembly extends DaemonOptions {
   readonly bootId: string;
   readonly token: string;
   readonly log: Log;
+  readonly jobs: DatabaseJobs;
+  readonly damage: () => string | null;
+  readonly resume: () => Promise<boolean>;
 }
 
 async function assemble(options: Assembly): Promise<Parts> {
@@ -110,15 +129,25 @@ async function assemble(options: Assembly): Promise<Parts> {
   for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
   const hub = eventHub();
   const wired = await wireChannels({ config, store, hub, mediaFolder: join(options.places.home, "media"), clock, ids, log });
-  const state = gatewayState(store, () => [...wired.channels.values()]);
-  const core = gatewayCore({
+  const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
+  const core: Core = gatewayCore({
     config,
     store,
     channels: wired.channels,
     models: wireModels(config, clock, log),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hooks: [],
-    commands: [],
+    commands: [
+      statusCommand({
+        sessions: store.sessions,
+        inbox: store.inbox,
+        queue: config.messages.queue,
+        report: state.report,
+        modelFor: async ({ inbound: { address }, route: { agent } }, session) =>
+          (await core.setUp.forTurn({ agent, session, address })).model,
+      }),
+      whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
+    ],
     showProgress: wireProgress({ hub, clock }),
     shell: env["SHELL"],
     bootId,
@@ -134,7 +163,19 @@ async function assemble(options: Assembly): Promise<Parts> {
     cells: store.cells,
     events: store.events,
     hub,
-    handlers: handlers({ config, configPath: options.path, store, core, wired, state, bootId, clock }),
+    handlers: handlers({
+      config,
+      configPath: options.path,
+      databasePath: join(options.places.home, "state.db"),
+      store,
+      core,
+      wired,
+      state,
+      jobs: options.jobs,
+      resume: options.resume,
+      bootId,
+      clock,
+    }),
     health: state.live,
     webRoot,
     webAccount,

@@ -10,12 +10,23 @@ const needsPerson = 78;
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 
-async function run(): Promise<void> {
+/** Without arguments the daemon; `--once` answers an operator's frames on standard input; `--database-job` is the daemon's own helper. */
+async function run([mode, ...args]: readonly string[]): Promise<void> {
+  if (mode === "--database-job") {
+    const { databaseJob } = await import("./database-job.ts");
+    process.stdout.write(JSON.stringify(await databaseJob(args)));
+    return;
+  }
   const loaded = await loadConfig({ env: process.env });
+  if (mode === "--once") {
+    const { runOnce } = await import("./once.ts");
+    return runOnce({ ...loaded, input: process.stdin, output: process.stdout, clock: systemClock(), ids: systemIds() });
+  }
   const { startDaemon } = await import("./daemon.ts");
   const daemon = await startDaemon({
     ...loaded,
     env: process.env,
+    program: process.argv[1] ?? "",
     clock: systemClock(),
     ids: systemIds(),
     pretty: process.stderr.isTTY === true,
@@ -59,4 +70,4 @@ function fail(error: unknown, code: number): never {
   process.exit(code);
 }
 
-run().catch((error: unknown) => fail(error, isFault(error) ? needsPerson : 1));
+run(process.argv.slice(2)).catch((error: unknown) => fail(error, isFault(error) ? needsPerson : 1));

@@ -20,7 +20,12 @@ export interface GatewayState {
   live(): { readonly ok: boolean };
 }
 
-export function gatewayState(store: Pick<Store, "check">, channels: () => readonly Channel[]): GatewayState {
+/** `damage`: what the full check of the database found; null while that is nothing. */
+export function gatewayState(
+  store: Pick<Store, "check">,
+  channels: () => readonly Channel[],
+  damage: () => string | null = () => null,
+): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
   const failed = new Map<Channel, string>();
@@ -42,9 +47,11 @@ export function gatewayState(store: Pick<Store, "check">, channels: () => readon
         if (state === "ok" || (state === "stopped" && phase !== "running")) return [];
         return [`${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`];
       });
+      const damaged = damage();
       const reasons = [
         ...(phaseReason === undefined ? [] : [phaseReason]),
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
+        ...(damaged === null ? [] : [damaged]),
         ...ailing,
       ];
       if (phase !== "running") return { state: phase, reasons };

@@ -38,14 +38,15 @@ export interface Wired {
 export interface StoreWiring {
   readonly home: string;
   readonly bootId: string;
+  /** The daemon: the home is locked, so every lease of an older boot is void. An operator's look changes neither leases nor boot history. */
+  readonly exclusive: boolean;
   readonly onFatal: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The home is locked by now, so every lease of an older boot is void. */
 export function wireStore({ home, ...options }: StoreWiring): Promise<SqliteStore> {
-  return sqliteStore({ ...options, path: join(home, "state.db"), exclusive: true });
+  return sqliteStore({ ...options, path: join(home, "state.db") });
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {

@@ -2,6 +2,7 @@
 // The gateway checks params against this table, the CLI and the web page take their types from it.
 import { z } from "zod";
 import type { Scope } from "./frames.ts";
+import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
 export interface MethodSpec {
   readonly scope: Scope;
@@ -11,6 +12,20 @@ export interface MethodSpec {
 
 const key = z.string().min(1).max(128);
 const limit = z.number().int().min(1).max(1000).default(100);
+
+const id = z.string().min(1).max(1024);
+const path = z.string().min(1).max(4096);
+
+const lane = z.object({
+  lane: z.string(),
+  pool: z.string(),
+  /** When it is looked at next: due, lease expiry or park deadline; null when only something new can change it. */
+  atMs: z.number().nullable(),
+  /** The boot that works on it. */
+  holder: z.string().nullable(),
+  /** Counted up to 1,000. */
+  waiting: z.number().int(),
+});
 
 const pairingRequest = z.object({
   code: z.string(),
@@ -60,6 +75,10 @@ export const methods = {
       turnsRunning: z.number().int(),
       rowsWaiting: z.number().int(),
       deliveriesWaiting: z.number().int(),
+      /** Messages that failed for good and that nobody retried or dropped; counted up to 1,000. */
+      deadRows: z.number().int(),
+      /** Answers that did not arrive, or may not have; counted up to 1,000. */
+      deliveriesTroubled: z.number().int(),
       memoryBytes: z.number(),
     }),
   },
@@ -93,6 +112,68 @@ export const methods = {
     scope: "approve",
     params: z.object({ code: z.string().min(1).max(64) }),
     result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+  },
+  why: {
+    scope: "read",
+    /** A row, turn or delivery id, a platform's message id (theirs or ours), or words out of the message. The newest match is told. */
+    params: z.object({ query: z.string().min(1).max(1024) }),
+    result: storySchema,
+  },
+  "outbox.list": {
+    scope: "read",
+    /** Newest first: what waits or is in trouble; with `troubled` only the latter. `lane`: one conversation. */
+    params: z.object({ troubled: z.boolean().optional(), lane: z.string().optional(), limit }),
+    result: z.object({ deliveries: z.array(deliverySchema) }),
+  },
+  /** Sends what did not arrive again, under a new id; the first one leaves the list. Once for each delivery. */
+  "outbox.retry": {
+    scope: "admin",
+    params: z.object({ id }),
+    result: z.object({ id: z.string() }),
+  },
+  "outbox.drop": {
+    scope: "admin",
+    params: z.object({ id }),
+    result: z.object({ id: z.string() }),
+  },
+  "dead.list": {
+    scope: "read",
+    params: z.object({ limit }),
+    result: z.object({ rows: z.array(rowSchema) }),
+  },
+  /** Accepts a copy under a new id, with the same lane, conversation and authority; the first one leaves the list. */
+  "dead.retry": {
+    scope: "admin",
+    params: z.object({ id }),
+    result: z.object({ id: z.string() }),
+  },
+  "dead.drop": {
+    scope: "admin",
+    params: z.object({ id }),
+    result: z.object({ id: z.string() }),
+  },
+  "lanes.list": {
+    scope: "read",
+    params: z.object({ limit }),
+    result: z.object({ sessions: z.array(lane), conversations: z.array(lane) }),
+  },
+  /** Ends safe mode; `resumed` is false when it was not on. */
+  resume: {
+    scope: "admin",
+    params: z.object({}),
+    result: z.object({ resumed: z.boolean() }),
+  },
+  /** Copies the database to a new file on the gateway's machine, as of one instant, checked whole. Absolute path. */
+  backup: {
+    scope: "admin",
+    params: z.object({ path }),
+    result: z.object({ path: z.string(), bytes: z.number() }),
+  },
+  /** Only while no daemon runs (`--once`): puts a backup in the database's place, keeps the old file. Absolute path. */
+  restore: {
+    scope: "admin",
+    params: z.object({ path }),
+    result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
   },
 } as const satisfies { readonly [method: string]: MethodSpec };
 

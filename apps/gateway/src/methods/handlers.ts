@@ -1,12 +1,19 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
 import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
+import type { DatabaseJobs } from "../database-jobs.ts";
+import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
+import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
 export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
+  readonly databasePath: string;
+  readonly jobs: Pick<DatabaseJobs, "backup">;
+  /** Ends safe mode; false when it was not on. */
+  readonly resume: () => Promise<boolean>;
 }
 
 export function handlers(options: HandlerOptions): Handlers {
@@ -21,7 +28,12 @@ export function handlers(options: HandlerOptions): Handlers {
     turns: store.turns,
   });
   const pairing = pairingMethods(core.pairing, core.owners);
+  const copies = backupMethods(options.databasePath, options.jobs);
   return {
+    ...operateMethods(store, options.clock),
+    resume: async () => ({ resumed: await options.resume() }),
+    backup: copies.backup,
+    restore: copies.restore,
     health: status.health,
     status: status.status,
     "chat.send": chat.send,

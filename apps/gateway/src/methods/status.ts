@@ -30,10 +30,11 @@ export function statusMethods(options: StatusOptions) {
       return { ok: now === "ok", reasons: [...reasons] };
     },
     async status(): Promise<MethodResult<"status">> {
-      const [report, lanes, conversations] = await Promise.all([
+      const [report, lanes, conversations, troubled] = await Promise.all([
         state.report(),
         store.turns.list(undefined, laneLimit),
         store.outbox.list(undefined, laneLimit),
+        store.troubled(),
       ]);
       const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
       return {
@@ -53,6 +54,8 @@ export function statusMethods(options: StatusOptions) {
         turnsRunning: options.core.running.count(),
         rowsWaiting: waiting(lanes),
         deliveriesWaiting: waiting(conversations),
+        deadRows: troubled.rows,
+        deliveriesTroubled: troubled.deliveries,
         memoryBytes: process.memoryUsage.rss(),
       };
     },

@@ -10,6 +10,7 @@ import {
   type EventFrame,
   type Log,
   type ResponseFrame,
+  type Story,
 } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
 import type { Handlers } from "../../src/control/dispatch.ts";
@@ -78,6 +79,30 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
   return { server, store, hub, calls, client: (with_) => openClient(server, with_) };
 }
 
+const story: Story = {
+  row: {
+    id: "x",
+    session: "k",
+    conversation: "c",
+    messageId: null,
+    sender: null,
+    text: "",
+    sentAtMs: null,
+    receivedAtMs: 0,
+    state: "ended",
+    outcome: "refused",
+    reason: null,
+    endedAtMs: 0,
+  },
+  admitted: false,
+  waitedMs: 0,
+  waitedFor: [],
+  turn: null,
+  deliveries: [],
+  now: null,
+  words: [],
+};
+
 function recording(calls: Fixture["calls"][number][]): Handlers {
   const record =
     <R>(method: string, result: R) =>
@@ -100,8 +125,21 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
       turnsRunning: 0,
       rowsWaiting: 0,
       deliveriesWaiting: 0,
+      deadRows: 0,
+      deliveriesTroubled: 0,
       memoryBytes: 0,
     }),
+    why: record("why", story),
+    "outbox.list": record("outbox.list", { deliveries: [] }),
+    "outbox.retry": record("outbox.retry", { id: "x~2" }),
+    "outbox.drop": record("outbox.drop", { id: "x" }),
+    "dead.list": record("dead.list", { rows: [] }),
+    "dead.retry": record("dead.retry", { id: "x~2" }),
+    "dead.drop": record("dead.drop", { id: "x" }),
+    "lanes.list": record("lanes.list", { sessions: [], conversations: [] }),
+    resume: record("resume", { resumed: false }),
+    backup: record("backup", { path: "/x", bytes: 1 }),
+    restore: record("restore", { path: "/x", keptAs: null }),
     "chat.send": record("chat.send", { id: "x", sessionKey: "k", duplicate: false }),
     "chat.history": record("chat.history", { sessionKey: "k", messages: [], working: false }),
     "chat.abort": record("chat.abort", { stopped: false, cancelled: 0 }),

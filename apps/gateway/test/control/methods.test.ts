@@ -6,6 +6,13 @@ import { gatewayToken, startControl, type Client } from "./control-fixture.ts";
 const validParams: { readonly [method: string]: unknown } = {
   "chat.send": { text: "hi", idempotencyKey: "k" },
   "pairing.approve": { code: "ABC" },
+  why: { query: "x" },
+  "outbox.retry": { id: "x" },
+  "outbox.drop": { id: "x" },
+  "dead.retry": { id: "x" },
+  "dead.drop": { id: "x" },
+  backup: { path: "/x" },
+  restore: { path: "/x" },
 };
 
 describe("scopes", () => {

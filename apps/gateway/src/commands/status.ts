@@ -1,0 +1,80 @@
+// /status: what a person may know of the state of things: whether I am well, which model answers, how full its context is, how messages
+// wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8).
+import type { Model } from "@parley/models";
+import { noUsage, type AssistantEntry, type Entry, type SessionKey, type Usage } from "@parley/protocol";
+import type { Inbox, Session, Sessions } from "@parley/store";
+import type { Admitted } from "../inbound/receive.ts";
+import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
+import type { StateReport } from "../state.ts";
+import { version } from "../version.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+export interface StatusCommandOptions {
+  readonly sessions: Sessions;
+  readonly inbox: Pick<Inbox, "find">;
+  readonly queue: QueueSettings;
+  readonly report: () => Promise<StateReport>;
+  /** The model that a turn of this session would ask now. */
+  readonly modelFor: (by: Admitted, session: Session) => Promise<Pick<Model, "id" | "contextWindow">>;
+}
+
+const countedUpTo = 100;
+/** Newest entries among which the last answer is looked for. */
+const entriesLookedAt = 50;
+
+export function statusCommand({ sessions, inbox, queue, report, modelFor }: StatusCommandOptions): PastLaneCommand {
+  async function contextTokens(session: Session): Promise<number> {
+    const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
+    const last = newest
+      .map(({ body }) => JSON.parse(body) as Entry)
+      .findLast((entry): entry is AssistantEntry => entry.type === "assistant");
+    return last === undefined ? 0 : inputTokens(last.usage) + last.usage.outputTokens;
+  }
+
+  async function queueLine(lane: SessionKey, { mode }: QueueSettings): Promise<string> {
+    const [waiting, claimed] = await Promise.all([
+      inbox.find({ lane, state: "waiting", limit: countedUpTo }),
+      inbox.find({ lane, state: "claimed", limit: 1 }),
+    ]);
+    const many = waiting.length === countedUpTo ? `${countedUpTo} or more` : String(waiting.length);
+    return `Queue: ${mode}; ${claimed.length > 0 ? "working" : "idle"}, ${many} waiting`;
+  }
+
+  return {
+    name: "status",
+    summary: "how I am, and what this conversation uses",
+    async run(_args, by) {
+      const session = await sessions.open(by.route.session);
+      const [{ state }, model, context, waits] = await Promise.all([
+        report(),
+        modelFor(by, session),
+        contextTokens(session),
+        queueLine(by.route.session, queueSettingsOf(session, queue)),
+      ]);
+      const trouble = state === "ok" ? "" : " (the operator sees why with `parley status`)";
+      const percent = Math.round((context / model.contextWindow) * 100);
+      return [
+        `Parley ${version}: ${state}${trouble}`,
+        `Model: \`${model.id}\``,
+        `Context: ${thousands(context)} of ${thousands(model.contextWindow)} tokens (${percent} %)`,
+        waits,
+        usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
+        `Session: \`${by.route.session}\``,
+      ].join("\n");
+    },
+  };
+}
+
+function usageLine(usage: Usage): string {
+  const cost = usage.costUsd === undefined ? "" : `, $${usage.costUsd.toFixed(2)}`;
+  return `Used so far: ${thousands(inputTokens(usage))} tokens in, ${thousands(usage.outputTokens)} out${cost}`;
+}
+
+/** What a model read, from its cache or not. */
+function inputTokens({ inputTokens: fresh, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return fresh + cacheReadTokens + cacheWriteTokens;
+}
+
+function thousands(count: number): string {
+  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)}k`;
+}

@@ -1,0 +1,43 @@
+// The daemon's side of long work on the database file: starts the process, reads its answer, ends it when the daemon stops.
+import { spawn } from "node:child_process";
+import { Fault } from "@parley/protocol";
+import type { JobAnswer } from "./database-job.ts";
+
+export interface DatabaseJobs {
+  /** Looks at every page and index entry, read-only. Resolves with what is wrong; empty when the file is sound. */
+  check(path: string): Promise<readonly string[]>;
+  /** Copies the database to the new file `to`; resolves with its size. Rejects with the Fault of `backupDatabase`. */
+  backup(from: string, to: string): Promise<number>;
+  /** Ends what runs; it rejects with Fault("aborted"). */
+  stop(): void;
+}
+
+/** `program`: the gateway's own entry, run again with `--database-job`. */
+export function databaseJobs(program: string): DatabaseJobs {
+  const stopped = new AbortController();
+
+  function run(args: readonly string[]): Promise<Extract<JobAnswer, { ok: true }>> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [program, "--database-job", ...args], { stdio: ["ignore", "pipe", "ignore"], env: {} });
+      const end = (): void => void child.kill("SIGKILL");
+      stopped.signal.addEventListener("abort", end);
+      let text = "";
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      child.on("error", (cause) => reject(new Fault("unavailable", `the database job could not be started: ${cause.message}`, { cause })));
+      child.on("close", (code, signal) => {
+        stopped.signal.removeEventListener("abort", end);
+        if (stopped.signal.aborted) return reject(new Fault("aborted", "the gateway stops"));
+        if (code !== 0) return reject(new Fault("unavailable", `the database job ended with ${signal ?? code}`));
+        const answer = JSON.parse(text) as JobAnswer;
+        if (answer.ok) return resolve(answer);
+        return reject(answer.code === "internal" ? new Error(answer.message) : new Fault(answer.code, answer.message));
+      });
+    });
+  }
+
+  return {
+    check: async (path) => (await run(["check", path])).findings,
+    backup: async (from, to) => (await run(["backup", from, to])).bytes,
+    stop: () => stopped.abort(),
+  };
+}

@@ -1,0 +1,22 @@
+// Backup and restore as methods: paths are the operator's, absolute, on the gateway's machine.
+import { isAbsolute } from "node:path";
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { DatabaseJobs } from "../database-jobs.ts";
+
+export function backupMethods(databasePath: string, jobs: Pick<DatabaseJobs, "backup">) {
+  return {
+    async backup({ path }: MethodParams<"backup">): Promise<MethodResult<"backup">> {
+      const to = absolute(path);
+      return { path: to, bytes: await jobs.backup(databasePath, to) };
+    },
+    async restore(_params: MethodParams<"restore">): Promise<MethodResult<"restore">> {
+      throw new Fault("unsupported", 'the gateway runs on this database: stop it, then run "parley restore <file>"');
+    },
+  };
+}
+
+/** Throws Fault("invalid"): the gateway's working folder is nobody's business. */
+export function absolute(path: string): string {
+  if (isAbsolute(path)) return path;
+  throw new Fault("invalid", `"${path}" is not an absolute path`);
+}

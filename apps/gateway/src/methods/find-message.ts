@@ -1,0 +1,33 @@
+// From what an operator has in hand to the row that it belongs to: any id on the way from event to receipt, or words of the message.
+import type { Inbox, Outbox, RowFilter, RowView } from "@parley/store";
+
+export type FindMessage = (query: string, within?: Pick<RowFilter, "lane">) => Promise<RowView | null>;
+
+/** A turn of more rows than this is told by its newest. */
+const rowsOfTurn = 200;
+
+/** The newest match; exact ids come before words. `within`: only rows of this session. */
+export function findMessage(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "find">): FindMessage {
+  return async (query, within = {}) => {
+    const row = async (filter: Omit<RowFilter, "limit">): Promise<RowView | null> =>
+      (await inbox.find({ ...within, ...filter, dismissed: true, limit: 1 }))[0] ?? null;
+    const ofCause = async (cause: string | undefined): Promise<RowView | null> =>
+      cause === undefined ? null : ((await row({ id: cause })) ?? (await firstOfTurn(cause)));
+    const firstOfTurn = async (turn: string): Promise<RowView | null> => {
+      const rows = await inbox.find({ ...within, turn, dismissed: true, limit: rowsOfTurn });
+      return rows.findLast((found) => found.outcome !== "context") ?? null;
+    };
+    const causeOf = async (filter: { readonly id: string } | { readonly receipt: string }): Promise<string | undefined> =>
+      (await outbox.find({ ...filter, limit: 1 }))[0]?.cause;
+
+    return (
+      (await row({ id: query })) ??
+      (await firstOfTurn(query)) ??
+      (await ofCause(await causeOf({ id: query }))) ??
+      (await row({ message: query })) ??
+      (await ofCause(await causeOf({ receipt: `"messageId":${JSON.stringify(query)}` }))) ??
+      // The payload is JSON, so the words are looked for as JSON writes them.
+      (await row({ text: JSON.stringify(query).slice(1, -1) }))
+    );
+  };
+}

@@ -1,0 +1,42 @@
+// The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
+import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { LaneView, Store } from "@parley/store";
+import { deadMethods } from "./dead.ts";
+import { findMessage } from "./find-message.ts";
+import { outboxMethods } from "./outbox.ts";
+import { storyTeller } from "./story.ts";
+
+export function operateMethods(store: Pick<Store, "inbox" | "turns" | "outbox">, clock: Clock) {
+  const { inbox, turns, outbox } = store;
+  const find = findMessage(inbox, outbox);
+  const tell = storyTeller({ inbox, turns, outbox, clock });
+  const deliveries = outboxMethods(outbox);
+  const dead = deadMethods(inbox);
+
+  async function why({ query }: MethodParams<"why">): Promise<MethodResult<"why">> {
+    const row = await find(query);
+    if (row !== null) return tell(row);
+    throw new Fault("missing", `no message, turn or delivery is known by ${JSON.stringify(query)}; what ended is kept for five days`);
+  }
+
+  async function lanes(params: MethodParams<"lanes.list">): Promise<MethodResult<"lanes.list">> {
+    const limit = params.limit ?? 100;
+    const [sessions, conversations] = await Promise.all([turns.list(undefined, limit), outbox.list(undefined, limit)]);
+    return { sessions: sessions.map(shownLane), conversations: conversations.map(shownLane) };
+  }
+
+  return {
+    why,
+    "outbox.list": deliveries.list,
+    "outbox.retry": deliveries.retry,
+    "outbox.drop": deliveries.drop,
+    "dead.list": dead.list,
+    "dead.retry": dead.retry,
+    "dead.drop": dead.drop,
+    "lanes.list": lanes,
+  };
+}
+
+function shownLane({ lane, pool, atMs, holder, waiting }: LaneView): MethodResult<"lanes.list">["sessions"][number] {
+  return { lane, pool, atMs, holder, waiting };
+}

@@ -1,0 +1,95 @@
+// Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a record may be of another
+// version or of an event that nobody could read.
+import { isFault, type DeliveryStory, type Inbound, type Part, type Receipt, type RowStory } from "@parley/protocol";
+import type { DeliveryView, PartView, RowView } from "@parley/store";
+import { parseRowPayload } from "../inbound/row-payload.ts";
+import { parseContent, type Content } from "../outbound/content.ts";
+
+/** Enough to recognise a message by. */
+const excerptChars = 200;
+
+export function shownRow(row: RowView): RowStory {
+  const inbound = inboundOf(row);
+  return {
+    id: row.id,
+    session: row.lane,
+    conversation: row.conversation,
+    messageId: inbound?.messageId ?? null,
+    sender: inbound === null ? null : `${inbound.sender.name} (${inbound.channel}:${inbound.sender.id})`,
+    text: excerpt(inbound?.text ?? row.payload),
+    sentAtMs: inbound?.atMs ?? null,
+    receivedAtMs: row.acceptedAtMs,
+    state: row.state,
+    outcome: row.outcome,
+    reason: row.reason,
+    endedAtMs: row.endedAtMs,
+  };
+}
+
+/** Null for a refused row, whose words were not kept, and for one that this version cannot read. */
+export function inboundOf(row: Pick<RowView, "payload">): Inbound | null {
+  return readable(() => parseRowPayload(row.payload).inbound);
+}
+
+export function shownDelivery(delivery: DeliveryView): DeliveryStory {
+  return {
+    id: delivery.id,
+    conversation: delivery.lane,
+    cause: delivery.cause,
+    createdAtMs: delivery.createdAtMs,
+    state: deliveryState(delivery),
+    text: excerpt(delivery.parts.map(({ content }) => textOf(readable(() => parseContent(content)))).join("\n")),
+    parts: delivery.parts.map(shownPart),
+  };
+}
+
+function deliveryState({ open, done, parts }: DeliveryView): DeliveryStory["state"] {
+  if (open) return "open";
+  if (!done) return "waiting";
+  if (parts.some((part) => part.state === "failed")) return "failed";
+  return parts.some((part) => part.state === "ambiguous") ? "ambiguous" : "sent";
+}
+
+function shownPart(part: PartView): DeliveryStory["parts"][number] {
+  return {
+    state: part.state,
+    attempts: part.attempts,
+    flagged: part.flagged,
+    messageId: part.receipt === null ? null : (JSON.parse(part.receipt) as Receipt).messageId,
+    startedAtMs: part.startedAtMs === 0 ? null : part.startedAtMs,
+    reason: part.reason,
+  };
+}
+
+function textOf(content: Content | null): string {
+  if (content === null) return "[of a form that this version does not know]";
+  switch (content.kind) {
+    case "reply":
+      return content.parts.map(meantText).join("\n");
+    case "preview":
+      return content.markdown;
+    case "rendered":
+      return content.part.kind === "text" ? content.part.text : `[${content.part.kind}]`;
+    case "remove":
+      return "[takes a preview away]";
+  }
+}
+
+function meantText(part: Part): string {
+  return part.kind === "text" || part.kind === "card" ? part.markdown : `[${part.kind}]`;
+}
+
+function excerpt(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= excerptChars ? line : `${line.slice(0, excerptChars).toWellFormed()}...`;
+}
+
+function readable<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    // What cannot be read is shown as that, so that the rest of the story is still told.
+    if (isFault(error, "invalid")) return null;
+    throw error;
+  }
+}

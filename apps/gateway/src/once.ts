@@ -1,0 +1,79 @@
+// `--once`: the operator's methods while no daemon runs. The same frames as on the socket, one a line on standard input and output; channels
+// and lanes are held, nothing listens. Ends when standard input ends. Whoever may write the state folder may do this: no token is asked for.
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { secretValues, type LoadedConfig } from "@parley/config";
+import { Fault, methods, protocolRange, scopes, type Clock, type ConnectResult, type Ids, type ResponseFrame } from "@parley/protocol";
+import type { Caller } from "./control/authenticate.ts";
+import { dispatcher, type Handlers } from "./control/dispatch.ts";
+import { readFrame } from "./control/frame-text.ts";
+import { logger } from "./logger.ts";
+import { operateMethods } from "./methods/operate.ts";
+import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
+import { version } from "./version.ts";
+
+export interface OnceOptions extends LoadedConfig {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version } };
+
+/** Answers every line; resolves when the input has ended and all is closed. */
+export async function runOnce({ input, output, clock, ids, config, places }: OnceOptions): Promise<void> {
+  const bootId = ids.uuid();
+  const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
+  const home = stoppedHome({ home: places.home, bootId, clock, log });
+  const dispatch = dispatcher({ handlers: onceHandlers(home, clock), once: (_request, run) => run(), ids, log });
+  const welcome: ConnectResult = {
+    protocol: protocolRange.max,
+    server: { version, bootId },
+    scopes: [...scopes],
+    peer: operator.peer,
+    seq: 0,
+    resync: false,
+  };
+
+  async function answer(line: string): Promise<ResponseFrame> {
+    const frame = readFrame(line);
+    if (!frame.ok) return { type: "res", id: frame.id ?? "", ok: false, error: { code: "invalid", message: frame.reason } };
+    if (frame.request.method === "connect") return { type: "res", id: frame.request.id, ok: true, payload: welcome };
+    return dispatch(frame.request, operator);
+  }
+
+  try {
+    for await (const line of createInterface({ input })) output.write(`${JSON.stringify(await answer(line))}\n`);
+  } finally {
+    await home.close();
+  }
+}
+
+type Operate = ReturnType<typeof operateMethods>;
+
+/** What works on the store alone; everything else needs the daemon. */
+const onStore: { readonly [M in keyof Operate]: true } = {
+  why: true,
+  "outbox.list": true,
+  "outbox.retry": true,
+  "outbox.drop": true,
+  "dead.list": true,
+  "dead.retry": true,
+  "dead.drop": true,
+  "lanes.list": true,
+};
+
+function onceHandlers(home: StoppedHome, clock: Clock): Handlers {
+  const refuse = async (): Promise<never> => {
+    throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
+  };
+  const onOpenStore = (method: keyof Operate) => async (params: never) => operateMethods(await home.store(), clock)[method](params);
+  return {
+    ...Object.fromEntries(Object.keys(methods).map((method) => [method, refuse])),
+    ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),
+    backup: home.backup,
+    restore: home.restore,
+    // The first spread names every method of the table; TypeScript does not see that.
+  } as unknown as Handlers;
+}

@@ -1,0 +1,68 @@
+// The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and refused while one runs.
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
+import { backupDatabase, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
+import { absolute } from "./methods/backup.ts";
+import { wireStore } from "./wiring.ts";
+
+export interface StoppedHome {
+  /** Throws Fault: "conflict" while a daemon runs, "missing" where none ever ran. */
+  store(): Promise<Store>;
+  backup(params: MethodParams<"backup">): Promise<MethodResult<"backup">>;
+  /** The old file is kept beside the new one. */
+  restore(params: MethodParams<"restore">): Promise<MethodResult<"restore">>;
+  close(): Promise<void>;
+}
+
+export interface StoppedHomeOptions {
+  readonly home: string;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function stoppedHome({ home, bootId, clock, log }: StoppedHomeOptions): StoppedHome {
+  const databasePath = join(home, "state.db");
+  let lock: HomeLock | null = null;
+  let opened: Promise<Store> | null = null;
+
+  const claim = (): void => {
+    lock ??= lockHome(home, process.pid);
+  };
+  const claimUsed = (): void => {
+    if (!existsSync(databasePath)) throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
+    claim();
+  };
+  const closeStore = async (): Promise<void> => {
+    const closing = opened;
+    opened = null;
+    // One that could not be opened has nothing to close; who asked for it was told why.
+    const store = await closing?.catch(() => null);
+    await store?.close();
+  };
+
+  return {
+    store() {
+      claimUsed();
+      opened ??= wireStore({ home, bootId, exclusive: false, onFatal: () => {}, clock, log });
+      return opened;
+    },
+    async backup({ path }) {
+      const to = absolute(path);
+      claimUsed();
+      await backupDatabase(databasePath, to);
+      return { path: to, bytes: statSync(to).size };
+    },
+    async restore({ path }) {
+      const from = absolute(path);
+      claim();
+      await closeStore();
+      return { path: from, keptAs: restoreDatabase(from, databasePath, clock.now()) };
+    },
+    async close() {
+      await closeStore();
+      lock?.release();
+    },
+  };
+}
