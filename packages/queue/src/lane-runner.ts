@@ -72,7 +72,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     void takeOne().then((found) => {
       taking -= 1;
       if (found || hintedWhileTaking) {
-        if (taking === 0) hintedWhileTaking = false;
+        // The take that begins now is younger than the hint, so it is enough; a hint that lived on would keep takes going for ever.
+        hintedWhileTaking = false;
         pump();
         if (found) pump();
       }

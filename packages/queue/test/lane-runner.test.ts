@@ -57,6 +57,26 @@ async function settle(): Promise<void> {
 }
 
 describe("the lane runner", () => {
+  test("comes to rest after hints that found it looking: none of them keeps it asking for ever", async () => {
+    const { store, row, run } = await fixture();
+    let takes = 0;
+    const turns = {
+      ...store.turns,
+      take: (want: Parameters<typeof store.turns.take>[0]) => {
+        takes += 1;
+        return store.turns.take(want);
+      },
+    };
+    const runner = run(() => new Promise(() => {}), { lanes: turns, concurrency: 16 });
+    await store.inbox.accept(["a", "b", "c", "d"].map(row));
+    for (let hints = 0; hints < 8; hints += 1) runner.wake();
+    await settle();
+    expect(runner.running()).toBe(4);
+    const before = takes;
+    await settle();
+    expect(takes).toBe(before);
+  });
+
   test("takes what is accepted and runs lanes together, each by one holder", async () => {
     const { store, row, run, answer } = await fixture();
     const open = new Map<string, () => void>();
