@@ -14,6 +14,7 @@ import { stopCommand } from "./commands/stop.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { admission } from "./inbound/admit.ts";
+import { makeRoom } from "./inbound/make-room.ts";
 import { owners, type Owners } from "./inbound/owners.ts";
 import { pairingBook, type PairingBook } from "./inbound/pairing.ts";
 import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
@@ -84,6 +85,7 @@ export function gatewayCore(options: CoreOptions): Core {
       whoamiCommand,
       ...options.commands,
     ]),
+    makeRoom: makeRoom(store.inbox, running.stop),
     queue,
     log,
   });

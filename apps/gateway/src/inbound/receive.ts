@@ -10,10 +10,11 @@ import {
   type SessionKey,
   type Unreadable,
 } from "@parley/protocol";
-import type { Accepted, Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
+import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
 import { noticeDelivery } from "../outbound/notice.ts";
 import type { Admission, Admit } from "./admit.ts";
 import { parseCommand, type Command } from "./command.ts";
+import type { MakeRoom } from "./make-room.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
 import type { Route, RouteInbound } from "./route.ts";
 import { formatRowPayload } from "./row-payload.ts";
@@ -36,6 +37,7 @@ export interface ReceiveOptions {
   readonly admit: Admit;
   readonly route: RouteInbound;
   readonly runPastLane: RunPastLane;
+  readonly makeRoom: MakeRoom;
   readonly queue: QueueSettings;
   readonly log: Log;
 }
@@ -66,23 +68,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
       const planned = batch[index];
       if (planned === undefined) continue;
       log.info({ id: verdict.id, lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
-      if (verdict.verdict === "queued") await keepBounds(planned, verdict);
+      if (verdict.verdict === "queued" && planned.settings !== undefined) await options.makeRoom(planned.row, verdict, planned.settings);
     }
-  }
-
-  async function keepBounds({ row, settings }: Planned, { waiting }: Accepted): Promise<void> {
-    if (settings === undefined) return;
-    if (settings.mode === "interrupt") {
-      await inbox.stop(row.lane, { turn: "open", reason: "interrupted by a newer message" });
-      if (waiting > 1) {
-        await inbox.stop(row.lane, { rows: { keepNewest: 1 }, outcome: "superseded", reason: "interrupted by a newer message" });
-      }
-      return;
-    }
-    // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
-    if (waiting <= settings.cap || settings.drop === "summarize") return;
-    const rows = settings.drop === "old" ? { keepNewest: settings.cap } : { keepOldest: settings.cap };
-    await inbox.stop(row.lane, { rows, outcome: "superseded", reason: `the queue holds ${settings.cap} (drop: ${settings.drop})` });
   }
 
   async function runAtOnce(command: Command, by: Admitted): Promise<void> {

@@ -1,0 +1,38 @@
+// What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
+// full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
+import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
+import type { QueueSettings } from "./queue-settings.ts";
+import { parseRowPayload } from "./row-payload.ts";
+
+export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
+
+/** Far over what one turn holds. */
+const mostClaimed = 1_000;
+const interrupted = "interrupted by a newer message";
+
+/** `onStopped` hears of each turn that has to end. */
+export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeRoom {
+  async function interrupt(row: NewRow, { seq }: Accepted): Promise<void> {
+    const isKin = (other: RowView): boolean => other.conversation === row.conversation && other.authority === row.authority;
+    const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
+    const turn = claimed.find(isKin)?.turn ?? null;
+    // The lane was idle and has taken the message already: a turn must not be ended by its own rows.
+    if (turn === null || claimed.some((other) => other.id === row.id)) return;
+    const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
+    // A waiting /new stays: it is no talk that a newer message could replace.
+    const older = waiting.filter((other) => isKin(other) && other.seq < seq && parseRowPayload(other.payload).command === undefined);
+    await Promise.all([
+      inbox.stop(row.lane, { turn, reason: interrupted }),
+      inbox.stop(row.lane, { rows: { ids: older.map((other) => other.id) }, outcome: "superseded", reason: interrupted }),
+    ]);
+    onStopped(turn);
+  }
+
+  return async (row, accepted, settings) => {
+    if (settings.mode === "interrupt") return interrupt(row, accepted);
+    // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
+    if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
+    const rows = settings.drop === "old" ? { keepNewest: settings.cap } : { keepOldest: settings.cap };
+    await inbox.stop(row.lane, { rows, outcome: "superseded", reason: `the queue holds ${settings.cap} (drop: ${settings.drop})` });
+  };
+}
