@@ -41,21 +41,24 @@ async function allAnswered(counts: ReadonlyMap<number, number>): Promise<void> {
   for (const [chat, count] of counts) expect({ chat, ...judge(texts(chat), count) }).toEqual({ chat, ...flawless });
 }
 
-describe.each([20, 4])("twenty messages in %i chats, a model that takes two seconds", (people) => {
-  test("SIGTERM in the middle: twenty exact answers, no notice", async () => {
-    w.models.reply((call) => ({ text: answerTo(call), delayMs: modelMs }));
-    const daemon = await w.start({ config: roomy });
-    const counts = sayTwenty(people);
-    await eventually(() => w.models.requests().length >= 4);
-    await pause(modelMs / 2);
-    expect(await daemon.stop()).toBe(0);
-    const again = await w.start({ home: daemon.home, config: roomy });
-    await allAnswered(counts);
-    expect(await again.stop()).toBe(0);
-    expect(lookAt(daemon.home)).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
-  });
+describe("twenty messages", () => {
+  test.each([20, 4])(
+    "in %i chats, a model that takes two seconds, SIGTERM in the middle: twenty exact answers, no notice",
+    async (people) => {
+      w.models.reply((call) => ({ text: answerTo(call), delayMs: modelMs }));
+      const daemon = await w.start({ config: roomy });
+      const counts = sayTwenty(people);
+      await eventually(() => w.models.requests().length >= 4);
+      await pause(modelMs / 2);
+      expect(await daemon.stop()).toBe(0);
+      const again = await w.start({ home: daemon.home, config: roomy });
+      await allAnswered(counts);
+      expect(await again.stop()).toBe(0);
+      expect(lookAt(daemon.home)).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    },
+  );
 
-  test("killed while the sends hang at the platform: twenty exact answers, no notice", async () => {
+  test.each([20, 4])("in %i chats, killed while the sends hang at the platform: twenty exact answers, no notice", async (people) => {
     w.models.reply((call) => answerTo(call));
     const daemon = await w.start({ config: roomy });
     w.telegram.inject({ method: "sendMessage", times: null, trouble: { kind: "hang" } });

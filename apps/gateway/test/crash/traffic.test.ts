@@ -12,9 +12,9 @@ test("killed five times under mixed traffic: nothing lost, nothing twice but wha
   expect(report.exits).toEqual(["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", 0]);
 });
 
-test("asked to stop four times under mixed traffic: everything answered exactly once", async () => {
-  const report = await endedAtRandom({ signal: "SIGTERM", times: 4, seed: 2 });
+test("asked to stop three times under mixed traffic: everything answered exactly once", async () => {
+  const report = await endedAtRandom({ signal: "SIGTERM", times: 3, seed: 2 });
   checkTraffic(report);
-  expect(report.exits).toEqual([0, 0, 0, 0, 0]);
+  expect(report.exits).toEqual([0, 0, 0, 0]);
   expect(report.store.flagged).toEqual([]);
 });

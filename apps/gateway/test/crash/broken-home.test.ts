@@ -1,0 +1,80 @@
+// Homes that no daemon may work in: it refuses, says which step comes next, and leaves everything as it was. Exit code 78 tells a
+// supervisor that starting again will not help.
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cleanUp } from "../e2e/daemon.ts";
+import { stage, type Stage } from "./stage.ts";
+
+let at: Stage;
+beforeEach(async () => {
+  at = await stage();
+});
+afterEach(async () => {
+  await cleanUp();
+  await at.close();
+});
+
+const pageBytes = 4_096;
+
+function overwrite(file: string, offset: number, bytes: Buffer): void {
+  const handle = openSync(file, "r+");
+  writeSync(handle, bytes, 0, bytes.length, offset);
+  closeSync(handle);
+}
+
+async function answerOnce(): Promise<string> {
+  await at.start();
+  at.says("telegram");
+  await at.quiet("telegram");
+  await at.end();
+  return join(at.daemon.home, "state.db");
+}
+
+/** How the next start fails: its exit code and what it said. */
+async function refusal(): Promise<string> {
+  const error = await at.start().then(
+    () => "it started",
+    (cause: unknown) => String(cause),
+  );
+  return error;
+}
+
+describe("a damaged state.db", () => {
+  test("whose head is overwritten is refused with the next step, and not touched", async () => {
+    const file = await answerOnce();
+    overwrite(file, 0, Buffer.from("this is no database".repeat(10)));
+    const before = readFileSync(file);
+    expect(await refusal()).toMatch(/exited with 78[\s\S]*state\.db is damaged or not a database[\s\S]*parley doctor[\s\S]*parley restore/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("with bytes flipped in its pages is refused after a kill, before anything is written", async () => {
+    const file = await answerOnce();
+    await at.start();
+    await at.kill();
+    const db = new DatabaseSync(file);
+    db.exec("pragma wal_checkpoint(truncate)");
+    const root = db.prepare("select rootpage from sqlite_schema where name = 'rows'").get()?.["rootpage"];
+    db.close();
+    overwrite(file, (Number(root) - 1) * pageBytes, Buffer.alloc(64, 0xa5));
+    expect(await refusal()).toMatch(/exited with 78[\s\S]*is damaged[\s\S]*parley doctor[\s\S]*nothing was changed/);
+  });
+
+  test("of a newer Parley is refused, naming both versions", async () => {
+    const file = await answerOnce();
+    const db = new DatabaseSync(file);
+    db.exec("pragma user_version = 999");
+    db.close();
+    expect(await refusal()).toMatch(/exited with 78[\s\S]*state\.db[\s\S]*999/);
+  });
+});
+
+test("a second daemon on one home is refused with the process id of the first, which goes on", async () => {
+  const { pid } = await at.start();
+  expect(await refusal()).toMatch(new RegExp(`exited with 78[\\s\\S]*process ${pid}\\b`));
+  at.says("telegram");
+  await at.quiet("telegram");
+  await at.end();
+});
