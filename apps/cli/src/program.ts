@@ -44,6 +44,47 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     exitCode = await (await import("./commands/pair-approve.ts")).pairApprove(await terminal(), code);
   });
 
+  command(program, "why <id-or-text...>", "tell what became of a message: received, waited, turn, tokens, chunks, receipts").action(
+    async (words: string[]) => {
+      exitCode = await (await import("./commands/why.ts")).why(await terminal(), words.join(" "));
+    },
+  );
+  const outbox = program.command("outbox").description("answers that wait or did not arrive");
+  command(outbox, "list", "show what waits and what is in trouble")
+    .option("--troubled", "only what is in trouble")
+    .option("--lane <conversation>", "only this conversation")
+    .action(async (filter: { troubled?: boolean; lane?: string }) => {
+      exitCode = await (await import("./commands/outbox.ts")).outboxList(await terminal(), filter);
+    });
+  command(outbox, "retry <id>", "send again what did not arrive").action(async (id: string) => {
+    exitCode = await (await import("./commands/outbox.ts")).outboxAct(await terminal(), "retry", id);
+  });
+  command(outbox, "drop <id>", "give it up").action(async (id: string) => {
+    exitCode = await (await import("./commands/outbox.ts")).outboxAct(await terminal(), "drop", id);
+  });
+  const dead = program.command("dead").description("messages that failed for good");
+  command(dead, "list", "show them, the newest first").action(async () => {
+    exitCode = await (await import("./commands/dead.ts")).deadList(await terminal());
+  });
+  command(dead, "retry <id>", "work on a copy of it").action(async (id: string) => {
+    exitCode = await (await import("./commands/dead.ts")).deadAct(await terminal(), "retry", id);
+  });
+  command(dead, "drop <id>", "take it off the list").action(async (id: string) => {
+    exitCode = await (await import("./commands/dead.ts")).deadAct(await terminal(), "drop", id);
+  });
+  command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
+    exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
+  });
+  command(program, "resume", "end safe mode: open the channels now").action(async () => {
+    exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
+  });
+  command(program, "backup <file>", "copy the database to a new file, also while the gateway runs").action(async (file: string) => {
+    exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file);
+  });
+  command(program, "restore <file>", "put a backup in the database's place while the gateway is stopped").action(async (file: string) => {
+    exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
+  });
+
   try {
     await program.parseAsync(argv, { from: "user" });
     return exitCode;

@@ -15,6 +15,8 @@ const status = {
   turnsRunning: 1,
   rowsWaiting: 2,
   deliveriesWaiting: 3,
+  deadRows: 0,
+  deliveriesTroubled: 0,
   memoryBytes: 52_428_800,
 };
 
@@ -27,6 +29,7 @@ describe("status", () => {
     expect(out).toContain("1 running, 2 waiting, 3 to deliver");
     expect(out).toContain("telegram:default  down  bad·[2Jtoken");
     expect(out).not.toContain("\u001B");
+    expect(out).not.toContain("Trouble");
     expect(gateway.requests[0]).toMatchObject({ method: "connect", params: { auth: { token } } });
   });
 
@@ -40,6 +43,12 @@ describe("status", () => {
       expect(exitCode).toBe(0);
       expect(JSON.parse(out)).toEqual(status);
     }
+  });
+
+  test("counts what is dead and what did not arrive, and names the commands that show it", async () => {
+    const gateway = await fakeGateway(() => ({ ...status, deadRows: 1, deliveriesTroubled: 2 }));
+    const { out } = await parley(gateway.home, ["status"]);
+    expect(out).toContain("Trouble   1 dead (parley dead list), 2 not delivered (parley outbox list --troubled)");
   });
 
   test("of a gateway in trouble exits with 1", async () => {
@@ -100,14 +109,21 @@ describe("pairing", () => {
 });
 
 describe("usage", () => {
-  test.for([[["stat"]], [["pair"]], [["pair", "approve"]], [["status", "--nope"]], [["chat", "--thread"]]] as const)(
-    "%j exits with 2 and writes nothing to standard output",
-    async ([argv]) => {
-      const { exitCode, out, err } = await parley(stateFolder(null), argv);
-      expect([exitCode, out]).toEqual([2, ""]);
-      expect(err).not.toBe("");
-    },
-  );
+  test.for([
+    [["stat"]],
+    [["pair"]],
+    [["pair", "approve"]],
+    [["status", "--nope"]],
+    [["why"]],
+    [["outbox", "retry"]],
+    [["dead"]],
+    [["backup"]],
+    [["chat", "--thread"]],
+  ] as const)("%j exits with 2 and writes nothing to standard output", async ([argv]) => {
+    const { exitCode, out, err } = await parley(stateFolder(null), argv);
+    expect([exitCode, out]).toEqual([2, ""]);
+    expect(err).not.toBe("");
+  });
 
   test("a mistyped command is guessed", async () => {
     expect((await parley(stateFolder(null), ["statsu"])).err).toContain("Did you mean status?");
@@ -116,7 +132,8 @@ describe("usage", () => {
   test("help exits with 0 and lists every command", async () => {
     const { exitCode, out } = await parley(stateFolder(null), ["--help"]);
     expect(exitCode).toBe(0);
-    for (const command of ["start", "status", "chat", "pair"]) expect(out).toContain(`  ${command}`);
+    for (const command of ["start", "status", "chat", "pair", "why", "outbox", "dead", "lanes", "resume", "backup", "restore"])
+      expect(out).toContain(`  ${command}`);
   });
 });
 

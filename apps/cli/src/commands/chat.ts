@@ -30,9 +30,9 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
   });
   line(err, styled(err, env, "dim", "Talk to the agent. /stop ends its work, Ctrl-D leaves."));
   const lines = createInterface({ input, output: out, prompt: "" });
-  const hangUps: string[] = [];
-  void client.closed.then((why) => {
-    hangUps.push(why);
+  const hangUps: CommandFailure[] = [];
+  void client.closed.then((failure) => {
+    hangUps.push(failure);
     lines.close();
   });
   for await (const said of lines) {
@@ -42,8 +42,8 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
       line(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
     });
   }
-  const [why] = hangUps;
-  if (why !== undefined) throw new CommandFailure("unavailable", `The gateway closed the connection: ${why}.`);
+  const [failure] = hangUps;
+  if (failure !== undefined) throw failure;
   return exitCodes.ok;
 }
 

@@ -1,13 +1,11 @@
 // `parley start`: runs the gateway in the foreground, as a child that shares the terminal; signals go to it and its exit code comes back.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../exit.ts";
-
-const gatewayMain = fileURLToPath(new URL("../../../gateway/src/main.ts", import.meta.url));
+import { gatewayProgram } from "../gateway-program.ts";
 
 /** Resolves with the gateway's exit code; 128 + n when the signal n ended it, as shells say it. */
-export function start(program = gatewayMain): Promise<number> {
+export function start(program = gatewayProgram): Promise<number> {
   const child = spawn(process.execPath, [program], { stdio: "inherit" });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   // A terminal's Ctrl-C reaches the child by itself, as it is in the same process group: here it only must not end this process first.

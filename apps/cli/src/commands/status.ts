@@ -22,9 +22,14 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
     `Model     ${found.model}`,
     `Config    ${found.configPath}`,
     `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
+    ...(found.deadRows + found.deliveriesTroubled === 0 ? [] : [style("yellow", troubleLine(found))]),
     ...found.channels.map(({ channel, account, state, reason }) => {
       const why = reason === undefined ? "" : `  ${harmless(reason)}`;
       return `Channel   ${channel}:${account}  ${style(colour(state), state)}${why}`;
     }),
   ];
+}
+
+function troubleLine({ deadRows, deliveriesTroubled }: Status): string {
+  return `Trouble   ${deadRows} dead (parley dead list), ${deliveriesTroubled} not delivered (parley outbox list --troubled)`;
 }

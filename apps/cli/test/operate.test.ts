@@ -1,0 +1,85 @@
+// The operator's commands against a gateway that answers as the test says: what is asked, what is shown, in words and in JSON.
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+
+const delivery = {
+  id: "turn#1/0",
+  conversation: "telegram:default:dm:7",
+  cause: "turn#1",
+  createdAtMs: 0,
+  state: "failed",
+  text: "an answer\u001B[2J",
+  parts: [
+    { state: "sent", attempts: 1, flagged: false, messageId: "5", startedAtMs: 1, reason: null },
+    { state: "failed", attempts: 2, flagged: false, messageId: null, startedAtMs: 2, reason: "chat not found" },
+  ],
+};
+const row = {
+  id: "telegram:default:9",
+  conversation: "telegram:default:dm:7",
+  sender: "Eve (telegram:7)",
+  text: "hi",
+  reason: "the model refused",
+  receivedAtMs: 0,
+};
+const lane = { lane: "agent:main:telegram:dm:7", pool: "main", atMs: 0, holder: "boot-1", waiting: 3 };
+
+describe("what a command asks and shows", () => {
+  test.for([
+    [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x·"],
+    [["outbox", "list"], "outbox.list", {}, { deliveries: [] }, "Nothing waits and nothing is in trouble."],
+    [
+      ["outbox", "list", "--troubled", "--lane", "c"],
+      "outbox.list",
+      { troubled: true, lane: "c" },
+      { deliveries: [delivery] },
+      "1 of 2 sent",
+    ],
+    [["outbox", "list"], "outbox.list", {}, { deliveries: [delivery] }, 'chat not found\n  "an answer·[2J"'],
+    [["outbox", "retry", "x"], "outbox.retry", { id: "x" }, { id: "x~2" }, "It is sent again as x~2."],
+    [["outbox", "drop", "x"], "outbox.drop", { id: "x" }, { id: "x" }, "Dropped x."],
+    [["dead", "list"], "dead.list", {}, { rows: [] }, "No message is dead."],
+    [["dead", "list"], "dead.list", {}, { rows: [row] }, 'from Eve (telegram:7)\n  the model refused\n  "hi"'],
+    [["dead", "retry", "x"], "dead.retry", { id: "x" }, { id: "x~2" }, "It is worked on as x~2."],
+    [["dead", "drop", "x"], "dead.drop", { id: "x" }, { id: "x" }, "Dropped x."],
+    [["lanes"], "lanes.list", { limit: 1000 }, { sessions: [lane], conversations: [] }, "held by boot-1"],
+    [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
+    [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
+    [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],
+  ] as const)("%j", async ([argv, method, params, payload, words]) => {
+    const gateway = await fakeGateway(() => payload);
+    const said = await parley(gateway.home, argv);
+    expect([said.exitCode, said.err]).toEqual([0, ""]);
+    expect(said.out).toContain(words);
+    expect(gateway.requests[1]).toMatchObject({ method, params });
+    expect(JSON.parse((await parley(gateway.home, [...argv, "--json"])).out)).toEqual(payload);
+  });
+});
+
+test("a refusal is told in the gateway's words and exits with 1", async () => {
+  const gateway = await fakeGateway(() => {
+    throw new Refusal("missing", "there is no such delivery");
+  });
+  expect(await parley(gateway.home, ["outbox", "drop", "x"])).toEqual({ exitCode: 1, out: "", err: "there is no such delivery\n" });
+});
+
+describe("without a gateway", () => {
+  test("resume is told how to start one", async () => {
+    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), ["resume"]);
+    expect(exitCode).toBe(1);
+    expect(err).toContain("Start it with `parley start`.");
+  });
+
+  test("a state folder where none ever ran is said to be that", async () => {
+    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), ["dead", "list"], { env: { PATH: "" } });
+    expect(exitCode).toBe(1);
+    expect(err).toContain("no gateway has run there yet");
+  });
+
+  test("a broken config stops the one that is run for the command: exit code 78, the place named", async () => {
+    const { exitCode, err } = await parley(stateFolder("{\n gateway: { prot: 1 }\n}"), ["why", "x"]);
+    expect(exitCode).toBe(78);
+    expect(err).toContain("gateway.prot");
+  });
+});
