@@ -8,16 +8,22 @@ import { cooldowns, type Models } from "@parley/models";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
-import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
 import { stopCommand } from "./commands/stop.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { admission } from "./inbound/admit.ts";
+import { botLoops } from "./inbound/bot-loops.ts";
 import { makeRoom } from "./inbound/make-room.ts";
+import type { MovedChats } from "./inbound/moved-chats.ts";
 import { owners, type Owners } from "./inbound/owners.ts";
-import { pairingBook, type PairingBook } from "./inbound/pairing.ts";
+import { pairingBook } from "./inbound/pairing.ts";
+import { pairingDesk, type PairingDesk } from "./inbound/pairing-desk.ts";
+import type { Place, PlaceRules } from "./inbound/place-rules.ts";
 import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
+import { spokenIn } from "./inbound/reset-policy.ts";
 import { router, type RouteInbound } from "./inbound/route.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
@@ -36,12 +42,16 @@ export interface CoreOptions {
   readonly store: Store;
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
+  /** Loaded. */
+  readonly moved: MovedChats;
   readonly models: Models;
   readonly tools: readonly Tool[];
   readonly hooks: readonly BootstrapHook[];
   readonly commands: readonly PastLaneCommand[];
   readonly showProgress: ShowProgress;
   readonly shell: string | undefined;
+  /** What a turn runs with; by default it is gathered anew from config, files and models. */
+  readonly forTurn?: SetUp["forTurn"];
   readonly bootId: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -51,10 +61,12 @@ export interface CoreOptions {
 export interface Core {
   readonly receive: ReceiveEvents;
   readonly route: RouteInbound;
-  readonly pairing: PairingBook;
+  readonly pairing: PairingDesk;
   readonly owners: Owners;
   readonly setUp: SetUp;
   readonly running: RunningTurns;
+  /** What a platform's menu of commands shows. */
+  readonly menu: ReturnType<typeof commandMenu>;
   /** Begins to work on what waits. */
   start(): Pools;
 }
@@ -63,30 +75,45 @@ export interface Core {
 const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
 export function gatewayCore(options: CoreOptions): Core {
-  const { config, store, channels, clock, ids, log } = options;
+  const { config, store, channels, moved, clock, ids, log } = options;
   const bootAtMs = clock.now();
   const channel = (account: string): Channel | null => channels.get(account) ?? null;
-  const pairing = pairingBook(store.cells, clock, ids);
+  const book = pairingBook(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
-  const route = router({ agents: config.agents.list.map((agent) => agent.id), ...config.session });
+  const pairing = pairingDesk(book, ownersBook);
+  const policy = accessPolicy(config.channels, moved);
+  const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
+  const { bindings, session } = config;
+  const { dmScope, identityLinks } = session;
+  const route = router({ agents: config.agents.list.map((agent) => agent.id), bindings, dmScope, identityLinks, rules, moved });
   const running = runningTurns();
   const queue = config.messages.queue;
-  const ready = setUp({ ...options, channel, cooldowns: cooldowns(clock) });
+  const ready = setUp({ ...options, channel, rules, cooldowns: cooldowns(clock) });
+  const commands: readonly PastLaneCommand[] = [
+    stopCommand(store.inbox, running.stop),
+    queueCommand(store.sessions, queue),
+    whoamiCommand,
+    pairCommand(pairing),
+    ...options.commands,
+  ];
 
   const receive = receiver({
     inbox: store.inbox,
     outbox: store.outbox,
     sessions: store.sessions,
-    admit: admission({ policy: accessPolicy(config.channels), isOwner: ownersBook.isOwner, pairing }),
+    admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: botLoops(clock) }),
     route,
-    runPastLane: pastLaneCommands([
-      stopCommand(store.inbox, running.stop),
-      queueCommand(store.sessions, queue),
-      whoamiCommand,
-      ...options.commands,
-    ]),
+    runPastLane: pastLaneCommands(commands),
     makeRoom: makeRoom(store.inbox, running.stop),
+    spokenIn: spokenIn({
+      config: session,
+      timeZone: config.agents.defaults.userTimezone,
+      sessions: store.sessions,
+      inbox: store.inbox,
+      clock,
+    }),
     queue,
+    contextRows: config.messages.groupChat.historyLimit,
     log,
   });
 
@@ -95,11 +122,11 @@ export function gatewayCore(options: CoreOptions): Core {
     cells: store.cells,
     solitude: solitude(),
     close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, clock, log }),
-    command: laneCommand(store.turns, store.sessions),
+    command: laneCommand(store.turns, store.sessions, clock),
     agent: agentTurn({
       turns: store.turns,
       sessions: store.sessions,
-      setUp: ready.forTurn,
+      setUp: options.forTurn ?? ready.forTurn,
       channel,
       outbox: store.outbox,
       streams: (account) => streamsByEdit(config, account),
@@ -120,6 +147,7 @@ export function gatewayCore(options: CoreOptions): Core {
     owners: ownersBook,
     setUp: ready,
     running,
+    menu: commandMenu(commands),
     start: () =>
       startPools({
         store,
@@ -132,6 +160,7 @@ export function gatewayCore(options: CoreOptions): Core {
           deliverer({
             outbox: store.outbox,
             channel: () => channel(account),
+            moved,
             render: channelRender,
             pacer: pacerOf(config, account, clock),
             clock,

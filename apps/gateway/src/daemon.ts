@@ -9,11 +9,13 @@ import { lockHome, type SqliteStore } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
+import { registerMenu } from "./command-menu.ts";
 import { eventHub } from "./control/hub.ts";
 import { controlServer, type ControlServer } from "./control/server.ts";
 import { gatewayCore, type Core } from "./core.ts";
 import { databaseJobs, type DatabaseJobs } from "./database-jobs.ts";
 import { fullCheck } from "./full-check.ts";
+import { movedChats } from "./inbound/moved-chats.ts";
 import { logger } from "./logger.ts";
 import { findMessage } from "./methods/find-message.ts";
 import { handlers } from "./methods/handlers.ts";
@@ -112,6 +114,9 @@ interface Parts {
   readonly wired: Wired;
   readonly control: ControlServer;
   readonly state: GatewayState;
+  readonly setMenu: (channel: Channel) => Promise<void>;
+  /** Aborted when the daemon stops. */
+  readonly ending: AbortController;
 }
 
 interface Assembly extends DaemonOptions {
@@ -128,12 +133,15 @@ async function assemble(options: Assembly): Promise<Parts> {
   const { config, store, clock, ids, log, bootId, env } = options;
   for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
   const hub = eventHub();
-  const wired = await wireChannels({ config, store, hub, mediaFolder: join(options.places.home, "media"), clock, ids, log });
+  const moved = movedChats(store.cells);
+  await moved.load();
+  const wired = await wireChannels({ config, store, hub, mediaFolder: join(options.places.home, "media"), moved, clock, ids, log });
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
   const core: Core = gatewayCore({
     config,
     store,
     channels: wired.channels,
+    moved,
     models: wireModels(config, clock, log),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hooks: [],
@@ -176,7 +184,8 @@ async function assemble(options: Assembly): Promise<Parts> {
       bootId,
       clock,
     }),
-    health: state.live,
+    health: state.ready,
+    webhook: (account) => wired.webhooks.get(account) ?? null,
     webRoot,
     webAccount,
     version,
@@ -185,7 +194,10 @@ async function assemble(options: Assembly): Promise<Parts> {
     ids,
     log: log.child({ part: "control" }),
   });
-  return { core, wired, control, state };
+  const ending = new AbortController();
+  const setMenu = (channel: Channel): Promise<void> =>
+    registerMenu({ channel, menu: core.menu, cells: store.cells, clock, log, signal: ending.signal });
+  return { core, wired, control, state, setMenu, ending };
 }
 
 /** In safe mode only the web chat opens, which is how an operator gets in. */
@@ -211,11 +223,13 @@ async function openChannels(parts: Parts, loopReason: string | null, clock: Cloc
 }
 
 /** A channel that cannot start must not keep the others from starting. */
-async function startChannels({ core, state }: Parts, channels: readonly Channel[], log: Log): Promise<void> {
+async function startChannels({ core, state, setMenu }: Parts, channels: readonly Channel[], log: Log): Promise<void> {
   await Promise.all(
     channels.map(async (channel) => {
       try {
         await channel.start(core.receive);
+        // Nobody waits for it: messages are heard without a menu.
+        setMenu(channel).catch((error: unknown) => log.warn({ channel: channel.name, account: channel.account, error }, "no menu was set"));
       } catch (error) {
         log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
         state.channelFailed(channel, error);
@@ -224,8 +238,9 @@ async function startChannels({ core, state }: Parts, channels: readonly Channel[
   );
 }
 
-async function stopParts({ wired, control, state }: Parts, pools: Pools): Promise<void> {
+async function stopParts({ wired, control, state, ending }: Parts, pools: Pools): Promise<void> {
   state.enter("draining");
+  ending.abort();
   await Promise.all([...wired.channels.values()].map((channel) => channel.stop()));
   await pools.drain(drainBudgets);
   await control.close();

@@ -16,8 +16,8 @@ export interface GatewayState {
   /** Its start was refused for good; it stays down until the config changes. */
   channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
-  /** Without asking the store: is this process able to answer at all? */
-  live(): { readonly ok: boolean };
+  /** Whether every channel hears, without asking the store: anybody may ask this. */
+  ready(): { readonly ok: boolean };
 }
 
 /** `damage`: what the full check of the database found; null while that is nothing. */
@@ -30,6 +30,13 @@ export function gatewayState(
   let phaseReason: string | undefined;
   const failed = new Map<Channel, string>();
 
+  const ailing = (): string[] =>
+    channels().flatMap((channel) => {
+      const { state, reason = failed.get(channel) } = channel.health();
+      if (state === "ok" || (state === "stopped" && phase !== "running")) return [];
+      return [`${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`];
+    });
+
   return {
     phase: () => phase,
     enter(next, reason) {
@@ -39,20 +46,15 @@ export function gatewayState(
     channelFailed(channel, error) {
       failed.set(channel, error instanceof Error ? error.message : String(error));
     },
-    live: () => ({ ok: true }),
+    ready: () => ({ ok: phase === "running" && ailing().length === 0 }),
     async report() {
       const checked = await store.check();
-      const ailing = channels().flatMap((channel) => {
-        const { state, reason = failed.get(channel) } = channel.health();
-        if (state === "ok" || (state === "stopped" && phase !== "running")) return [];
-        return [`${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`];
-      });
       const damaged = damage();
       const reasons = [
         ...(phaseReason === undefined ? [] : [phaseReason]),
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
         ...(damaged === null ? [] : [damaged]),
-        ...ailing,
+        ...ailing(),
       ];
       if (phase !== "running") return { state: phase, reasons };
       return { state: reasons.length === 0 ? "ok" : "degraded", reasons };

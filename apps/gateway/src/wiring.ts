@@ -2,14 +2,26 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { healPartial, renderHtml, telegram, webChannel, type Channel, type WebChannel } from "@parley/channels";
-import type { Config } from "@parley/config";
+import {
+  healPartial,
+  renderHtml,
+  telegram,
+  telegramCapabilities,
+  webChannel,
+  type Channel,
+  type TelegramChannel,
+  type WebChannel,
+  type WebhookHandler,
+} from "@parley/channels";
+import type { Config, TelegramAccountConfig } from "@parley/config";
 import { modelsFrom, type Models } from "@parley/models";
-import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
+import type { MovedChats } from "./inbound/moved-chats.ts";
 import type { ShowProgress } from "./turn/progress.ts";
+import { unopenedChannel } from "./unopened-channel.ts";
 
 export interface WiringPorts {
   readonly config: Config;
@@ -17,6 +29,7 @@ export interface WiringPorts {
   readonly hub: Hub;
   /** Where files of deliveries lie, named by their content. */
   readonly mediaFolder: string;
+  readonly moved: Pick<MovedChats, "learn">;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -33,6 +46,8 @@ export interface Wired {
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly web: WebChannel;
+  /** Of Telegram accounts in webhook mode, by account. */
+  readonly webhooks: ReadonlyMap<string, WebhookHandler>;
 }
 
 export interface StoreWiring {
@@ -50,21 +65,14 @@ export function wireStore({ home, ...options }: StoreWiring): Promise<SqliteStor
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {
-  const { config, store, hub, clock, ids, log } = ports;
+  const { config, store, hub, clock } = ports;
   const channels = new Map<string, Channel>();
+  const webhooks = new Map<string, WebhookHandler>();
   const add = (channel: Channel): void => void channels.set(accountKey({ channel: channel.name, account: channel.account }), channel);
   for (const [account, settings] of Object.entries(config.channels.telegram)) {
-    add(
-      await telegram({
-        account,
-        token: settings.botToken.reveal(),
-        apiRoot: settings.apiRoot,
-        mediaFolder: ports.mediaFolder,
-        clock,
-        ids,
-        log: log.child({ channel: "telegram", account }),
-      }),
-    );
+    const channel = await wireTelegram(account, settings, ports);
+    add(channel);
+    if (channel.webhook !== undefined) webhooks.set(account, channel.webhook);
   }
   const web = webChannel({
     account: webAccount,
@@ -76,7 +84,28 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
     },
   });
   if (config.channels.web.enabled) add(web);
-  return { channels, web };
+  return { channels, web, webhooks };
+}
+
+async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
+  const { mediaFolder, moved, clock, ids, log } = ports;
+  const { botToken, apiRoot, webhook } = settings;
+  try {
+    return await telegram({
+      account,
+      token: botToken.reveal(),
+      apiRoot,
+      mediaFolder,
+      ...(webhook === undefined ? {} : { webhook: { url: webhook.url, secret: webhook.secret.reveal() } }),
+      onMigration: ({ fromChat, toChat }) => moved.learn({ channel: "telegram", account }, fromChat, toChat),
+      clock,
+      ids,
+      log: log.child({ channel: "telegram", account }),
+    });
+  } catch (error) {
+    if (!isFault(error, "invalid")) throw error;
+    return unopenedChannel("telegram", account, telegramCapabilities, error);
+  }
 }
 
 export function wireModels(config: Config, clock: Clock, log: Log): Models {

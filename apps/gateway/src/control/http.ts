@@ -1,7 +1,9 @@
 // What the control plane's port says over plain HTTP: whether the daemon lives, whether it is ready, and the web page. Public: nothing
-// here depends on who asks, and nothing tells more than that.
+// of that depends on who asks, and nothing tells more than that. Webhooks come in here too; their secret is their channel's to check.
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
+import type { HttpBindings } from "@hono/node-server";
+import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
 import { originTrouble, type HostRules } from "./hosts.ts";
 
@@ -9,6 +11,8 @@ export interface HttpOptions {
   readonly hosts: HostRules;
   /** Whether work can be taken; the reasons stay inside. */
   readonly health: () => { readonly ok: boolean };
+  /** What takes POST /telegram/<account>; null where the account has no webhook. */
+  readonly webhook: (account: string) => WebhookHandler | null;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
 }
@@ -34,8 +38,20 @@ const securityHeaders: { readonly [name: string]: string } = {
   "x-content-type-options": "nosniff",
 };
 
-export function httpApp({ hosts, health, webRoot }: HttpOptions): Hono {
-  const app = new Hono();
+type App = Hono<{ Bindings: HttpBindings }>;
+
+export function httpApp({ hosts, health, webhook, webRoot }: HttpOptions): App {
+  const app: App = new Hono();
+
+  // Before the rules about hosts: Telegram comes under the public name of a proxy, and no page can send its secret header.
+  app.post("/telegram/:account", async (context) => {
+    const handler = webhook(context.req.param("account"));
+    if (handler === null) return context.notFound();
+    const { incoming } = context.env;
+    // The body goes on as a stream: it is read only once the secret was right.
+    const { status } = await handler(incoming.headers, incoming);
+    return context.body(null, status);
+  });
 
   app.use(async (context, next) => {
     const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);

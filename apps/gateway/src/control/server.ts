@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
+import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
 import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
@@ -32,6 +33,8 @@ export interface ControlServerOptions {
   readonly hub: Hub;
   readonly handlers: Handlers;
   readonly health: () => { readonly ok: boolean };
+  /** What takes POST /telegram/<account>; null where the account has no webhook. */
+  readonly webhook: (account: string) => WebhookHandler | null;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
   readonly webAccount: string;
@@ -70,7 +73,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const devices = deviceBook(cells, clock, ids);
   const authenticate = authenticator({ token: options.token, devices, attempts: loginAttempts(clock) });
   const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
-  const app = httpApp({ hosts, health: options.health, webRoot: options.webRoot });
+  const app = httpApp({ hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot });
   const http = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, getRequestListener(app.fetch));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();

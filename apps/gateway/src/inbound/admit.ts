@@ -1,57 +1,97 @@
-// May this sender speak here, and as whom? Keeps I13: no policy, an unreadable one or an unknown sender means no turn.
-// It sees ids only, never names.
+// May this sender speak here, and does it call the agent? One matcher for every platform. Keeps I13: no policy, an unreadable one or an
+// unknown sender means no turn. It compares exact ids and is never handed a name.
+import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
+import type { Activation } from "../commands/activation.ts";
+import type { PolicyOf } from "./access-policy.ts";
+import type { BotLoops } from "./bot-loops.ts";
 import type { PairingBook } from "./pairing.ts";
+import type { Place, PlaceRules, Senders } from "./place-rules.ts";
 
-export type DmPolicy = "pairing" | "allowlist" | "open" | "disabled";
-
-/** What the config says about one account; absent means that nobody may speak there. */
+/** What the config says about one account. */
 export interface AccessPolicy {
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];
+  readonly allowBots: boolean;
+  /** For groups and channels. */
+  readonly rules: (place: Place) => PlaceRules;
 }
 
 export type Admission =
-  | { readonly allow: true; readonly owner: boolean; readonly authority: string }
-  | { readonly allow: false; readonly reason: string; readonly say?: string };
+  | { readonly kind: "turn"; readonly owner: boolean; readonly authority: string }
+  /** The sender may speak, but nobody called: remembered as context, no turn. */
+  | { readonly kind: "context" }
+  | { readonly kind: "refused"; readonly reason: string; readonly say?: string };
 
 export interface AdmitOptions {
-  readonly policy: (account: Pick<Inbound, "channel" | "account">) => AccessPolicy | null;
+  readonly policy: PolicyOf;
   readonly isOwner: (who: Pick<Inbound, "channel" | "account" | "sender">) => Promise<boolean>;
-  readonly pairing: PairingBook;
+  readonly pairing: Pick<PairingBook, "isPaired" | "ask">;
+  readonly botLoops: BotLoops;
 }
 
-export type Admit = (inbound: Inbound) => Promise<Admission>;
+export interface Call {
+  /** It is a command of ours: that calls us as a mention does. */
+  readonly isCommand: boolean;
+  /** What /activation set in the session; asked for only when it decides. */
+  readonly activation: () => Promise<Activation | null>;
+}
+
+export type Admit = (inbound: Inbound, call: Call) => Promise<Admission>;
 
 export function admission(options: AdmitOptions): Admit {
-  const refuse = (reason: string, say?: string): Admission => ({ allow: false, reason, ...(say === undefined ? {} : { say }) });
-
-  const accept = async (inbound: Inbound): Promise<Admission> => {
+  const turn = async (inbound: Inbound): Promise<Admission> => {
     const owner = await options.isOwner(inbound);
-    return { allow: true, owner, authority: owner ? "owner" : "member" };
+    return { kind: "turn", owner, authority: owner ? "owner" : "member" };
   };
 
-  return async (inbound) => {
-    const policy = options.policy(inbound);
-    if (policy === null) return refuse("no policy for this account");
-    if (inbound.sender.isBot) return refuse("sender is a bot");
-    if (inbound.address.kind !== "dm") return refuse("groups are not admitted");
-    const listed = policy.allowFrom.includes(inbound.sender.id);
-    switch (policy.dmPolicy) {
+  async function direct(inbound: Inbound, { dmPolicy, allowFrom }: AccessPolicy): Promise<Admission> {
+    const listed = allowFrom.includes(inbound.sender.id);
+    switch (dmPolicy) {
       case "disabled":
-        return refuse("direct messages are disabled");
+        return refused("direct messages are disabled");
       case "open":
-        return listed || policy.allowFrom.includes("*") ? accept(inbound) : refuse("sender is not in allowFrom");
+        return listed || allowFrom.includes("*") ? turn(inbound) : refused("sender is not in allowFrom");
       case "allowlist":
-        return listed ? accept(inbound) : refuse("sender is not in allowFrom");
+        return listed ? turn(inbound) : refused("sender is not in allowFrom");
       case "pairing": {
-        if (listed || (await options.isOwner(inbound)) || (await options.pairing.isPaired(inbound))) return accept(inbound);
+        if (listed || (await options.isOwner(inbound)) || (await options.pairing.isPaired(inbound))) return turn(inbound);
         const answer = await options.pairing.ask(inbound);
-        if (answer.kind !== "asked") return refuse(answer.kind === "pending" ? "pairing is pending" : "too many pairing requests");
-        return refuse("pairing asked", pairingText(inbound, answer.code));
+        if (answer.kind !== "asked") return refused(answer.kind === "pending" ? "pairing is pending" : "too many pairing requests");
+        return refused("pairing asked", pairingText(inbound, answer.code));
       }
     }
+  }
+
+  async function shared(inbound: Inbound, call: Call, rules: PlaceRules): Promise<Admission> {
+    if (rules.policy === "disabled") return refused("groups are disabled");
+    if (!rules.served) return refused("this group is not listed");
+    if (!rules.enabled) return refused("this place is switched off");
+    if (rules.senders !== null && !isAmong(inbound.sender, rules.senders)) return refused("sender may not speak in this group");
+    if (inbound.addressed || call.isCommand) return turn(inbound);
+    const activation = await call.activation();
+    const needsMention = activation === null ? rules.requireMention : activation === "mention";
+    return needsMention ? { kind: "context" } : turn(inbound);
+  }
+
+  return async (inbound, call) => {
+    const policy = options.policy(inbound);
+    if (policy === null) return refused("no policy for this account");
+    const { sender, address } = inbound;
+    if (sender.id === "") return refused("the sender has no id");
+    if (sender.isBot && !policy.allowBots) return refused("sender is a bot");
+    const admitted = await (address.kind === "dm" ? direct(inbound, policy) : shared(inbound, call, policy.rules(inbound)));
+    if (admitted.kind !== "turn" || !sender.isBot) return admitted;
+    return options.botLoops.passes(inbound) ? admitted : refused("two bots answer each other");
   };
+}
+
+function refused(reason: string, say?: string): Admission {
+  return { kind: "refused", reason, ...(say === undefined ? {} : { say }) };
+}
+
+function isAmong({ id, roles = [] }: Inbound["sender"], allowed: Senders): boolean {
+  return allowed.users.includes(id) || allowed.users.includes("*") || roles.some((role) => allowed.roles.includes(role));
 }
 
 function pairingText(inbound: Inbound, code: string): string {

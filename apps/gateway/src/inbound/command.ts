@@ -8,9 +8,13 @@ export interface Command {
 }
 
 /** These act at once, in receive: they must work while a turn runs. */
-const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami"]);
+const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair"]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
-const inLane = new Set(["new", "reset"]);
+const inLane = new Set(["new", "reset", "activation"]);
+/** Anybody else who gives one of these is ignored without a word. */
+const ownersOnly = new Set(["pair", "activation"]);
+/** What stands after these is the first message of the new conversation. */
+const openers = new Set(["new", "reset"]);
 
 const form = /^\/([a-z0-9_]{1,32})(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
 
@@ -22,4 +26,13 @@ export function parseCommand(text: string): Command | null {
   const args = match[2]?.trim() ?? "";
   if (pastLane.has(name)) return { name, args, place: "past-lane" };
   return inLane.has(name) ? { name, args, place: "in-lane" } : null;
+}
+
+export function isForOwners(name: string): boolean {
+  return ownersOnly.has(name);
+}
+
+/** The message that the command carries along; null when it carries none. */
+export function messageAfter({ name, args }: Pick<Command, "name" | "args">): string | null {
+  return openers.has(name) && args !== "" ? args : null;
 }

@@ -6,6 +6,8 @@ export interface Owners {
   isOwner(who: Pick<Inbound, "channel" | "sender">): Promise<boolean>;
   /** Makes `<channel>:<sender>` the owner if there is none at all. */
   claimFirst(id: string): Promise<void>;
+  /** Takes from `<channel>:<sender>` what `claimFirst` gave. What the config gives, it keeps. */
+  release(id: string): Promise<void>;
 }
 
 const firstOwnerCell = "owner:first";
@@ -21,6 +23,10 @@ export function owners(configured: readonly string[], cells: Cells): Owners {
     },
     async claimFirst(id) {
       if (configured.length === 0) await cells.put(firstOwnerCell, id, { expect: 0 });
+    },
+    async release(id) {
+      const cell = await cells.get(firstOwnerCell);
+      if (cell?.value === id) await cells.remove(firstOwnerCell, cell.version);
     },
   };
 }

@@ -1,23 +1,16 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import {
-  accountKey,
-  conversationKey,
-  type Address,
-  type ConversationKey,
-  type Inbound,
-  type Log,
-  type SessionKey,
-  type Unreadable,
-} from "@parley/protocol";
+import { isFault, type Inbound, type Log, type Unreadable } from "@parley/protocol";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
+import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "../outbound/notice.ts";
-import type { Admission, Admit } from "./admit.ts";
-import { parseCommand, type Command } from "./command.ts";
+import type { Admit } from "./admit.ts";
+import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
+import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
+import type { SpokenIn } from "./reset-policy.ts";
 import type { Route, RouteInbound } from "./route.ts";
-import { formatRowPayload } from "./row-payload.ts";
 
 /** An admitted message with its place. */
 export interface Admitted {
@@ -33,12 +26,16 @@ export type RunPastLane = (command: Command, by: Admitted) => Promise<string | n
 export interface ReceiveOptions {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
-  readonly sessions: Sessions;
+  readonly sessions: Pick<Sessions, "open">;
   readonly admit: Admit;
   readonly route: RouteInbound;
   readonly runPastLane: RunPastLane;
+  /** Begins a conversation anew when its time is over. */
+  readonly spokenIn: SpokenIn;
   readonly makeRoom: MakeRoom;
   readonly queue: QueueSettings;
+  /** Messages of a group, not meant for us, that are kept to be shown. */
+  readonly contextRows: number;
   readonly log: Log;
 }
 
@@ -73,37 +70,63 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   }
 
   async function runAtOnce(command: Command, by: Admitted): Promise<void> {
-    const { inbound, route, authority } = by;
+    const { inbound } = by;
     // A redelivered command must not act twice: its row is there once it has acted.
     if ((await inbox.find({ id: inbound.id, limit: 1 })).length > 0) return;
     const answer = await options.runPastLane(command, by);
-    const row = baseRow(inbound, route.session, authority, { kind: "closed", outcome: "commanded", reason: `/${command.name}` });
-    await store([
-      {
-        row: { ...row, payload: formatRowPayload({ v: 1, inbound, owner: by.owner, command: { name: command.name, args: command.args } }) },
-        notices: answer === null ? [] : [noticeDelivery(inbound, answer)],
-      },
-    ]);
+    const row = rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command);
+    await store([{ row, notices: answer === null ? [] : [noticeDelivery(inbound, answer)] }]);
   }
 
-  async function work(by: Admitted, command: Command | null): Promise<Planned> {
-    const { inbound, route, owner, authority } = by;
-    const payload = formatRowPayload({
-      v: 1,
-      inbound,
-      owner,
-      ...(command === null ? {} : { command: { name: command.name, args: command.args } }),
-    });
-    if (inbound.kind === "edit") return { row: { ...baseRow(inbound, route.session, authority, { kind: "edit" }), payload }, notices: [] };
-    const settings = queueSettingsOf(await options.sessions.open(route.session), options.queue);
+  async function work(by: Admitted, command: Command | null): Promise<Planned[]> {
+    const { inbound, route } = by;
+    if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null), notices: [] }];
+    const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
     const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, inbound.groupId === undefined ? 0 : albumQuietMs);
-    const as: NewRow["as"] = {
-      kind: "work",
-      ...(afterMs > 0 ? { afterMs } : {}),
-      // In followup mode every message is a turn of its own.
-      ...(command !== null || settings.mode === "followup" ? { barrier: true } : {}),
-    };
-    return { row: { ...baseRow(inbound, route.session, authority, as), payload }, notices: [], settings };
+    const wait = afterMs > 0 ? { afterMs } : {};
+    // In followup mode every message is a turn of its own.
+    const alone = settings.mode === "followup" ? { barrier: true } : {};
+    if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null), notices: [], settings }];
+    const after = messageAfter(command);
+    return [
+      { row: rowOf(by, { kind: "work", ...wait, barrier: true }, command), notices: [], settings },
+      ...(after === null ? [] : [{ row: openingRow(by, after, { kind: "work", ...alone }), notices: [] }]),
+    ];
+  }
+
+  function context(by: Admitted): Planned {
+    const { inbound } = by;
+    const { contextRows: keep } = options;
+    if (inbound.kind === "edit") return { row: rowOf(by, { kind: "edit" }, null), notices: [] };
+    const as: NewRow["as"] =
+      keep > 0 ? { kind: "context", keep } : { kind: "closed", outcome: "context", reason: "nobody called, and no history is kept" };
+    return { row: rowOf(by, as, null), notices: [] };
+  }
+
+  /** What becomes of one event; a command past the lane is handed back, because it acts before anything after it is looked at. */
+  async function plan(inbound: Inbound): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
+    const route = routed(options.route, inbound);
+    const refuse = (reason: string, say?: string): readonly Planned[] => [
+      { row: refusedRow(inbound, route.session, reason), notices: say === undefined ? [] : [noticeDelivery(inbound, say)] },
+    ];
+    if (route.agent === null) return refuse(route.reason);
+    const command = inbound.kind === "edit" ? null : parseCommand(inbound.text);
+    const admission = await options.admit(inbound, {
+      isCommand: command !== null && inbound.kind === "command",
+      activation: async () => activationOf(await options.sessions.open(route.session)),
+    });
+    switch (admission.kind) {
+      case "refused":
+        return refuse(admission.reason, admission.say);
+      case "context":
+        return [context({ inbound, route, owner: false, authority: "none" })];
+      case "turn": {
+        const { owner, authority } = admission;
+        const by: Admitted = { inbound, route, owner, authority };
+        if (command !== null && isForOwners(command.name) && !owner) return refuse(`/${command.name} is for owners`);
+        return command?.place === "past-lane" ? { command, by } : work(by, command);
+      }
+    }
   }
 
   return async (events) => {
@@ -115,62 +138,25 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     };
     for (const event of events) {
       if (event.kind === "unreadable") {
-        batch.push(unreadable(event));
+        batch.push({ row: unreadableRow(event), notices: [] });
         continue;
       }
-      const route = options.route(event);
-      const admission = await options.admit(event);
-      if (!admission.allow) {
-        batch.push(refused(event, route, admission));
-        continue;
-      }
-      const by: Admitted = { inbound: event, route, owner: admission.owner, authority: admission.authority };
-      const command = event.kind === "edit" ? null : parseCommand(event.text);
-      if (command?.place === "past-lane") {
+      const planned = await plan(event);
+      if ("command" in planned) {
         await flush();
-        await runAtOnce(command, by);
-      } else {
-        batch.push(await work(by, command));
-      }
+        await runAtOnce(planned.command, planned.by);
+      } else batch.push(...planned);
     }
     await flush();
   };
 }
 
-function baseRow(inbound: Inbound, lane: SessionKey, authority: string, as: NewRow["as"]): Omit<NewRow, "payload"> {
-  return {
-    id: inbound.id,
-    subject: `${accountKey(inbound)}/${conversationKey(inbound.address)}/${inbound.messageId}${inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command" ? "" : `/${inbound.id}`}`,
-    version: inbound.editedAtMs ?? 0,
-    pool: "main",
-    lane,
-    conversation: conversationKey(inbound.address),
-    authority,
-    as,
-  };
-}
-
-/** A refusal keeps its key and reason, not its words: strangers must not be able to fill the database. */
-function refused(inbound: Inbound, route: Route, admission: Extract<Admission, { allow: false }>): Planned {
-  const as: NewRow["as"] = { kind: "closed", outcome: "refused", reason: admission.reason };
-  return {
-    row: { ...baseRow(inbound, route.session, "none", as), payload: "" },
-    notices: admission.say === undefined ? [] : [noticeDelivery(inbound, admission.say)],
-  };
-}
-
-function unreadable(event: Unreadable): Planned {
-  const address: Address = { channel: event.channel, account: event.account, kind: "channel", peer: "unreadable" };
-  return {
-    row: {
-      id: event.id,
-      pool: "main",
-      lane: `agent:main:hook:unreadable` as SessionKey,
-      conversation: conversationKey(address) as ConversationKey,
-      authority: "none",
-      as: { kind: "closed", outcome: "dead", reason: event.reason },
-      payload: event.raw,
-    },
-    notices: [],
-  };
+/** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */
+function routed(route: RouteInbound, inbound: Inbound): Route | { readonly agent: null; readonly session: null; readonly reason: string } {
+  try {
+    return route(inbound);
+  } catch (error) {
+    if (isFault(error, "invalid")) return { agent: null, session: null, reason: error.message };
+    throw error;
+  }
 }

@@ -1,20 +1,13 @@
 // Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like any other; history is the
 // conversation's own event log, so that it and live events share one order.
-import {
-  conversationKey,
-  sessionKeyOf,
-  type Address,
-  type ChatMessage,
-  type MethodParams,
-  type MethodResult,
-  type SessionScope,
-} from "@parley/protocol";
+import { conversationKey, type Address, type ChatMessage, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, Turns } from "@parley/store";
+import type { RouteInbound } from "../inbound/route.ts";
 
 export interface ChatOptions {
   readonly web: () => WebChannel;
-  readonly scope: SessionScope;
+  readonly route: RouteInbound;
   readonly inbox: Inbox;
   readonly events: Events;
   readonly turns: Turns;
@@ -43,12 +36,12 @@ export function chatMethods(options: ChatOptions) {
       const id = `web:${options.web().account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text });
-      return { id, sessionKey: sessionKeyOf(to, options.scope), duplicate: known };
+      return { id, sessionKey: options.route({ address: to }).session, duplicate: known };
     },
 
     async history(params: MethodParams<"chat.history">, caller: ChatCaller): Promise<MethodResult<"chat.history">> {
       const to = address(caller, params.thread);
-      const session = sessionKeyOf(to, options.scope);
+      const { session } = options.route({ address: to });
       const [found, open] = await Promise.all([
         events.newest(conversationKey(to), params.limit ?? 100),
         inbox.find({ lane: session, state: "claimed", limit: 1 }),
@@ -58,7 +51,7 @@ export function chatMethods(options: ChatOptions) {
     },
 
     async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {
-      const session = sessionKeyOf(address(caller, params.thread), options.scope);
+      const { session } = options.route({ address: address(caller, params.thread) });
       const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
       return { stopped: stopped.turn !== null, cancelled: stopped.rows.length };
     },

@@ -17,17 +17,16 @@ export interface HandlerOptions extends StatusOptions {
 }
 
 export function handlers(options: HandlerOptions): Handlers {
-  const { config, store, core, wired } = options;
+  const { store, core, wired } = options;
   const status = statusMethods(options);
-  const [agent] = config.agents.list;
   const chat = chatMethods({
     web: () => wired.web,
-    scope: { agent: agent?.id ?? "main", ...config.session },
+    route: core.route,
     inbox: store.inbox,
     events: store.events,
     turns: store.turns,
   });
-  const pairing = pairingMethods(core.pairing, core.owners);
+  const pairing = pairingMethods(core.pairing);
   const copies = backupMethods(options.databasePath, options.jobs);
   return {
     ...operateMethods(store, options.clock),

@@ -11,10 +11,11 @@ import {
   type Receipt,
   type RenderedPart,
 } from "@parley/protocol";
-import type { Channel, SendOptions } from "@parley/channels";
+import { migratedChatId, type Channel, type SendOptions } from "@parley/channels";
 import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
+import type { MovedChats } from "../inbound/moved-chats.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
 import type { Pacer } from "./pacer.ts";
 
@@ -22,6 +23,8 @@ export interface DeliverOptions {
   readonly outbox: Outbox;
   /** The channel of the account; null while the config has none. */
   readonly channel: () => Channel | null;
+  /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
+  readonly moved: Pick<MovedChats, "current" | "learn">;
   readonly render: (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
   readonly pacer: Pacer;
   readonly clock: Clock;
@@ -56,7 +59,7 @@ export function deliverer(options: DeliverOptions): Deliver {
   return async (parcel, held) => {
     const channel = options.channel();
     if (channel === null) return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
-    const to = parseConversationKey(parcel.lane);
+    const to = options.moved.current(parseConversationKey(parcel.lane));
     for (const delivery of parcel.deliveries) {
       const end = await deliverOne({ parcel, held, channel, to }, delivery);
       if (end !== null) return end;
@@ -217,6 +220,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     const name = { delivery: delivery.id, part: index };
     if (!isFault(error)) throw error;
     log.warn({ ...name, lane: delivery.lane, cause: delivery.cause, code: error.code, reason: error.message }, "could not send");
+    const newPeer = migratedChatId(error);
+    if (newPeer !== null) {
+      // The send tells it before the group's own message does, or in place of one that we missed.
+      await options.moved.learn(place.to, place.to.peer, newPeer);
+      await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+      return { release: { afterMs: 0, reason: error.message, refund: true } };
+    }
     switch (error.code) {
       case "rate_limited": {
         const afterMs = error.retryAfterMs ?? 1_000;

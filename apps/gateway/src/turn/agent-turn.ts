@@ -17,7 +17,9 @@ import type { Held, WorkEnd } from "@parley/queue";
 import type { Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { deadline } from "../deadline.ts";
+import type { Place } from "../inbound/place-rules.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
+import { parseRowPayload } from "../inbound/row-payload.ts";
 import { editedPreview, noPreview } from "./preview.ts";
 import { sessionHistory } from "./history.ts";
 import type { ShowProgress } from "./progress.ts";
@@ -44,7 +46,7 @@ export interface TurnSetup {
 export interface AgentTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
-  readonly setUp: (turn: { readonly agent: string; readonly session: Session; readonly address: Address }) => Promise<TurnSetup>;
+  readonly setUp: (turn: Place & { readonly agent: string; readonly session: Session }) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
   /** Whether answers on this account grow by edits. */
   readonly streams: (account: string) => boolean;
@@ -69,7 +71,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const [history, trouble, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
-      options.setUp({ agent, session, address }),
+      options.setUp({ agent, session, ...placeOf(turn) }),
     ]);
     const opening = openingRows(turn);
     const messages = turnMessages({
@@ -207,6 +209,15 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     );
     return { settled: true };
   }
+}
+
+/** A server and the chat above a thread are not part of the address; its newest row knows them. */
+function placeOf({ rows, conversation }: Turn): Place {
+  const address = parseConversationKey(conversation);
+  const newest = rows.at(-1);
+  if (newest === undefined) return { address };
+  const { guild, parent } = parseRowPayload(newest.payload).inbound;
+  return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
 function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {

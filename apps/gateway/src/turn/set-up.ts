@@ -20,6 +20,7 @@ import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/
 import { accountKey, Fault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import { version } from "../version.ts";
 import type { TurnSetup } from "./agent-turn.ts";
 
@@ -29,6 +30,8 @@ export interface SetUpOptions {
   readonly cooldowns: Cooldowns;
   readonly tools: readonly Tool[];
   readonly channel: (account: string) => Channel | null;
+  /** What the config says of a shared place; null for accounts that it does not have. */
+  readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
   readonly hooks: readonly BootstrapHook[];
   /** The user's login shell, for the runtime line. */
   readonly shell: string | undefined;
@@ -37,10 +40,9 @@ export interface SetUpOptions {
   readonly log: Log;
 }
 
-export interface SetUpRequest {
+export interface SetUpRequest extends Place {
   readonly agent: string;
   readonly session: Session;
-  readonly address: Address;
 }
 
 export interface SetUp {
@@ -83,6 +85,16 @@ export function setUp(options: SetUpOptions): SetUp {
     };
   }
 
+  function rulesOf(place: Place): Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> {
+    return (place.address.kind === "dm" ? null : options.rules(place)) ?? {};
+  }
+
+  /** Those of the agent that its place leaves it. */
+  function toolsAt(place: Place): readonly Tool[] {
+    const { tools: allowed } = rulesOf(place);
+    return allowed === undefined ? options.tools : options.tools.filter((tool) => allowed.includes(tool.name));
+  }
+
   async function compiled(request: SetUpRequest, agent: AgentConfig, model: Model): Promise<CompiledPrompt> {
     const { session, address } = request;
     const audience = address.kind === "dm" ? "private" : "shared";
@@ -103,7 +115,7 @@ export function setUp(options: SetUpOptions): SetUp {
         audience,
         modelFamily: family,
         provider: builtInOverlay(family),
-        tools: options.tools,
+        tools: toolsAt(request),
         skills: [],
         citations: "auto",
         modelAliases: [],
@@ -116,6 +128,7 @@ export function setUp(options: SetUpOptions): SetUp {
       {
         session: session.key,
         channel: channelFacts(address),
+        context: rulesOf(request).systemPrompt,
         reactions: "off",
         contextTellsSilence: false,
         reasoningTags: false,
@@ -145,7 +158,7 @@ export function setUp(options: SetUpOptions): SetUp {
       return {
         model,
         system: { stable: prompt.stable, volatile: prompt.volatile },
-        tools: options.tools,
+        tools: toolsAt(request),
         workspace: agent.workspace,
         thinking: "off",
         timeoutMs: defaults.timeoutSeconds * 1000,

@@ -28,7 +28,7 @@ export interface Fixture {
   client(options?: ClientOptions): Promise<Client>;
 }
 
-export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health">> {
+export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -59,6 +59,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     events: store.events,
     hub,
     health: () => ({ ok: true }),
+    webhook: () => null,
     webRoot: null,
     webAccount: "default",
     version: "0.0.0",

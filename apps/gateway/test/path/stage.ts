@@ -9,6 +9,7 @@ import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { gatewayCore, type Core } from "../../src/core.ts";
+import { movedChats } from "../../src/inbound/moved-chats.ts";
 import type { Pools } from "../../src/pools.ts";
 import { noProgress } from "../../src/turn/progress.ts";
 import { atRest, life, type Life } from "./life.ts";
@@ -98,6 +99,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const core = gatewayCore({
       config,
       store: own.mortal(store),
+      moved: movedChats(store.cells),
       channels: new Map(channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)])),
       models: model.models(own.clock),
       tools: options.tools ?? [],

@@ -1,0 +1,29 @@
+// /activation: whether the agent answers in this group only when called, or to everything. Set by owners, kept on the session; it comes
+// before what the config says.
+import type { SessionKey } from "@parley/protocol";
+import type { Session, Sessions } from "@parley/store";
+
+export type Activation = "mention" | "always";
+
+const field = "activation";
+
+export function activationOf(session: Session): Activation | null {
+  const value = session.fields[field];
+  return value === "mention" || value === "always" ? value : null;
+}
+
+/** What is said back. `shared`: the command was given where several people write. */
+export async function setActivation(sessions: Sessions, key: SessionKey, args: string, shared: boolean): Promise<string> {
+  if (!shared) return "In private I answer everything; /activation is for groups.";
+  const wanted = args.trim().toLowerCase();
+  if (wanted === "mention" || wanted === "always") {
+    await sessions.patch(key, { [field]: wanted });
+    return wanted === "always" ? "From now on I answer to everything here." : "From now on I answer here only when I am mentioned.";
+  }
+  if (wanted === "default") {
+    await sessions.patch(key, { [field]: null });
+    return "From now on I do here as the config says.";
+  }
+  const now = activationOf(await sessions.open(key));
+  return `Activation: ${now ?? "as the config says"}.\nUsage: /activation mention|always, or /activation default.`;
+}

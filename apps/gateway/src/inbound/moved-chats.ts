@@ -1,0 +1,64 @@
+// Chats that got another id: a Telegram group that became a supergroup. Replies queued for the old id go to the new one; the session, the
+// rules and the bindings of the old id go on. Durable in cells before a message of the new chat is accepted; held in memory besides,
+// because every message asks.
+import { accountKey, encodeKeyPart, type Address } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+
+export interface MovedChats {
+  /** Reads what earlier runs learned. To be awaited before anything is received or delivered. */
+  load(): Promise<void>;
+  /** Durable once resolved; may be told twice. */
+  learn(account: Pick<Address, "channel" | "account">, fromPeer: string, toPeer: string): Promise<void>;
+  /** Where the chat of this address is now. */
+  current(address: Address): Address;
+  /** The address that names the chat in session keys: the one it had first. */
+  first(address: Address): Address;
+  /** The chat's id and those it had before, the newest first. */
+  ids(address: Address): readonly string[];
+}
+
+const prefix = "moved:";
+/** A chat moves once in its life; more than this on one gateway would be noise. */
+const mostMoves = 10_000;
+/** A circle can only come from damaged cells; walking ends all the same. */
+const mostSteps = 8;
+
+export function movedChats(cells: Pick<Cells, "list" | "put">): MovedChats {
+  const next = new Map<string, string>();
+  const before = new Map<string, string>();
+  const place = (account: Pick<Address, "channel" | "account">, peer: string): string => `${accountKey(account)}:${encodeKeyPart(peer)}`;
+
+  const remember = (account: Pick<Address, "channel" | "account">, from: string, to: string): void => {
+    next.set(place(account, from), to);
+    before.set(place(account, to), from);
+  };
+
+  function walk(steps: ReadonlyMap<string, string>, address: Address): string[] {
+    const ids = [address.peer];
+    for (let id = steps.get(place(address, address.peer)); id !== undefined && ids.length < mostSteps; id = steps.get(place(address, id))) {
+      if (ids.includes(id)) break;
+      ids.push(id);
+    }
+    return ids;
+  }
+
+  const at = (address: Address, peer: string | undefined): Address =>
+    peer === undefined || peer === address.peer ? address : { ...address, peer };
+
+  return {
+    async load() {
+      for (const cell of await cells.list(prefix, mostMoves)) {
+        const { channel, account, from, to } = JSON.parse(cell.value) as { channel: string; account: string; from: string; to: string };
+        remember({ channel, account }, from, to);
+      }
+    },
+    async learn({ channel, account }, from, to) {
+      if (from === to || next.get(place({ channel, account }, from)) === to) return;
+      await cells.put(`${prefix}${place({ channel, account }, from)}`, JSON.stringify({ channel, account, from, to }), {});
+      remember({ channel, account }, from, to);
+    },
+    current: (address) => at(address, walk(next, address).at(-1)),
+    first: (address) => at(address, walk(before, address).at(-1)),
+    ids: (address) => [...walk(next, address).toReversed(), ...walk(before, address).slice(1)],
+  };
+}

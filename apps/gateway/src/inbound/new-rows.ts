@@ -1,0 +1,72 @@
+// The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no work.
+import {
+  accountKey,
+  conversationKey,
+  type Address,
+  type ConversationKey,
+  type Inbound,
+  type SessionKey,
+  type Unreadable,
+} from "@parley/protocol";
+import type { NewRow } from "@parley/store";
+import type { Command } from "./command.ts";
+import type { Admitted } from "./receive.ts";
+import { formatRowPayload } from "./row-payload.ts";
+
+/** Where rows go that no session takes. */
+const nowhere = "agent:main:hook:unreadable" as SessionKey;
+
+export function rowOf({ inbound, route, owner, authority }: Admitted, as: NewRow["as"], command: Command | null): NewRow {
+  const payload = formatRowPayload({
+    v: 1,
+    inbound,
+    owner,
+    ...(command === null ? {} : { command: { name: command.name, args: command.args } }),
+  });
+  return { ...bareRow(inbound, route.session, authority, as), payload };
+}
+
+/** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */
+export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
+  const { inbound } = by;
+  const { subject: _guarded, ...row } = rowOf(
+    { ...by, inbound: { ...inbound, id: `${inbound.id}/message`, kind: "message", text } },
+    as,
+    null,
+  );
+  return row;
+}
+
+/** Keeps its key and reason, not its words: strangers must not be able to fill the database. */
+export function refusedRow(inbound: Inbound, session: SessionKey | null, reason: string): NewRow {
+  return { ...bareRow(inbound, session ?? nowhere, "none", { kind: "closed", outcome: "refused", reason }), payload: "" };
+}
+
+export function unreadableRow(event: Unreadable): NewRow {
+  const address: Address = { channel: event.channel, account: event.account, kind: "channel", peer: "unreadable" };
+  return {
+    id: event.id,
+    pool: "main",
+    lane: nowhere,
+    conversation: conversationKey(address) as ConversationKey,
+    authority: "none",
+    as: { kind: "closed", outcome: "dead", reason: event.reason },
+    payload: event.raw,
+  };
+}
+
+function bareRow(inbound: Inbound, lane: SessionKey, authority: string, as: NewRow["as"]): Omit<NewRow, "payload"> {
+  const conversation = conversationKey(inbound.address);
+  const isMessage = inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command";
+  return {
+    id: inbound.id,
+    // Presses of a button and reactions share their message's id, so their own keeps them apart.
+    subject: `${accountKey(inbound)}/${conversation}/${inbound.messageId}${isMessage ? "" : `/${inbound.id}`}`,
+    version: inbound.editedAtMs ?? 0,
+    pool: "main",
+    lane,
+    conversation,
+    authority,
+    as,
+  };
+}
