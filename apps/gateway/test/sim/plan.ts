@@ -1,0 +1,48 @@
+// A schedule as data: who says what and when, and what goes wrong. Made from a seed, printed when it finds something, and shrunk by
+// leaving parts of it out.
+
+export const chats = ["olga", "petra", "room", "mallory", "web", "loopback"] as const;
+export type Chat = (typeof chats)[number];
+
+/** What the simulated model does with a message. */
+export interface Script {
+  /** Tools that it calls, one after the other. */
+  readonly tools: readonly ("look" | "write" | "send")[];
+  readonly answer: "plain" | "long" | "silent" | "thinking" | "tagged";
+  /** Pieces that its answer comes in, and how long it thinks before each. */
+  readonly pieces: number;
+  readonly pauseMs: number;
+  /** Calls that fail before one works; `hang` never answers at all. */
+  readonly fails?: { readonly times: number; readonly how: "unavailable" | "torn" | "rate_limited" | "hang" };
+}
+
+/** `n` names a message: its text carries `#n`, and the answer names every message that it answers. */
+export type Act = { readonly atMs: number; readonly chat: Chat; readonly from: string } & (
+  | { readonly kind: "say"; readonly n: number; readonly script: Script }
+  | { readonly kind: "edit"; readonly of: number }
+  | { readonly kind: "command"; readonly text: string }
+);
+
+/** What happens to the nth call of a port. */
+export const harms = ["crash before", "crash after", "fail before", "fail after", "twice", "slow", "limited", "vague", "redeliver", "lost"] as const;
+export type Harm = (typeof harms)[number];
+
+export type Trouble =
+  | { readonly port: string; readonly nth: number; readonly harm: Harm }
+  | { readonly atMs: number; readonly process: "kill" | "terminate" }
+  | { readonly atMs: number; readonly process: "freeze"; readonly forMs: number };
+
+export interface Plan {
+  readonly seed: number;
+  /** `main`: all people share one lane. */
+  readonly scope: "main" | "per-channel-peer";
+  /** `boot`: a file that each boot opens for itself. `node`: leases of a dead process have to run out, as with several nodes. */
+  readonly store: "boot" | "node";
+  /** Answers on Telegram grow by edits. */
+  readonly streaming: boolean;
+  readonly queue: "steer" | "followup" | "collect" | "interrupt";
+  /** Every call takes one millisecond, so that only the troubles are left. */
+  readonly calm: boolean;
+  readonly acts: readonly Act[];
+  readonly troubles: readonly Trouble[];
+}
