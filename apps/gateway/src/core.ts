@@ -25,6 +25,7 @@ import type { Place, PlaceRules } from "./inbound/place-rules.ts";
 import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
 import { spokenIn } from "./inbound/reset-policy.ts";
 import { router, type RouteInbound } from "./inbound/route.ts";
+import { causeRows } from "./outbound/cause-rows.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
 import { startPools, type Pools } from "./pools.ts";
@@ -165,6 +166,7 @@ export function gatewayCore(options: CoreOptions): Core {
             pacer: pacerOf(config, account, clock),
             clock,
             log,
+            rowsOf: causeRows(store.inbox, log),
             onTrouble: () => {},
             onSent: () => {},
           }),

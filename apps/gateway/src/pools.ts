@@ -3,6 +3,7 @@
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { runLanes, type Held, type LaneRunner, type WorkEnd } from "@parley/queue";
 import type { Outbox, Parcel, Store, Turn } from "@parley/store";
+import { turnNames } from "./turn/turn-names.ts";
 
 export interface PoolsOptions {
   readonly store: Store;
@@ -53,6 +54,7 @@ export function startPools(options: PoolsOptions): Pools {
       pool,
       concurrency: options.concurrency[pool],
       maxRows: rowsPerTurn,
+      about: turnNames,
       work: options.runTurn,
       bury: options.buryTurn,
     }),
@@ -65,6 +67,7 @@ export function startPools(options: PoolsOptions): Pools {
       pool: account,
       concurrency: conversationsPerAccount,
       maxRows: deliveriesPerLease,
+      about: ({ lane, deliveries }) => ({ lane, deliveries: deliveries.map(({ id }) => id) }),
       work: options.deliver(account),
       bury: (parcel, error) => failParcel(store.outbox, parcel, error),
     }),

@@ -1,6 +1,6 @@
 // Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
 // again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
-import { Fault, isFault, type Clock, type FaultCode, type Ids, type Log, type Timer } from "@parley/protocol";
+import { Fault, isFault, type Clock, type FaultCode, type Ids, type Log, type LogFields, type Timer } from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type Held, type HeldLease } from "./held.ts";
@@ -20,6 +20,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** What names the work in a line of the log; default: its lane. */
+  readonly about?: (lease: L) => LogFields;
   /** Hints that work may be ready: `store.onReady`. */
   readonly onReady: (wake: (pool: string) => void) => () => void;
   readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
@@ -46,6 +48,7 @@ const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
 
 export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
   const { lanes, pool, clock, ids, log } = options;
+  const about = options.about ?? (({ lane }: L): LogFields => ({ lane }));
   const held = new Set<HeldLease>();
   /** How often in a row a lane's work ended in a passing failure; forgotten on success. */
   const failures = new Map<string, number>();
@@ -126,18 +129,18 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
 
   async function failed(lease: L, error: unknown): Promise<void> {
     if (isFault(error, "conflict")) {
-      log.info({ lane: lease.lane, token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
+      log.info({ ...about(lease), token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
       return;
     }
     if (!isFault(error) || hopeless.has(error.code)) {
-      log.error({ lane: lease.lane, error }, "work can never succeed, burying it");
-      await options.bury(lease, error).catch((cause: unknown) => log.error({ lane: lease.lane, error: cause }, "could not bury"));
+      log.error({ ...about(lease), error }, "work can never succeed, burying it");
+      await options.bury(lease, error).catch((cause: unknown) => log.error({ ...about(lease), error: cause }, "could not bury"));
       return;
     }
     const count = error.code === "aborted" ? 0 : (failures.get(lease.lane) ?? 0) + 1;
     if (count > 0) remember(lease.lane, count);
     const afterMs = count === 0 ? 0 : Math.max(error.retryAfterMs ?? 0, backoffMs(retryBackoff, count, ids.chance()));
-    log.warn({ lane: lease.lane, code: error.code, reason: error.message, afterMs }, "work given back, to be tried again");
+    log.warn({ ...about(lease), code: error.code, reason: error.message, afterMs }, "work given back, to be tried again");
     await release(lease, { afterMs, reason: error.message, refund: true });
   }
 
@@ -152,7 +155,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       await lanes.release(lease, how);
     } catch (error) {
       // Lost or not, the lease ends by itself when its time is over.
-      log.info({ lane: lease.lane, error }, "could not give the lane back, it frees itself when the lease ends");
+      log.info({ ...about(lease), error }, "could not give the lane back, it frees itself when the lease ends");
     }
   }
 

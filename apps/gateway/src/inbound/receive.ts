@@ -64,7 +64,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     for (const [index, verdict] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
-      log.info({ id: verdict.id, lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
+      log.info({ rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
       if (verdict.verdict === "queued" && planned.settings !== undefined) await options.makeRoom(planned.row, verdict, planned.settings);
     }
   }

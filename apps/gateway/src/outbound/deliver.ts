@@ -29,6 +29,8 @@ export interface DeliverOptions {
   readonly pacer: Pacer;
   readonly clock: Clock;
   readonly log: Log;
+  /** Ids of the rows behind a cause, so that one id can be followed through the log to the receipt. Never rejects. */
+  readonly rowsOf: (cause: string) => Promise<readonly string[]>;
   /** Told of each delivery that ended in trouble, once it is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
   /** Told of each part that was sent, once it is recorded. */
@@ -81,16 +83,22 @@ export function deliverer(options: DeliverOptions): Deliver {
       await outbox.record(place.parcel, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
       return null;
     }
+    const told = log.child({
+      delivery: delivery.id,
+      lane: delivery.lane,
+      cause: delivery.cause,
+      rows: await options.rowsOf(delivery.cause),
+    });
     let current = delivery;
     /** What became of the part before: journaled together with the next `sending`, in one commit. */
     let owed: Change[] = [];
     for (let index = 0; index < parts.length; index += 1) {
       const part = parts[index];
       if (part === undefined || part.state === "sent" || part.state === "failed" || part.state === "ambiguous") continue;
-      const step = await deliverPart(place, { delivery: current, part, index, owed, split: index === 0 ? split : null });
+      const step = await deliverPart(place, { delivery: current, part, index, owed, split: index === 0 ? split : null, log: told });
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
-      if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0]);
+      if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
     if (owed.length > 0) await outbox.record(place.parcel, owed);
@@ -98,13 +106,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
   }
 
-  async function failRest(place: Place, delivery: DeliveryView, from: number, count: number, failure: Change): Promise<null> {
+  async function failRest(place: Place, delivery: DeliveryView, from: number, count: number, failure: Change, told: Log): Promise<null> {
     const reason = "reason" in failure ? failure.reason : "an earlier part failed";
     const changes: Change[] = [failure];
     for (let part = from + 1; part < count; part += 1)
       changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
     await outbox.record(place.parcel, changes);
-    log.warn({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, reason }, "delivery failed for good");
+    told.warn({ reason }, "delivery failed for good");
     options.onTrouble(delivery, reason);
     return null;
   }
@@ -134,6 +142,8 @@ export function deliverer(options: DeliverOptions): Deliver {
     readonly index: number;
     readonly owed: readonly Change[];
     readonly split: readonly RenderedPart[] | null;
+    /** Names the delivery and what caused it. */
+    readonly log: Log;
   }
 
   async function deliverPart(place: Place, at: PartPlace): Promise<Step> {
@@ -166,7 +176,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     ]);
     try {
       const receipt = await sendPart(place, at);
-      log.info({ ...name, lane: delivery.lane, cause: delivery.cause, messageId: receipt.messageId }, "sent");
+      at.log.info({ part: index, messageId: receipt.messageId }, "sent");
       options.onSent(delivery, index, receipt);
       return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
     } catch (error) {
@@ -219,7 +229,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const { delivery, index, part } = at;
     const name = { delivery: delivery.id, part: index };
     if (!isFault(error)) throw error;
-    log.warn({ ...name, lane: delivery.lane, cause: delivery.cause, code: error.code, reason: error.message }, "could not send");
+    at.log.warn({ part: index, code: error.code, reason: error.message }, "could not send");
     const newPeer = migratedChatId(error);
     if (newPeer !== null) {
       // The send tells it before the group's own message does, or in place of one that we missed.

@@ -30,6 +30,7 @@ import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
 import { turnMessages, type TurnMessages } from "./turn-messages.ts";
+import { turnNames } from "./turn-names.ts";
 
 /** What one turn runs with; computed anew for each, because files and config may have changed. */
 export interface TurnSetup {
@@ -64,7 +65,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
   const { turns, sessions, clock } = options;
 
   return async (turn, held) => {
-    const log = options.log.child({ turn: turn.id, lane: turn.lane });
+    const log = options.log.child(turnNames(turn));
+    log.info({ attempt: turn.attempt }, "turn begins");
     const session = await sessions.open(turn.lane as SessionKey);
     const address = parseConversationKey(turn.conversation);
     const agent = parseSessionKey(turn.lane).agent;
@@ -204,7 +206,16 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     });
     await turns.commit(turn, turn.id, turnCommit({ ...at, end, outcome }));
     log.info(
-      { rows: journal.rows().map((row) => row.id), outcome: outcome.kind, stop: end.stop, steps: journal.steps.length, usage: end.usage },
+      {
+        joined: journal
+          .rows()
+          .slice(turn.rows.length)
+          .map((row) => row.id),
+        outcome: outcome.kind,
+        stop: end.stop,
+        steps: journal.steps.length,
+        usage: end.usage,
+      },
       "turn committed",
     );
     return { settled: true };

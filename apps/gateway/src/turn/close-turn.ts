@@ -9,6 +9,7 @@ import { formatContent } from "../outbound/content.ts";
 import type { TurnWork } from "./run-lane.ts";
 import { openingRows, turnJournal } from "./turn-journal.ts";
 import { turnMessages } from "./turn-messages.ts";
+import { turnNames } from "./turn-names.ts";
 
 export interface CloseTurnOptions {
   readonly turns: Turns;
@@ -70,7 +71,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
               },
             ],
     });
-    log.info({ turn: turn.id, lane: turn.lane, reason: turn.stop }, "turn stopped");
+    log.info({ ...turnNames(turn), reason: turn.stop }, "turn stopped");
     return { settled: true };
   };
 }

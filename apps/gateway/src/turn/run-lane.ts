@@ -5,6 +5,7 @@ import type { Cells, Turn, Turns } from "@parley/store";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { buriedNotice } from "./bury.ts";
 import type { Solitude } from "./solitude.ts";
+import { turnNames } from "./turn-names.ts";
 
 export type TurnWork = (turn: Turn, held: Held) => Promise<WorkEnd>;
 
@@ -34,7 +35,7 @@ export function runLane(options: RunLaneOptions): RunLane {
 
   async function bury(turn: Turn, reason: string): Promise<void> {
     await turns.commit(turn, turn.id, { outcome: "dead", reason, entries: [], deliveries: [buriedNotice(turn)] });
-    log.error({ turn: turn.id, lane: turn.lane, reason }, "turn buried");
+    log.error({ ...turnNames(turn), reason }, "turn buried");
   }
 
   async function alone(turn: Turn, held: Held, work: TurnWork): Promise<WorkEnd> {
@@ -46,7 +47,7 @@ export function runLane(options: RunLaneOptions): RunLane {
     return solitude.alone(async () => {
       await held.cover(0);
       await cells.put(mark, "1", { ttlMs: aloneLifeMs });
-      log.warn({ turn: turn.id, attempt: turn.attempt }, "the process died in this turn before, running it alone");
+      log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, running it alone");
       const end = await work(turn, held);
       await cells.remove(mark);
       return end;

@@ -1,0 +1,7 @@
+// What names a turn in the log: its id, its lane and the rows that it answers for, so that one id leads from event to receipt.
+import type { LogFields } from "@parley/protocol";
+import type { Turn } from "@parley/store";
+
+export function turnNames({ id, lane, rows }: Pick<Turn, "id" | "lane" | "rows">): LogFields {
+  return { turn: id, lane, rows: rows.map((row) => row.id) };
+}
