@@ -3,7 +3,7 @@
 import { channelRender } from "./outbound/render.ts";
 import type { BootstrapHook } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import type { Config } from "@parley/config";
+import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
@@ -32,6 +32,7 @@ import { startPools, type Pools } from "./pools.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
 import { closeTurn } from "./turn/close-turn.ts";
 import { laneCommand } from "./turn/lane-command.ts";
+import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
@@ -50,6 +51,8 @@ export interface CoreOptions {
   readonly hooks: readonly BootstrapHook[];
   readonly commands: readonly PastLaneCommand[];
   readonly showProgress: ShowProgress;
+  /** How files of messages are read; absent: they are told in words. */
+  readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
   readonly shell: string | undefined;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
@@ -130,7 +133,8 @@ export function gatewayCore(options: CoreOptions): Core {
       setUp: options.forTurn ?? ready.forTurn,
       channel,
       outbox: store.outbox,
-      streams: (account) => streamsByEdit(config, account),
+      streams: (account) => streamingOf(config, account),
+      readMedia: options.media === undefined ? describeOnly : mediaReader({ ...options.media, cells: store.cells, clock, log }),
       running,
       showProgress: options.showProgress,
       queue,
@@ -177,10 +181,12 @@ export function gatewayCore(options: CoreOptions): Core {
   };
 }
 
-function streamsByEdit(config: Config, account: string): boolean {
+const describeOnly: ReadMedia = async () => ({ kind: "described" });
+
+function streamingOf(config: Config, account: string): Streaming {
   const [channel, id = ""] = account.split(":");
-  if (channel === "telegram") return config.channels.telegram[id]?.streaming === "edit";
-  return channel === "discord" && config.channels.discord[id]?.streaming === "edit";
+  if (channel === "telegram") return config.channels.telegram[id]?.streaming ?? "off";
+  return channel === "discord" ? (config.channels.discord[id]?.streaming ?? "off") : "off";
 }
 
 /** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */

@@ -31,6 +31,7 @@ import {
   webAccount,
   webRoot,
   wireChannels,
+  wireMedia,
   wireModels,
   wireProgress,
   wireStore,
@@ -135,14 +136,16 @@ async function assemble(options: Assembly): Promise<Parts> {
   const hub = eventHub();
   const moved = movedChats(store.cells);
   await moved.load();
-  const wired = await wireChannels({ config, store, hub, mediaFolder: join(options.places.home, "media"), moved, clock, ids, log });
+  const mediaPath = join(options.places.home, "media");
+  const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
   const core: Core = gatewayCore({
     config,
     store,
     channels: wired.channels,
     moved,
-    models: wireModels(config, clock, log),
+    models: wireModels(config, mediaPath, clock, log),
+    media: wireMedia(config, mediaPath, clock),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hooks: [],
     commands: [

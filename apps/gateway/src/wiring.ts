@@ -1,5 +1,6 @@
 // The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -14,12 +15,14 @@ import {
   type WebhookHandler,
 } from "@parley/channels";
 import type { Config, TelegramAccountConfig } from "@parley/config";
-import { modelsFrom, type Models } from "@parley/models";
+import { modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
+import { mediaFolder } from "./turn/media-folder.ts";
+import type { MediaReaderOptions } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
 
@@ -108,14 +111,24 @@ async function wireTelegram(account: string, settings: TelegramAccountConfig, po
   }
 }
 
-export function wireModels(config: Config, clock: Clock, log: Log): Models {
-  const providers = Object.fromEntries(
+export function wireModels(config: Config, folder: string, clock: Clock, log: Log): Models {
+  return modelsFrom({ providers: providersOf(config), readImage: (path) => readFile(join(folder, path)), clock, log });
+}
+
+/** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */
+export function wireMedia(config: Config, folder: string, clock: Clock): Pick<MediaReaderOptions, "folder" | "transcribe"> {
+  const model = config.messages.audio.transcribe;
+  const transcribe = model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
+  return { folder: mediaFolder(folder), transcribe };
+}
+
+function providersOf(config: Config): ModelsOptions["providers"] {
+  return Object.fromEntries(
     Object.entries(config.models.providers).map(([name, { apiKey, ...rest }]) => [
       name,
       { ...rest, ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }) },
     ]),
   );
-  return modelsFrom({ providers, clock, log });
 }
 
 /** The tools of this build. The rehearsal's are there to try it with, so they come with the rehearsal model only. */

@@ -14,7 +14,11 @@ export interface Config {
   };
   readonly bindings: readonly BindingConfig[];
   readonly session: SessionConfig;
-  readonly messages: { readonly queue: QueueConfig; readonly groupChat: { readonly historyLimit: number } };
+  readonly messages: {
+    readonly queue: QueueConfig;
+    readonly groupChat: { readonly historyLimit: number };
+    readonly audio: { readonly transcribe?: string };
+  };
   readonly commands: { readonly ownerAllowFrom: readonly string[] };
   readonly tools: { readonly rehearsal: boolean };
   readonly store: { readonly driver: "sqlite" };

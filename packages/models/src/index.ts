@@ -13,3 +13,4 @@ export type { ReadImage } from "./sdk/prompt.ts";
 export * from "./providers/provider.ts";
 export * from "./registry.ts";
 export * from "./rehearsal/rehearsal.ts";
+export * from "./transcribe.ts";

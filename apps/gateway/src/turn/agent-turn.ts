@@ -20,8 +20,11 @@ import { deadline } from "../deadline.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
-import { editedPreview, noPreview } from "./preview.ts";
+import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
+import { blocks } from "./blocks.ts";
 import { sessionHistory } from "./history.ts";
+import { turnMedia } from "./media.ts";
+import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -49,8 +52,9 @@ export interface AgentTurnOptions {
   readonly sessions: Sessions;
   readonly setUp: (turn: Place & { readonly agent: string; readonly session: Session }) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
-  /** Whether answers on this account grow by edits. */
-  readonly streams: (account: string) => boolean;
+  /** How answers grow on this account. */
+  readonly streams: (account: string) => "edit" | "block" | "off";
+  readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
   readonly running: RunningTurns;
   readonly showProgress: ShowProgress;
@@ -75,6 +79,13 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       troubleNotes(options.outbox, session, turn.conversation),
       options.setUp({ agent, session, ...placeOf(turn) }),
     ]);
+    const account = accountKey(address);
+    const channel = options.channel(account);
+    const running = options.running.begin(turn.id);
+    const timeout = deadline(clock, setup.timeoutMs, "the turn");
+    const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
+    const media = turnMedia({ account, channel, readMedia: options.readMedia, signal });
+    const cap = queueSettingsOf(session, options.queue).cap;
     const opening = openingRows(turn);
     const messages = turnMessages({
       turn: turn.id,
@@ -83,7 +94,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       address,
       bootAtMs: options.bootAtMs,
       notes: trouble.notes,
-      cap: queueSettingsOf(session, options.queue).cap,
+      cap,
+      read: media.read,
     });
     const journal = turnJournal({
       turns,
@@ -91,35 +103,26 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       turn,
       steer: queueSettingsOf(session, options.queue).mode === "steer",
       entryOf: messages.entryOf,
+      prepare: media.prepare,
     });
-
-    const account = accountKey(address);
-    const channel = options.channel(account);
-    const running = options.running.begin(turn.id);
-    const timeout = deadline(clock, setup.timeoutMs, "the turn");
     const stopTyping = keepTyping(channel, address, clock, log);
     const progress = options.showProgress(turn.conversation);
     progress.begin();
-    const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
-    const preview =
-      channel?.capabilities.edits === true && channel.act !== undefined && options.streams(account)
-        ? editedPreview({
-            turn: turn.id,
-            conversation: turn.conversation,
-            address,
-            channel,
-            journal,
-            outbox: options.outbox,
-            clock,
-            log,
-            signal,
-          })
-        : noPreview;
-    const show = (text: string): void => {
+    const preview = previewOf(options.streams(account), channel, {
+      turn: turn.id,
+      conversation: turn.conversation,
+      address,
+      journal,
+      log,
+      signal,
+    });
+    const show = (text: string, replyTo?: string): void => {
       progress.text(turn.id, text);
-      preview.show(text);
+      preview.show(text, replyTo);
     };
     try {
+      await media.prepare(opening.slice(-cap));
+      await media.prepare(turn.rows.filter((row) => !opening.includes(row)));
       const end = await listen(
         runLoop(
           {
@@ -175,8 +178,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
 
   interface Finish {
     readonly turn: Turn;
-    /** The open preview that the answer takes the place of. */
-    readonly previewed: string | null;
+    readonly previewed: Previewed;
     readonly held: Held;
     readonly session: Session;
     readonly address: Address;
@@ -220,6 +222,13 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     );
     return { settled: true };
   }
+
+  function previewOf(how: "edit" | "block" | "off", channel: Channel | null, at: Parameters<typeof blocks>[0]): Preview {
+    if (channel === null || how === "off") return noPreview;
+    if (how === "block") return blocks(at);
+    const canEdit = channel.capabilities.edits && channel.act !== undefined;
+    return canEdit ? editedPreview({ ...at, channel, outbox: options.outbox, clock }) : noPreview;
+  }
 }
 
 /** A server and the chat above a thread are not part of the address; its newest row knows them. */
@@ -233,11 +242,16 @@ function placeOf({ rows, conversation }: Turn): Place {
 
 function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
   const current = rows.at(-1);
-  return replyParser(current === undefined ? {} : { currentMessageId: messages.messageIdOf(current) });
+  const messageId = current === undefined ? null : messages.messageIdOf(current);
+  return replyParser(messageId === null ? {} : { currentMessageId: messageId });
 }
 
 /** Follows the loop to its end, telling the visible text as it grows. */
-async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => void, parserOf: () => ReplyParser): Promise<LoopEnd> {
+async function listen(
+  events: AsyncIterable<LoopEvent>,
+  show: (text: string, replyTo?: string) => void,
+  parserOf: () => ReplyParser,
+): Promise<LoopEnd> {
   let parser = parserOf();
   let visible = "";
   for await (const event of events) {
@@ -247,7 +261,7 @@ async function listen(events: AsyncIterable<LoopEvent>, show: (text: string) => 
       visible = "";
     } else if (event.type === "text") {
       visible = parser.push(event.delta).visible;
-      if (visible !== "") show(visible);
+      if (visible !== "") show(visible, parser.replyTo());
     }
   }
   throw new Error("the loop ended without saying so");

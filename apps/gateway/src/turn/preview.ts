@@ -9,10 +9,18 @@ import { previewText } from "../outbound/render.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 
 export interface Preview {
-  /** The visible text so far. */
-  show(markdown: string): void;
-  /** No more edits begin; resolves when none is under way. The id of the open delivery, if one was opened. */
-  close(): Promise<string | null>;
+  /** The visible text so far, and the message that it quotes. */
+  show(markdown: string, replyTo?: string): void;
+  /** Nothing more is sent; resolves when nothing is under way. May be called again. */
+  close(): Promise<Previewed>;
+}
+
+/** What people have seen of the answer before it is committed. */
+export interface Previewed {
+  /** Id of the open delivery that the answer takes the place of. */
+  readonly open: string | null;
+  /** How the answer began, where that went out for good. */
+  readonly said: string;
 }
 
 export interface PreviewOptions {
@@ -34,6 +42,8 @@ const openAfterMs = 900;
 const editEveryMs = { dm: 1_000, group: 3_000, channel: 1_500 } as const;
 const receiptPollMs = 100;
 const editTimeoutMs = 15_000;
+/** An edit whose end is unknown may still be on its way; within this it arrives or never does, and cannot undo the final text. */
+const doubtMs = 2_000;
 
 export function editedPreview(options: PreviewOptions): Preview {
   const { turn, conversation, address, channel, journal, outbox, clock, log } = options;
@@ -41,6 +51,7 @@ export function editedPreview(options: PreviewOptions): Preview {
   let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
   let latest = "";
   let closed = false;
+  let doubtUntilMono = 0;
   const closing = new AbortController();
   let work: Promise<void> | null = opened === null ? null : quietly(edit(opened));
 
@@ -96,6 +107,7 @@ export function editedPreview(options: PreviewOptions): Preview {
     } catch (error) {
       if (isFault(error, "rate_limited")) return error.retryAfterMs ?? editEveryMs[address.kind];
       log.debug({ turn, error }, "preview edit failed; the final answer will be written all the same");
+      if (isFault(error, "ambiguous")) doubtUntilMono = clock.mono() + doubtMs;
       return isFault(error, "unavailable") || isFault(error, "ambiguous") ? editEveryMs[address.kind] : null;
     } finally {
       timeout.cancel();
@@ -120,10 +132,12 @@ export function editedPreview(options: PreviewOptions): Preview {
       closed = true;
       closing.abort();
       await work;
-      return opened;
+      const doubtLeftMs = doubtUntilMono - clock.mono();
+      if (doubtLeftMs > 0) await sleep(clock, doubtLeftMs, options.signal);
+      return { open: opened, said: "" };
     },
   };
 }
 
 /** Where nothing can be edited, or the account does not want it. */
-export const noPreview: Preview = { show() {}, close: async () => null };
+export const noPreview: Preview = { show() {}, close: async () => ({ open: null, said: "" }) };

@@ -4,6 +4,7 @@ import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, t
 import type { Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
 import { formatContent, type Content } from "../outbound/content.ts";
 import { modelFailureText } from "./model-failure.ts";
+import type { Previewed } from "./preview.ts";
 
 export interface OutcomeInput {
   readonly end: LoopEnd;
@@ -33,8 +34,7 @@ export interface CommitInput {
   readonly turn: Turn;
   readonly session: Session;
   readonly address: Address;
-  /** The open preview that the answer takes the place of. */
-  readonly previewed: string | null;
+  readonly previewed: Previewed;
   readonly patch: { readonly [field: string]: Json };
   readonly end: LoopEnd;
   readonly outcome: Outcome;
@@ -63,8 +63,8 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
 }
 
 /** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
-function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
-  const content = contentOf(outcome);
+function deliveryOf(turn: Turn, address: Address, outcome: Outcome, { open: preview, said }: Previewed): NewDelivery | null {
+  const content = contentOf(unsaid(outcome, said));
   if (content === null && preview === null) return null;
   return {
     id: `${turn.id}/0`,
@@ -78,8 +78,18 @@ function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: str
 
 function contentOf(outcome: Outcome): Content | null {
   if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
-  if (outcome.kind !== "reply") return null;
+  if (outcome.kind !== "reply" || outcome.parts.length === 0) return null;
   return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
+}
+
+/** The outcome without the beginning that people have already been sent. */
+function unsaid(outcome: Outcome, said: string): Outcome {
+  if (outcome.kind !== "reply" || said === "") return outcome;
+  const [first, ...others] = outcome.parts;
+  if (first?.kind !== "text" || !first.markdown.startsWith(said.trimEnd())) return outcome;
+  const markdown = first.markdown.slice(said.length).trim();
+  // The quote went out with the beginning.
+  return { kind: "reply", parts: [...(markdown === "" ? [] : [{ ...first, markdown }]), ...others] };
 }
 
 function usageOf(session: Session): Usage {

@@ -7,14 +7,22 @@ export interface TurnJournal extends Journal {
   /** Rows claimed so far, the absorbed ones last. */
   rows(): readonly Row[];
   /** Queues deliveries in one step with a mark in the log. */
-  post(mark: PreviewMark, deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Marks that earlier holders of this turn left. */
+  post(mark: PreviewMark | BlockMark, deliveries: readonly NewDelivery[]): Promise<void>;
+  /** Previews that were opened, by earlier holders of this turn and by this one. */
   readonly previews: readonly PreviewMark[];
+  /** Pieces of the answer that went out for good, likewise. */
+  readonly blocks: readonly BlockMark[];
 }
 
 /** A preview was opened: its delivery is reused by whoever resumes the turn. */
 export interface PreviewMark {
   readonly delivery: string;
+}
+
+/** A piece of the answer went out. */
+export interface BlockMark extends PreviewMark {
+  /** The answer up to the piece's end. */
+  readonly said: string;
 }
 
 export interface TurnJournalOptions {
@@ -24,6 +32,8 @@ export interface TurnJournalOptions {
   /** Whether messages that arrive meanwhile join this turn. */
   readonly steer: boolean;
   readonly entryOf: (row: Row) => UserEntry;
+  /** Awaited before `entryOf` is asked for rows that joined: fetches their files. */
+  readonly prepare?: (rows: readonly Row[]) => Promise<void>;
 }
 
 /** Messages that join a running turn at one model call. */
@@ -34,6 +44,8 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
   const rows = [...turn.rows];
   const byId = new Map(rows.map((row) => [row.id, row]));
   let at = turn.log.length;
+  let steps: readonly JournalStep[] | null = null;
+  const marks = turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : []));
 
   // Positions have one order, but the loop and the preview write side by side.
   let tail: Promise<unknown> = Promise.resolve();
@@ -48,8 +60,16 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
   };
 
   return {
-    steps: turn.log.flatMap((step) => journalStep(step, byId, entryOf)),
-    previews: turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark] : [])),
+    get steps() {
+      // Not before the files of the absorbed messages are there.
+      return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, entryOf)));
+    },
+    get previews() {
+      return marks.filter((mark) => !isBlock(mark));
+    },
+    get blocks() {
+      return marks.filter(isBlock);
+    },
     rows: () => rows,
     checkpoint: (steps) => {
       const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
@@ -62,10 +82,19 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
         if (claimed.length === 0) return [];
         at += 1;
         rows.push(...claimed);
+        await options.prepare?.(claimed);
         return claimed.map(entryOf);
       }),
-    post: (mark, deliveries) => inOrder(() => append([{ kind: "preview", body: JSON.stringify(mark) }], deliveries)),
+    post: (mark, deliveries) =>
+      inOrder(async () => {
+        await append([{ kind: "preview", body: JSON.stringify(mark) }], deliveries);
+        marks.push(mark);
+      }),
   };
+}
+
+function isBlock(mark: PreviewMark | BlockMark): mark is BlockMark {
+  return "said" in mark;
 }
 
 /** Rows that the turn was opened with: what the store did not absorb later. */

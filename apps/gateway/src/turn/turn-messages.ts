@@ -4,6 +4,7 @@ import { userMessage } from "@parley/agent";
 import type { Address, Inbound, UserEntry } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import { parseRowPayload } from "../inbound/row-payload.ts";
+import type { ReadMessage } from "./media.ts";
 
 export interface TurnMessagesInput {
   readonly turn: string;
@@ -16,14 +17,17 @@ export interface TurnMessagesInput {
   readonly notes?: readonly string[];
   /** Of more opening rows than this the oldest are told in one line each. */
   readonly cap: number;
+  /** A message with what its files came to; by default files are told by what the platform says about them. */
+  readonly read?: (row: Row) => ReadMessage;
 }
 
 export interface TurnMessages {
+  /** Built when it is first asked for: by then the files are there. */
   readonly opening: readonly UserEntry[];
   /** For rows that are absorbed later. */
   entryOf(row: Row): UserEntry;
-  /** The platform's id of the row's message. */
-  messageIdOf(row: Row): string;
+  /** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction. */
+  messageIdOf(row: Row): string | null;
 }
 
 /** Messages that waited longer than this while the daemon was down are told as such. */
@@ -36,25 +40,36 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const shared = input.address.kind !== "dm";
   const mark = createHash("sha256").update(input.turn).digest("hex").slice(0, 12);
   const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
+  const read = input.read ?? ((row: Row): ReadMessage => ({ inbound: inboundOf(row), images: [] }));
 
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
-    const { content, rows: ids } = userMessage({ rows: rows.map(inboundOf), shared, mark, ...more });
+    const messages = rows.map(read);
+    const images = messages.flatMap((message) => message.images);
+    const { content, rows: ids } = userMessage({ rows: messages.map((message) => message.inbound), images, shared, mark, ...more });
     return { type: "user", content, rows: ids, atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
-  const kept = input.opening.slice(-input.cap);
-  const dropped = input.opening.slice(0, -input.cap);
-  const away = input.opening.some((row) => row.acceptedAtMs < input.bootAtMs - awayAfterMs);
-  const opening = entry(kept, {
-    ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
-    ...(away ? { away: true } : {}),
-    notes: [...(input.notes ?? []), ...droppedNotes(dropped.map(inboundOf))],
-  });
+  let opening: readonly UserEntry[] | null = null;
+  const openingEntries = (): readonly UserEntry[] => {
+    const dropped = input.opening.slice(0, -input.cap);
+    const away = input.opening.some((row) => row.acceptedAtMs < input.bootAtMs - awayAfterMs);
+    const built = entry(input.opening.slice(-input.cap), {
+      ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
+      ...(away ? { away: true } : {}),
+      notes: [...(input.notes ?? []), ...droppedNotes(dropped.map(inboundOf))],
+    });
+    return [{ ...built, rows: input.opening.map((row) => row.id) }];
+  };
 
   return {
-    opening: [{ ...opening, rows: input.opening.map((row) => row.id) }],
+    get opening() {
+      return (opening ??= openingEntries());
+    },
     entryOf: (row) => entry([row], {}),
-    messageIdOf: (row) => inboundOf(row).messageId,
+    messageIdOf(row) {
+      const { kind, messageId } = inboundOf(row);
+      return kind === "callback" || kind === "reaction" ? null : messageId;
+    },
   };
 }
 

@@ -20,6 +20,8 @@ export interface ReplyParser {
   push(delta: string): { readonly visible: string };
   /** Call once. `silent` comes with reason `token` or `empty`. */
   end(): Outcome;
+  /** The message that the answer quotes, once its tag was read. */
+  replyTo(): string | undefined;
   /** Thoughts that came in tags, for people who asked to see them. */
   thinking(): string;
 }
@@ -55,6 +57,7 @@ export function replyParser(options: ReplyOptions = {}): ReplyParser {
       if (text === "") return { kind: "silent", reason: "empty" };
       return { kind: "reply", parts: [{ kind: "text", markdown: text }], ...(replyTo === undefined ? {} : { replyTo }) };
     },
+    replyTo: () => replyTo,
     thinking: way.thinking,
   };
 }

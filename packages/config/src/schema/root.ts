@@ -3,7 +3,7 @@ import { z } from "zod";
 import { agentsSchema } from "./agents.ts";
 import { bindingsSchema } from "./bindings.ts";
 import { channelsSchema } from "./channels.ts";
-import { personId } from "./fields.ts";
+import { modelRef, personId } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
 import { modelsSchema } from "./models.ts";
 import { sessionSchema } from "./session.ts";
@@ -57,6 +57,16 @@ export const configSchema = z.strictObject({
         })
         .prefault({})
         .describe("Talk in groups."),
+      audio: z
+        .strictObject({
+          transcribe: modelRef
+            .exactOptional()
+            .describe(
+              'Model that turns voice messages into words, "PROVIDER/MODEL", over the provider\'s /audio/transcriptions. Absent: they are only described.',
+            ),
+        })
+        .prefault({})
+        .describe("Voice messages."),
     })
     .prefault({})
     .describe("Messages."),
