@@ -1,6 +1,6 @@
 // Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
 // again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
-import { Fault, isFault, type Clock, type FaultCode, type Ids, type Log, type LogFields, type Timer } from "@parley/protocol";
+import { Fault, isFault, sleep, type Clock, type FaultCode, type Ids, type Log, type LogFields, type Timer } from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type Held, type HeldLease } from "./held.ts";
@@ -44,6 +44,7 @@ const pollMs = 2_000;
 const parallelTakes = 4;
 /** What these refuse now they refuse for ever. */
 const hopeless: ReadonlySet<FaultCode> = new Set(["invalid", "unsupported", "denied", "missing"]);
+const releaseAgainMs = 500;
 const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
 
 export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
@@ -116,9 +117,9 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     try {
       const end = await options.work(lease, hand);
       failures.delete(lease.lane);
-      if (!("settled" in end)) await release(lease, end);
+      if (!("settled" in end)) await release(lease, hand, end);
     } catch (error) {
-      await failed(lease, error);
+      await failed(lease, hand, error);
     } finally {
       hand.end();
       held.delete(hand);
@@ -127,7 +128,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     }
   }
 
-  async function failed(lease: L, error: unknown): Promise<void> {
+  async function failed(lease: L, hand: HeldLease, error: unknown): Promise<void> {
     if (isFault(error, "conflict")) {
       log.info({ ...about(lease), token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
       return;
@@ -141,7 +142,7 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     if (count > 0) remember(lease.lane, count);
     const afterMs = count === 0 ? 0 : Math.max(error.retryAfterMs ?? 0, backoffMs(retryBackoff, count, ids.chance()));
     log.warn({ ...about(lease), code: error.code, reason: error.message, afterMs }, "work given back, to be tried again");
-    await release(lease, { afterMs, reason: error.message, refund: true });
+    await release(lease, hand, { afterMs, reason: error.message, refund: true });
   }
 
   function remember(lane: string, count: number): void {
@@ -150,12 +151,16 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     failures.set(lane, count);
   }
 
-  async function release(lease: L, how: Release): Promise<void> {
-    try {
-      await lanes.release(lease, how);
-    } catch (error) {
-      // Lost or not, the lease ends by itself when its time is over.
-      log.info({ ...about(lease), error }, "could not give the lane back, it frees itself when the lease ends");
+  async function release(lease: L, hand: HeldLease, how: Release): Promise<void> {
+    for (;;) {
+      try {
+        return await lanes.release(lease, how);
+      } catch (error) {
+        // A full disk passes, often long before the lease would.
+        const passes = isFault(error, "unavailable") && !stopped && !isFault(hand.signal.reason, "conflict");
+        if (!passes) return log.info({ ...about(lease), error }, "could not give the lane back, it frees itself when the lease ends");
+        await sleep(clock, releaseAgainMs);
+      }
     }
   }
 

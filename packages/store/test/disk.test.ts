@@ -154,3 +154,18 @@ function limitPages(prototype: DatabaseSync) {
     },
   };
 }
+
+test("on a full disk a call that only reads is answered, though the write beside it is refused", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const tx = transactions(db, () => {});
+  const full = tx.run(() => {
+    // SQLite rolls the whole transaction back when it finds no room.
+    db.exec("rollback");
+    throw sqliteError(13, "database or disk is full");
+  });
+  const read = tx.run(() => db.prepare("select count(*) as n from t").get());
+  const [refused, answered] = await Promise.allSettled([full, read]);
+  expect(refused).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+  expect(answered).toMatchObject({ status: "fulfilled", value: { n: 0 } });
+});

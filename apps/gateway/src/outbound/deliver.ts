@@ -17,6 +17,7 @@ import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
 import type { MovedChats } from "../inbound/moved-chats.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
+import { untilStored } from "../until-stored.ts";
 import type { Pacer } from "./pacer.ts";
 
 export interface DeliverOptions {
@@ -76,11 +77,15 @@ export function deliverer(options: DeliverOptions): Deliver {
     readonly to: Address;
   }
 
+  function record(place: Place, changes: readonly Change[]): Promise<void> {
+    return untilStored(place.held, clock, () => outbox.record(place.parcel, changes));
+  }
+
   /** Null when the delivery is done. */
   async function deliverOne(place: Place, delivery: DeliveryView): Promise<WorkEnd | null> {
     const { parts, split } = planned(place.channel, delivery);
     if (parts.length === 0) {
-      await outbox.record(place.parcel, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
+      await record(place, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
       return null;
     }
     const told = log.child({
@@ -101,7 +106,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
-    if (owed.length > 0) await outbox.record(place.parcel, owed);
+    if (owed.length > 0) await record(place, owed);
     // An open preview keeps the head; whoever closes it makes the lane due again.
     return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
   }
@@ -111,7 +116,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const changes: Change[] = [failure];
     for (let part = from + 1; part < count; part += 1)
       changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
-    await outbox.record(place.parcel, changes);
+    await record(place, changes);
     told.warn({ reason }, "delivery failed for good");
     options.onTrouble(delivery, reason);
     return null;
@@ -159,12 +164,12 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
     if (waitMs > holdWaitMs) {
-      if (at.owed.length > 0) await outbox.record(place.parcel, at.owed);
+      if (at.owed.length > 0) await record(place, at.owed);
       return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
     }
     if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
-    await place.held.cover(sendTimeoutMs + 5_000);
-    await outbox.record(place.parcel, [
+    await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
+    await record(place, [
       ...at.owed,
       {
         ...name,
@@ -234,19 +239,19 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (newPeer !== null) {
       // The send tells it before the group's own message does, or in place of one that we missed.
       await options.moved.learn(place.to, place.to.peer, newPeer);
-      await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+      await record(place, [{ ...name, to: "queued", reason: error.message }]);
       return { release: { afterMs: 0, reason: error.message, refund: true } };
     }
     switch (error.code) {
       case "rate_limited": {
         const afterMs = error.retryAfterMs ?? 1_000;
         pacer.limited(delivery.lane, afterMs);
-        await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+        await record(place, [{ ...name, to: "queued", reason: error.message }]);
         return { release: { afterMs, reason: error.message, refund: true } };
       }
       case "unavailable":
       case "aborted":
-        await outbox.record(place.parcel, [{ ...name, to: "queued", reason: error.message }]);
+        await record(place, [{ ...name, to: "queued", reason: error.message }]);
         throw error;
       case "conflict":
         throw error;
@@ -274,7 +279,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     owed: readonly Change[],
     place: Place,
   ): Promise<Step> {
-    await outbox.record(place.parcel, [...owed, { ...name, to: "ambiguous", reason }]);
+    await record(place, [...owed, { ...name, to: "ambiguous", reason }]);
     options.onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
     return { next: true };
   }

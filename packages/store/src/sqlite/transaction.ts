@@ -1,7 +1,7 @@
 // Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
 // A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
 import { Fault } from "@parley/protocol";
-import { isFatal, isPassing, lostFault, verbFault } from "./failure.ts";
+import { isFatal, isPassing, lostFault, troubleOf, verbFault } from "./failure.ts";
 
 /** The one thing needed of a connection here; tests hand in one whose disk fails. */
 export interface Connection {
@@ -55,7 +55,10 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
   const flush = (): void => {
     const calls = waiting;
     waiting = [];
-    if (calls.length === 0) return;
+    if (calls.length > 0) commitTogether(calls);
+  };
+
+  const commitTogether = (calls: readonly Call[]): void => {
     let answers: readonly (() => void)[] | null = null;
     try {
       db.exec("begin immediate");
@@ -65,6 +68,8 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
       woken.clear();
       rollBack();
       const isLost = isFatal(error) || (answers !== null && !isPassing(error));
+      // On a full disk one write fails its whole group; alone, what only reads still succeeds.
+      if (calls.length > 1 && troubleOf(error) === "full") return commitAlone(calls);
       const fault = isLost ? lostFault(error) : verbFault(error);
       for (const call of calls) call.reject(fault);
       if (isLost) fail(error);
@@ -74,6 +79,13 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     const pools = [...woken];
     woken.clear();
     for (const pool of pools) for (const wake of listeners) wake(pool);
+  };
+
+  const commitAlone = (calls: readonly Call[]): void => {
+    for (const call of calls) {
+      if (closed === null) commitTogether([call]);
+      else call.reject(closed);
+    }
   };
 
   const rollBack = (): void => {
