@@ -20,6 +20,7 @@ import { deadline } from "../deadline.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
+import { untilStored } from "../until-stored.ts";
 import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
 import { blocks } from "./blocks.ts";
 import { sessionHistory } from "./history.ts";
@@ -98,7 +99,11 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       read: media.read,
     });
     const journal = turnJournal({
-      turns,
+      turns: {
+        ...turns,
+        absorb: (...args) => untilStored(held, clock, () => turns.absorb(...args)),
+        checkpoint: (...args) => untilStored(held, clock, () => turns.checkpoint(...args)),
+      },
       lease: turn,
       turn,
       steer: queueSettingsOf(session, options.queue).mode === "steer",
@@ -206,7 +211,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       replyOwed: at.address.kind === "dm",
       parser: newParser(journal.rows(), messages),
     });
-    await turns.commit(turn, turn.id, turnCommit({ ...at, end, outcome }));
+    const what = turnCommit({ ...at, end, outcome });
+    await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
     log.info(
       {
         joined: journal
