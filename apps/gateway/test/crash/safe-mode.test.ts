@@ -39,7 +39,7 @@ test("after three unclean starts Telegram is held, the web answers and the statu
 describe("the rule", () => {
   const boot = (minutesAgo: number, ended: boolean) => {
     const startedAtMs = 3_600_000 - minutesAgo * 60_000;
-    return { boot: `boot-${minutesAgo}`, startedAtMs, stoppedAtMs: ended ? startedAtMs + 1_000 : null };
+    return { boot: `boot-${minutesAgo}`, startedAtMs, stoppedAtMs: ended ? startedAtMs + 1_000 : null, worked: false };
   };
   const now = boot(0, false);
 

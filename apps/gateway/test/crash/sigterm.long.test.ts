@@ -13,7 +13,7 @@ test("three SIGTERMs in one turn: no strike, no notice, answered once", { timeou
       let asked = false;
       at.onModel(() => {
         asked = true;
-        return { hang: "headers" };
+        return { hang: "body" };
       });
       const daemon = await at.start();
       if (n === 1) at.says("telegram");
