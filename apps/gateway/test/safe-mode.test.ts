@@ -5,7 +5,12 @@ import { crashLoopReason, safeMode } from "../src/safe-mode.ts";
 
 const minute = 60_000;
 const now = 100 * minute;
-const boot = (startedAtMs: number, stoppedAtMs: number | null) => ({ boot: String(startedAtMs), startedAtMs, stoppedAtMs });
+const boot = (startedAtMs: number, stoppedAtMs: number | null, worked = false) => ({
+  boot: String(startedAtMs),
+  startedAtMs,
+  stoppedAtMs,
+  worked,
+});
 const current = boot(now, null);
 
 describe("a crash loop", () => {
@@ -19,6 +24,11 @@ describe("a crash loop", () => {
     expect(crashLoopReason([current, boot(now - 1, now), boot(now - 2, null), boot(now - 3, null)], now)).toBeNull();
     expect(crashLoopReason([current, boot(now - 1, null), boot(now - 2, null), boot(now - 6 * minute, null)], now)).toBeNull();
   });
+});
+
+test("a start that ended a turn before it died is no part of a crash loop", () => {
+  const boots = [current, boot(now - minute, null, true), boot(now - 2 * minute, null), boot(now - 3 * minute, null)];
+  expect(crashLoopReason(boots, now)).toBeNull();
 });
 
 describe("safe mode", () => {

@@ -99,12 +99,32 @@ test("a boot that was not closed is unclean for the next, and the history tells 
   const third = await sqliteStore(options(path, { clock, exclusive: true, bootId: "three" }));
   expect(third.unclean).toBe(false);
   expect(await third.bootHistory()).toEqual([
-    { boot: "three", startedAtMs: clock.now(), stoppedAtMs: null },
-    { boot: "two", startedAtMs: clock.now() - 1000, stoppedAtMs: clock.now() - 1000 },
-    { boot: "one", startedAtMs: clock.now() - 2000, stoppedAtMs: null },
+    { boot: "three", startedAtMs: clock.now(), stoppedAtMs: null, worked: false },
+    { boot: "two", startedAtMs: clock.now() - 1000, stoppedAtMs: clock.now() - 1000, worked: false },
+    { boot: "one", startedAtMs: clock.now() - 2000, stoppedAtMs: null, worked: false },
   ]);
   await third.close();
   await first.close();
+});
+
+test("the history tells in which boots a turn ended; a refusal is no work", async () => {
+  const clock = testClock();
+  const idle = await sqliteStore(options(path, { clock, exclusive: true, bootId: "idle" }));
+  await idle.inbox.accept([row("no", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } })]);
+  clock.advance(1000);
+  const busy = await sqliteStore(options(path, { clock, exclusive: true, bootId: "busy" }));
+  await busy.inbox.accept([row("1")]);
+  const turn = await takeTurn(busy);
+  clock.advance(500);
+  await busy.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  clock.advance(500);
+  const now = await sqliteStore(options(path, { clock, exclusive: true, bootId: "now" }));
+  expect((await now.bootHistory()).map(({ boot, worked }) => [boot, worked])).toEqual([
+    ["now", false],
+    ["busy", true],
+    ["idle", false],
+  ]);
+  for (const store of [idle, busy, now]) await store.close();
 });
 
 test("an exclusive boot resumes at once what the dead one held, and the dead one writes nothing", async () => {

@@ -7,6 +7,8 @@ export interface Boot {
   readonly startedAtMs: number;
   /** Null: it is running, or it died. */
   readonly stoppedAtMs: number | null;
+  /** A turn ended in it: whatever killed it, it was not its start. */
+  readonly worked: boolean;
 }
 
 /** More than the crash-loop rule looks at. */
@@ -27,8 +29,16 @@ export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
   const insert = query(db, "insert or replace into boots (boot, started) values (?, ?)");
   const stop = query(db, "update boots set stopped = ? where boot = ?");
   const trim = query(db, "delete from boots where boot not in (select boot from boots order by started desc, rowid desc limit ?)");
+  const endedTurn = query(db, "select 1 from rows where ended >= ? and ended < ? and turn is not null limit 1");
   return {
-    list: () => list.all(bootsKept).map(({ boot, started, stopped }) => ({ boot, startedAtMs: started, stoppedAtMs: stopped })),
+    list() {
+      let nextStartedAtMs = Number.MAX_SAFE_INTEGER;
+      return list.all(bootsKept).map(({ boot, started, stopped }) => {
+        const worked = endedTurn.get(started, nextStartedAtMs) !== undefined;
+        nextStartedAtMs = started;
+        return { boot, startedAtMs: started, stoppedAtMs: stopped, worked };
+      });
+    },
     start(boot) {
       insert.run(boot, clock.now());
       trim.run(bootsKept);
