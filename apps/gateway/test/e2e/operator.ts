@@ -1,0 +1,48 @@
+// An operator at a shell: runs the real `parley` beside a real daemon, and reads the daemon's log.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { testToken, type Daemon } from "./daemon.ts";
+
+const program = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+
+export interface Ran {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** `parley <argv>` on this state folder. */
+export async function parley(home: string, ...argv: readonly string[]): Promise<Ran> {
+  const child = spawn(process.execPath, [program, ...argv], { env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home } });
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  child.stdin.end();
+  const [exitCode] = (await once(child, "close")) as [number];
+  return { exitCode, out, err };
+}
+
+/** The same with `--json`, read; throws when it fails. */
+export async function parleyJson(home: string, ...argv: readonly string[]): Promise<unknown> {
+  const { exitCode, out, err } = await parley(home, "--json", ...argv);
+  if (exitCode !== 0) throw new Error(`parley ${argv.join(" ")} exited with ${exitCode}: ${out}${err}`);
+  return JSON.parse(out);
+}
+
+/** The command line reads the port from the config, so the daemon cannot choose one: the part of the config that says which. */
+export async function findableGateway(): Promise<{ readonly gateway: object }> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return { gateway: { port, auth: { token: testToken } } };
+}
+
+/** Messages of the log's lines that name this id, in order. */
+export function logged(daemon: Daemon, id: string): readonly string[] {
+  const lines = daemon.log().split("\n");
+  return lines.filter((line) => line.includes(JSON.stringify(id))).map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+}
