@@ -43,6 +43,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(pair, "approve <code>", "let in whoever was given this code").action(async (code: string) => {
     exitCode = await (await import("./commands/pair-approve.ts")).pairApprove(await terminal(), code);
   });
+  command(pair, "revoke <id>", "put somebody out again, by the id that `pair list` shows").action(async (id: string) => {
+    exitCode = await (await import("./commands/pair-revoke.ts")).pairRevoke(await terminal(), id);
+  });
 
   command(program, "why <id-or-text...>", "tell what became of a message: received, waited, turn, tokens, chunks, receipts").action(
     async (words: string[]) => {

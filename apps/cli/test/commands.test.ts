@@ -99,6 +99,13 @@ describe("pairing", () => {
     expect(gateway.requests[1]).toMatchObject({ method: "pairing.approve", params: { code: "ABCD2345" } });
   });
 
+  test("revoke sends the id and says who is out", async () => {
+    const gateway = await fakeGateway(() => ({ channel: "telegram", account: "default", senderId: "7", senderName: "Eve" }));
+    const { exitCode, out } = await parley(gateway.home, ["pair", "revoke", "telegram:7"]);
+    expect([exitCode, out]).toEqual([0, "Eve (7) is no longer paired on telegram:default.\n"]);
+    expect(gateway.requests[1]).toMatchObject({ method: "pairing.revoke", params: { id: "telegram:7" } });
+  });
+
   test("approve of a wrong code repeats the gateway's words and exits with 1", async () => {
     const gateway = await fakeGateway(() => {
       throw new Refusal("missing", "no pairing request has this code");

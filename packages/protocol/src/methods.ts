@@ -113,6 +113,12 @@ export const methods = {
     params: z.object({ code: z.string().min(1).max(64) }),
     result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
   },
+  /** `<channel>:<account>:<sender>`, or any end of it that names one person. Ownership that came with the pairing goes along. */
+  "pairing.revoke": {
+    scope: "approve",
+    params: z.object({ id }),
+    result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+  },
   why: {
     scope: "read",
     /** A row, turn or delivery id, a platform's message id (theirs or ours), or words out of the message. The newest match is told. */

@@ -40,5 +40,6 @@ export function handlers(options: HandlerOptions): Handlers {
     "chat.abort": chat.abort,
     "pairing.list": pairing.list,
     "pairing.approve": pairing.approve,
+    "pairing.revoke": pairing.revoke,
   };
 }

@@ -12,5 +12,9 @@ export function pairingMethods(desk: PairingDesk) {
       const { channel, account, senderId, senderName } = await desk.approve(code);
       return { channel, account, senderId, senderName };
     },
+    async revoke({ id }: MethodParams<"pairing.revoke">): Promise<MethodResult<"pairing.revoke">> {
+      const { channel, account, senderId, senderName } = await desk.revoke(id);
+      return { channel, account, senderId, senderName };
+    },
   };
 }

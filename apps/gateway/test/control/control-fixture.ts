@@ -146,6 +146,7 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
     "chat.abort": record("chat.abort", { stopped: false, cancelled: 0 }),
     "pairing.list": record("pairing.list", { pending: [], paired: [] }),
     "pairing.approve": record("pairing.approve", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
+    "pairing.revoke": record("pairing.revoke", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
   };
 }
 

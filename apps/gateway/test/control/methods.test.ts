@@ -6,6 +6,7 @@ import { gatewayToken, startControl, type Client } from "./control-fixture.ts";
 const validParams: { readonly [method: string]: unknown } = {
   "chat.send": { text: "hi", idempotencyKey: "k" },
   "pairing.approve": { code: "ABC" },
+  "pairing.revoke": { id: "1" },
   why: { query: "x" },
   "outbox.retry": { id: "x" },
   "outbox.drop": { id: "x" },
