@@ -5,7 +5,7 @@ import type { BootstrapHook } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
-import type { Clock, Ids, Log } from "@parley/protocol";
+import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
@@ -22,6 +22,8 @@ import { owners, type Owners } from "./inbound/owners.ts";
 import { pairingBook } from "./inbound/pairing.ts";
 import { pairingDesk, type PairingDesk } from "./inbound/pairing-desk.ts";
 import type { Place, PlaceRules } from "./inbound/place-rules.ts";
+import { presses } from "./inbound/presses.ts";
+import { reactions, type ReactionNotifications } from "./inbound/reactions.ts";
 import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
 import { spokenIn } from "./inbound/reset-policy.ts";
 import { router, type RouteInbound } from "./inbound/route.ts";
@@ -108,6 +110,8 @@ export function gatewayCore(options: CoreOptions): Core {
     admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: botLoops(clock) }),
     route,
     runPastLane: pastLaneCommands(commands),
+    presses: presses({ cells: store.cells, channel, clock, log }),
+    readReaction: reactions({ outbox: store.outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(store.inbox, running.stop),
     spokenIn: spokenIn({
       config: session,
@@ -187,6 +191,11 @@ function streamingOf(config: Config, account: string): Streaming {
   const [channel, id = ""] = account.split(":");
   if (channel === "telegram") return config.channels.telegram[id]?.streaming ?? "off";
   return channel === "discord" ? (config.channels.discord[id]?.streaming ?? "off") : "off";
+}
+
+function reactionsWanted(config: Config, account: string): ReactionNotifications {
+  const [channel, id = ""] = account.split(":");
+  return channel === "telegram" ? (config.channels.telegram[id]?.reactionNotifications ?? "own") : "own";
 }
 
 /** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */

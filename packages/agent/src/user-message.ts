@@ -75,7 +75,7 @@ function happened({ kind, text, callback }: Inbound): string[] {
   const body = text === "" ? [] : [unspoofed(text)];
   if (kind === "edit") return ["[edited message]", ...body];
   if (kind === "reaction") return ["[reaction]", ...body];
-  if (kind === "callback") return [`[pressed button: ${JSON.stringify(plainLine(callback?.value ?? text, 200))}]`];
+  if (kind === "callback") return ["[pressed button]", `callback_data: ${plainLine(callback?.value ?? text, 2_000)}`];
   return body;
 }
 

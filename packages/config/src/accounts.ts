@@ -34,6 +34,7 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
       allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "edit",
       pacing: merged.pacing ?? "on",
+      reactionNotifications: merged.reactionNotifications ?? "own",
       ...(webhookUrl === undefined || webhookSecret === undefined ? {} : { webhook: { url: webhookUrl, secret: webhookSecret } }),
     };
   }

@@ -96,6 +96,7 @@ export interface TelegramAccountConfig {
   readonly allowBots: boolean;
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
+  readonly reactionNotifications: "off" | "own" | "all";
   readonly webhook?: { readonly url: string; readonly secret: Secret };
 }
 

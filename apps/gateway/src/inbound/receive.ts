@@ -8,7 +8,10 @@ import type { Admit } from "./admit.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
 import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
+import type { Presses } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
+import { quietMs } from "./quiet.ts";
+import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
 import type { Route, RouteInbound } from "./route.ts";
 
@@ -30,6 +33,8 @@ export interface ReceiveOptions {
   readonly admit: Admit;
   readonly route: RouteInbound;
   readonly runPastLane: RunPastLane;
+  readonly presses: Presses;
+  readonly readReaction: ReadReaction;
   /** Begins a conversation anew when its time is over. */
   readonly spokenIn: SpokenIn;
   readonly makeRoom: MakeRoom;
@@ -40,9 +45,6 @@ export interface ReceiveOptions {
 }
 
 export type ReceiveEvents = (events: readonly (Inbound | Unreadable)[]) => Promise<void>;
-
-/** Quiet time in which the parts of an album or of a forwarded batch arrive; Telegram marks no end of either. */
-const albumQuietMs = 700;
 
 interface Planned {
   readonly row: NewRow;
@@ -82,7 +84,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const { inbound, route } = by;
     if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
-    const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, inbound.groupId === undefined ? 0 : albumQuietMs);
+    const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound));
     const wait = afterMs > 0 ? { afterMs } : {};
     // In followup mode every message is a turn of its own.
     const alone = settings.mode === "followup" ? { barrier: true } : {};
@@ -103,13 +105,22 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     return { row: rowOf(by, as, null), notices: [] };
   }
 
+  /** A press with its button's value, a reaction with its place; or why nobody wants it. */
+  async function understand(event: Inbound): Promise<Inbound | { readonly unwanted: string }> {
+    const pressed = await options.presses.read(event);
+    return pressed === null ? { unwanted: "the button is too old" } : options.readReaction(pressed);
+  }
+
   /** What becomes of one event; a command past the lane is handed back, because it acts before anything after it is looked at. */
-  async function plan(inbound: Inbound): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
+  async function plan(event: Inbound): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
+    const meant = await understand(event);
+    const inbound = "unwanted" in meant ? event : meant;
     const route = routed(options.route, inbound);
     const refuse = (reason: string, say?: string): readonly Planned[] => [
       { row: refusedRow(inbound, route.session, reason), notices: say === undefined ? [] : [noticeDelivery(inbound, say)] },
     ];
     if (route.agent === null) return refuse(route.reason);
+    if ("unwanted" in meant) return refuse(meant.unwanted);
     const command = inbound.kind === "edit" ? null : parseCommand(inbound.text);
     const admission = await options.admit(inbound, {
       isCommand: command !== null && inbound.kind === "command",
@@ -124,6 +135,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         const { owner, authority } = admission;
         const by: Admitted = { inbound, route, owner, authority };
         if (command !== null && isForOwners(command.name) && !owner) return refuse(`/${command.name} is for owners`);
+        if (inbound.kind === "reaction") return [context(by)];
+        if (inbound.kind === "callback" && !(await options.presses.claim(event))) return refuse("the button was pressed before");
         return command?.place === "past-lane" ? { command, by } : work(by, command);
       }
     }
@@ -148,6 +161,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
       } else batch.push(...planned);
     }
     await flush();
+    void options.presses.acknowledge(events);
   };
 }
 

@@ -1,7 +1,8 @@
 // From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
 import type { LoopEnd, ReplyParser } from "@parley/agent";
 import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
-import type { Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
+import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
+import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent, type Content } from "../outbound/content.ts";
 import { modelFailureText } from "./model-failure.ts";
 import type { Previewed } from "./preview.ts";
@@ -51,7 +52,8 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
 
 export function turnCommit({ turn, session, address, previewed, patch, end, outcome }: CommitInput): Commit {
   const last = turn.context.at(-1);
-  const delivery = deliveryOf(turn, address, outcome, previewed);
+  const { outcome: sendable, cells } = withShortButtons(outcome);
+  const delivery = deliveryOf(turn, address, sendable, previewed);
   return {
     outcome: rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
@@ -59,6 +61,7 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
     deliveries: delivery === null ? [] : [delivery],
     patch: { ...patch, usage: { ...addUsage(usageOf(session), end.usage) } },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
+    ...(cells.length === 0 ? {} : { cells }),
   };
 }
 
@@ -80,6 +83,12 @@ function contentOf(outcome: Outcome): Content | null {
   if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
   if (outcome.kind !== "reply" || outcome.parts.length === 0) return null;
   return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
+}
+
+function withShortButtons(outcome: Outcome): { readonly outcome: Outcome; readonly cells: readonly CellWrite[] } {
+  if (outcome.kind !== "reply") return { outcome, cells: [] };
+  const { parts, cells } = withShortValues(outcome.parts);
+  return { outcome: { ...outcome, parts }, cells };
 }
 
 /** The outcome without the beginning that people have already been sent. */

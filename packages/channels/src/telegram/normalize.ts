@@ -65,6 +65,8 @@ function fromMessage(message: Message, isEdit: boolean, context: NormalizeContex
   const { mentions, isCommand, text, toUs } = addressing(message, content.text, me);
   const address = addressOf(message.chat, context, message);
   const replyTo = replyOf(message, me);
+  // Forwarded messages of one batch carry nothing that ties them, but come at once.
+  const groupId = message.media_group_id ?? (message.forward_origin === undefined ? undefined : "forwarded");
   return {
     address,
     sender,
@@ -75,7 +77,7 @@ function fromMessage(message: Message, isEdit: boolean, context: NormalizeContex
     ...(replyTo === null ? {} : { replyTo }),
     mentions: [...mentions],
     addressed: address.kind === "dm" || toUs,
-    ...(message.media_group_id === undefined ? {} : { groupId: message.media_group_id }),
+    ...(groupId === undefined ? {} : { groupId }),
     atMs: message.date * 1000,
     ...(isEdit ? { editedAtMs: (message.edit_date ?? message.date) * 1000 } : {}),
   };

@@ -68,6 +68,10 @@ const telegramAccount = {
     .enum(["on", "off"])
     .exactOptional()
     .describe("Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: on."),
+  reactionNotifications: z
+    .enum(["off", "own", "all"])
+    .exactOptional()
+    .describe('Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.'),
   webhookUrl: z
     .url({ protocol: /^https$/, error: "must be an https URL" })
     .exactOptional()

@@ -1,0 +1,61 @@
+// Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for the next turn and never start
+// one. Telegram names neither the author nor the topic of the message; our own receipts know both.
+import { conversationKey, parseConversationKey, type Address, type Inbound } from "@parley/protocol";
+import type { DeliveryView, Outbox } from "@parley/store";
+import { parseContent } from "../outbound/content.ts";
+
+export type ReactionNotifications = "off" | "own" | "all";
+
+/** The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back as it is. */
+export type ReadReaction = (inbound: Inbound) => Promise<Inbound | { readonly unwanted: string }>;
+
+export interface ReactionsOptions {
+  readonly outbox: Pick<Outbox, "find">;
+  readonly wanted: (inbound: Inbound) => ReactionNotifications;
+}
+
+/** Message ids are a chat's own, so others may have the same; the newest are looked at. */
+const lookedAt = 200;
+const quotedChars = 80;
+
+export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
+  async function ours(address: Address, messageId: string): Promise<DeliveryView | undefined> {
+    const receipt = JSON.stringify(messageId);
+    // A forum's topic is what we look for, so its lane is not known yet.
+    const lane = address.thread === undefined ? { lane: conversationKey(address) } : {};
+    const found = await outbox.find({ receipt, ...lane, limit: lookedAt });
+    return found.find((delivery) => {
+      const to = parseConversationKey(delivery.lane);
+      return to.channel === address.channel && to.account === address.account && to.peer === address.peer;
+    });
+  }
+
+  return async (inbound) => {
+    if (inbound.kind !== "reaction") return inbound;
+    const wish = wanted(inbound);
+    if (wish === "off") return { unwanted: "reactions are not told (reactionNotifications: off)" };
+    const messageId = inbound.replyTo?.messageId ?? "";
+    const delivery = await ours(inbound.address, messageId);
+    if (delivery === undefined) {
+      if (wish === "own") return { unwanted: "a reaction to a message that is not mine (reactionNotifications: own)" };
+      if (inbound.address.thread !== undefined) return { unwanted: "a reaction whose topic is not known" };
+      return { ...inbound, text: `${inbound.text} to message ${messageId}` };
+    }
+    const words = textOf(delivery, messageId);
+    return {
+      ...inbound,
+      address: parseConversationKey(delivery.lane),
+      text: `${inbound.text} to your message ${words === "" ? messageId : JSON.stringify(words)}`,
+      replyTo: { messageId, toBot: true },
+    };
+  };
+}
+
+function textOf({ parts }: DeliveryView, messageId: string): string {
+  const part = parts.find(({ receipt }) => receipt?.includes(JSON.stringify(messageId)));
+  const content = part === undefined ? null : parseContent(part.content);
+  if (content?.kind !== "rendered") return "";
+  const { part: shown } = content;
+  const text = shown.kind === "text" ? shown.plain : shown.kind === "media" ? (shown.caption?.plain ?? "") : "";
+  return text.length > quotedChars ? `${text.slice(0, quotedChars)}…` : text;
+}
