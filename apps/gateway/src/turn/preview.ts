@@ -77,8 +77,9 @@ export function editedPreview(options: PreviewOptions): Preview {
       open: true,
       parts: [{ content: formatContent({ v: 1, kind: "preview", markdown: latest }) }],
     };
-    await journal.post({ delivery: id }, [delivery]);
+    // Known before it is certain: what ends the turn closes it, also when the answer to this write is lost. Closing one that is not there is harmless.
     opened = id;
+    await journal.post({ delivery: id }, [delivery]);
     await edit(id);
   }
 

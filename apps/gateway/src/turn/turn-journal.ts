@@ -1,6 +1,6 @@
 // The agent's journal over the store's turn record. Positions make every write repeatable; a lost lease ends the loop by its Fault (I3).
 import type { Journal, JournalStep } from "@parley/agent";
-import type { UserEntry } from "@parley/protocol";
+import { isFault, type Fault, type UserEntry } from "@parley/protocol";
 import type { Lease, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
 
 export interface TurnJournal extends Journal {
@@ -47,10 +47,22 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
   let steps: readonly JournalStep[] | null = null;
   const marks = turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : []));
 
+  // After a write whose answer was lost nobody here knows the next position: the next write would be taken for a repeat of it.
+  let lost: Fault | null = null;
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (lost !== null) throw lost;
+    try {
+      return await work();
+    } catch (error) {
+      if (isFault(error, "ambiguous")) lost = error;
+      throw error;
+    }
+  };
+
   // Positions have one order, but the loop and the preview write side by side.
   let tail: Promise<unknown> = Promise.resolve();
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
-    const next = tail.then(work, work);
+    const next = tail.then(() => write(work));
     tail = next.catch(() => {});
     return next;
   };

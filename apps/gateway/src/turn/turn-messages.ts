@@ -45,8 +45,9 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
     const messages = rows.map(read);
     const images = messages.flatMap((message) => message.images);
-    const { content, rows: ids } = userMessage({ rows: messages.map((message) => message.inbound), images, shared, mark, ...more });
-    return { type: "user", content, rows: ids, atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
+    const { content } = userMessage({ rows: messages.map((message) => message.inbound), images, shared, mark, ...more });
+    // The row's own id: a message that was edited while it waited carries that of the edit.
+    return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
   let opening: readonly UserEntry[] | null = null;
