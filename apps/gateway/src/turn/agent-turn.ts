@@ -51,7 +51,7 @@ export interface TurnSetup {
 export interface AgentTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
-  readonly setUp: (turn: Place & { readonly agent: string; readonly session: Session }) => Promise<TurnSetup>;
+  readonly setUp: (turn: Place & { readonly agent: string; readonly session: Session; readonly log: Log }) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
   readonly streams: (account: string) => "edit" | "block" | "off";
@@ -78,7 +78,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const [history, trouble, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
-      options.setUp({ agent, session, ...placeOf(turn) }),
+      options.setUp({ agent, session, log, ...placeOf(turn) }),
     ]);
     const account = accountKey(address);
     const channel = options.channel(account);

@@ -43,6 +43,8 @@ export interface SetUpOptions {
 export interface SetUpRequest extends Place {
   readonly agent: string;
   readonly session: Session;
+  /** The turn's own, so that lines about its model calls name its rows. */
+  readonly log?: Log;
 }
 
 export interface SetUp {
@@ -63,7 +65,7 @@ export function setUp(options: SetUpOptions): SetUp {
     return found;
   }
 
-  async function modelOf(agent: AgentConfig): Promise<Model> {
+  async function modelOf(agent: AgentConfig, log = options.log): Promise<Model> {
     const [primary, ...fallbacks] = await Promise.all([agent.model.primary, ...agent.model.fallbacks].map((id) => options.models.get(id)));
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     const { clock, ids, cooldowns } = options;
@@ -149,7 +151,7 @@ export function setUp(options: SetUpOptions): SetUp {
   return {
     async forTurn(request) {
       const agent = agentOf(request.agent);
-      const model = await modelOf(agent);
+      const model = await modelOf(agent, request.log);
       const prompt = await compiled(request, agent, model);
       log.debug(
         { session: request.session.key, prompt: prompt.hash, stable: prompt.stableHash, chars: prompt.text.length },
