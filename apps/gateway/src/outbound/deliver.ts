@@ -18,6 +18,7 @@ import { deadline } from "../deadline.ts";
 import type { MovedChats } from "../inbound/moved-chats.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
 import { untilStored } from "../until-stored.ts";
+import { markedLate } from "./late-mark.ts";
 import type { Pacer } from "./pacer.ts";
 
 export interface DeliverOptions {
@@ -131,14 +132,19 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
     const content = parseContent(first.content);
     if (content.kind !== "reply" && content.kind !== "preview") return { parts: delivery.parts, split: null };
-    const ageMs = clock.now() - delivery.createdAtMs;
-    const rendered = options.render(content, channel, ageMs > lateAfterMs ? ageMs : 0);
+    const rendered = options.render(content, channel, lateMs(delivery));
     const parts = rendered.map((part, index) => ({
       ...first,
       ...(index === 0 ? {} : { intoReceipt: null }),
       content: formatContent({ v: 1, kind: "rendered", part }),
     }));
     return { parts, split: rendered };
+  }
+
+  /** 0 while it is on time. */
+  function lateMs(delivery: DeliveryView): number {
+    const ageMs = clock.now() - delivery.createdAtMs;
+    return ageMs > lateAfterMs ? ageMs : 0;
   }
 
   interface PartPlace {
@@ -213,7 +219,8 @@ export function deliverer(options: DeliverOptions): Deliver {
       return into ?? { messageId: "" };
     }
     if (content.kind !== "rendered") throw new Fault("invalid", `delivery ${at.delivery.id} was sent before it was split`);
-    const { part } = content;
+    const late = at.index === 0 && into === null ? lateMs(at.delivery) : 0;
+    const part = late > 0 ? markedLate(content.part, late, channel.capabilities.textChars) : content.part;
     if (into === null || part.kind !== "text" || channel.act === undefined) return channel.send(to, part, how);
     const { text, entities, plain, buttons } = part;
     try {

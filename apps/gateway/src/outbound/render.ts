@@ -2,6 +2,7 @@
 import { healPartial, renderMarkdown, type Channel } from "@parley/channels";
 import type { Part, RenderedPart, RenderedText } from "@parley/protocol";
 import type { Meant } from "./content.ts";
+import { delayedBy } from "./late-mark.ts";
 
 /** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */
 export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
@@ -9,7 +10,7 @@ export function channelRender(content: Meant, channel: Channel, lateMs: number):
     const first = previewText(content.markdown, channel);
     return first === null ? [] : [{ kind: "text", ...first }];
   }
-  const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_(delayed by ${minutes(lateMs)})_` }] : [];
+  const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_${delayedBy(lateMs)}_` }] : [];
   const rendered = withLate(content.parts, late).flatMap((part) => renderPart(part, channel));
   const { replyTo } = content;
   if (replyTo === undefined) return rendered;
@@ -52,9 +53,4 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
 function text(markdown: string, { capabilities }: Channel, textChars = capabilities.textChars): readonly RenderedText[] {
   const { dialect, textEntities } = capabilities;
   return renderMarkdown(markdown, { dialect, textChars, ...(textEntities === undefined ? {} : { textEntities }) });
-}
-
-function minutes(ms: number): string {
-  const count = Math.round(ms / 60_000);
-  return count < 120 ? `${count} min` : `${Math.round(count / 60)} h`;
 }
