@@ -113,6 +113,7 @@ export function gatewayCore(options: CoreOptions): Core {
     presses: presses({ cells: store.cells, channel, clock, log }),
     readReaction: reactions({ outbox: store.outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(store.inbox, running.stop),
+    bootAtMs,
     spokenIn: spokenIn({
       config: session,
       timeZone: config.agents.defaults.userTimezone,

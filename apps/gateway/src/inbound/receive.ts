@@ -5,6 +5,7 @@ import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store
 import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "../outbound/notice.ts";
 import type { Admit } from "./admit.ts";
+import { backlogQuietMs, isBacklog } from "./backlog.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
 import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
@@ -38,6 +39,7 @@ export interface ReceiveOptions {
   /** Begins a conversation anew when its time is over. */
   readonly spokenIn: SpokenIn;
   readonly makeRoom: MakeRoom;
+  readonly bootAtMs: number;
   readonly queue: QueueSettings;
   /** Messages of a group, not meant for us, that are kept to be shown. */
   readonly contextRows: number;
@@ -84,10 +86,11 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const { inbound, route } = by;
     if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
-    const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound));
+    const backlog = isBacklog(inbound, options.bootAtMs);
+    const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound), backlog ? backlogQuietMs : 0);
     const wait = afterMs > 0 ? { afterMs } : {};
-    // In followup mode every message is a turn of its own.
-    const alone = settings.mode === "followup" ? { barrier: true } : {};
+    // In followup mode every message is a turn of its own; a backlog never is.
+    const alone = settings.mode === "followup" && !backlog ? { barrier: true } : {};
     if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null), notices: [], settings }];
     const after = messageAfter(command);
     return [

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { userMessage } from "@parley/agent";
 import type { Address, Inbound, UserEntry } from "@parley/protocol";
 import type { Row } from "@parley/store";
+import { isBacklog } from "../inbound/backlog.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import type { ReadMessage } from "./media.ts";
 
@@ -30,8 +31,6 @@ export interface TurnMessages {
   messageIdOf(row: Row): string | null;
 }
 
-/** Messages that waited longer than this while the daemon was down are told as such. */
-const awayAfterMs = 2 * 3_600_000;
 const droppedLineChars = 160;
 /** Lines of a flood that are told; the rest is counted. */
 const mostDroppedLines = 50;
@@ -45,7 +44,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
     const messages = rows.map(read);
     const images = messages.flatMap((message) => message.images);
-    const { content } = userMessage({ rows: messages.map((message) => message.inbound), images, shared, mark, ...more });
+    const { content } = userMessage({ rows: messages.map((message) => asFirstRead(message.inbound)), images, shared, mark, ...more });
     // The row's own id: a message that was edited while it waited carries that of the edit.
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
@@ -53,7 +52,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
     const dropped = input.opening.slice(0, -input.cap);
-    const away = input.opening.some((row) => row.acceptedAtMs < input.bootAtMs - awayAfterMs);
+    const away = input.opening.some((row) => isBacklog(inboundOf(row), input.bootAtMs, row.acceptedAtMs));
     const built = entry(input.opening.slice(-input.cap), {
       ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
@@ -72,6 +71,11 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
       return kind === "callback" || kind === "reaction" ? null : messageId;
     },
   };
+}
+
+/** An edit gets into a turn only in place of words that nobody has read yet. */
+function asFirstRead(inbound: Inbound): Inbound {
+  return inbound.kind === "edit" ? { ...inbound, kind: "message" } : inbound;
 }
 
 function droppedNotes(dropped: readonly Inbound[]): string[] {
