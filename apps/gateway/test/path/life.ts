@@ -8,6 +8,8 @@ export interface Life {
   underWay(): number;
   /** The same port; its calls end with the life. */
   mortal<T extends object>(port: T): T;
+  /** As `mortal`, for a port that always answers soon: time stands still while it works. */
+  awaited<T extends object>(port: T): T;
   end(): void;
 }
 
@@ -16,31 +18,31 @@ export function life(clock: Clock): Life {
   let count = 0;
 
   /** Settles as `work` does while the life goes on, and never after it. */
-  const whileAlive = <T>(work: Promise<T>): Promise<T> =>
+  const whileAlive = <T>(work: Promise<T>, counts: number): Promise<T> =>
     new Promise((resolve, reject) => {
-      count += 1;
+      count += counts;
       work.then(
         (value) => {
-          count -= 1;
+          count -= counts;
           if (alive) resolve(value);
         },
         (error: unknown) => {
-          count -= 1;
+          count -= counts;
           if (alive) reject(error as Error);
         },
       );
     });
 
-  function mortal<T extends object>(port: T): T {
+  function mortal<T extends object>(port: T, counts: number): T {
     return new Proxy(port, {
       get(target, name, receiver) {
         const member: unknown = Reflect.get(target, name, receiver);
-        if (typeof member === "object" && member !== null && !Array.isArray(member)) return mortal(member);
+        if (typeof member === "object" && member !== null && !Array.isArray(member)) return mortal(member, counts);
         if (typeof member !== "function") return member;
         return (...args: readonly unknown[]): unknown => {
           if (!alive) return new Promise(() => {});
           const result: unknown = Reflect.apply(member, target, args);
-          return result instanceof Promise ? whileAlive(result) : result;
+          return result instanceof Promise ? whileAlive(result, counts) : result;
         };
       },
     });
@@ -53,7 +55,8 @@ export function life(clock: Clock): Life {
       after: (afterMs, run) => (alive ? clock.after(afterMs, () => alive && run()) : { cancel() {} }),
     },
     underWay: () => count,
-    mortal,
+    mortal: (port) => mortal(port, 0),
+    awaited: (port) => mortal(port, 1),
     end() {
       alive = false;
     },

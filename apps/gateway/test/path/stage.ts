@@ -98,7 +98,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const channels = [telegram, loopback].map((each) => each.channel());
     const core = gatewayCore({
       config,
-      store: own.mortal(store),
+      store: own.awaited(store),
       moved: movedChats(store.cells),
       channels: new Map(channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)])),
       models: model.models(own.clock),

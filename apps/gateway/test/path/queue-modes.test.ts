@@ -1,0 +1,174 @@
+// What happens to messages that arrive while the agent works: each queue mode, by when they arrive, with the exact words the model saw.
+import { afterEach, describe, expect, test } from "vitest";
+import { stage, type Stage } from "./stage.ts";
+import { waitTool } from "./wait-tool.ts";
+
+let s: Stage;
+afterEach(() => s.close());
+
+const modes = ["steer", "followup", "collect", "interrupt"] as const;
+type Mode = (typeof modes)[number];
+const moments = ["before the first word", "during a tool", "during the final answer"] as const;
+type Moment = (typeof moments)[number];
+
+/** "one" is asked at 0 s. The moments lie at 0.5, 2 and 3.5 s: a second before the tool, two in it, and two for the answer's words. */
+const atMs: { readonly [moment in Moment]: number } = {
+  "before the first word": 500,
+  "during a tool": 2_000,
+  "during the final answer": 3_500,
+};
+
+async function work(config: { readonly [key: string]: unknown }): Promise<void> {
+  const tool = waitTool(() => s.clock, 2_000);
+  s = await stage({ config, tools: [tool.tool] });
+  s.model.answers(({ messages, users }) => {
+    const started = messages.some((message) => message.role === "tool" || message.role === "assistant");
+    return users[0]?.startsWith("one") === true && !started
+      ? { afterMs: 1_000, calls: { name: "wait", args: {} } }
+      : { says: ["Part one, ", "part two."], pauseMs: 2_000 };
+  });
+}
+
+/** The new user entries of each call, as the model read them: an entry that stood in the call before is not repeated. */
+function heard(): readonly (readonly string[])[] {
+  let known: readonly string[] = [];
+  return s.model.asked.map(({ users }) => {
+    const fresh = users.filter((text, index) => known[index] !== text);
+    known = users;
+    return fresh;
+  });
+}
+
+// What each call of the model heard anew, call by call.
+const matrix: { readonly [mode in Mode]: { readonly [moment in Moment]: readonly (readonly string[])[] } } = {
+  steer: {
+    // Joins the running turn at its next call; after the last call it waits for the next turn.
+    "before the first word": [["one"], ["two\nthree"]],
+    "during a tool": [["one"], ["two\nthree"]],
+    "during the final answer": [["one"], [], ["two\n\nthree"]],
+  },
+  followup: {
+    "before the first word": [["one"], [], ["two"], ["three"]],
+    "during a tool": [["one"], [], ["two"], ["three"]],
+    "during the final answer": [["one"], [], ["two"], ["three"]],
+  },
+  collect: {
+    "before the first word": [["one"], [], ["two\n\nthree"]],
+    "during a tool": [["one"], [], ["two\n\nthree"]],
+    "during the final answer": [["one"], [], ["two\n\nthree"]],
+  },
+  interrupt: {
+    // Each message ends the turn before it; a turn that was stopped leaves its question in the transcript.
+    "before the first word": [["one"], ["one\ntwo"], ["one\ntwo\nthree"], []],
+    "during a tool": [["one"], ["two"], ["two\nthree"]],
+    "during the final answer": [["one"], [], ["two"], ["two\nthree"]],
+  },
+};
+
+describe.each(modes)("queue mode %s", (mode) => {
+  test.each(moments)("a message %s", async (moment) => {
+    await work({ messages: { queue: { mode } } });
+    const alice = s.person("alice");
+    alice.says("one");
+    await s.pass(atMs[moment]);
+    alice.says("two");
+    await s.pass(100);
+    alice.says("three");
+    await s.until(async () => (await s.rows()).every((row) => row.state === "ended"), "the end of all");
+    await s.pass(10_000);
+    expect(heard()).toEqual(matrix[mode][moment]);
+    const ends = (await s.rows()).map((row) => row.outcome);
+    expect(ends).toEqual(mode === "interrupt" ? ["answered", "stopped", "stopped"] : ["answered", "answered", "answered"]);
+    for (const { messages } of s.model.asked) {
+      const calls = messages.flatMap((message) =>
+        message.role === "assistant" ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [],
+      );
+      expect(messages.flatMap((message) => (message.role === "tool" ? [message.callId] : []))).toEqual(calls);
+    }
+  });
+});
+
+describe("debounce", () => {
+  test("an idle lane starts at once, except in collect mode, where it waits for a pause in the typing", async () => {
+    s = await stage();
+    const alice = s.person("alice");
+    await alice.says("/queue collect debounce:2s").gets(/^Queue: collect \(debounce 2 s/);
+    const from = s.clock.mono();
+    for (const text of ["a", "b", "c"]) {
+      alice.says(text);
+      await s.pass(1_000);
+    }
+    await alice.gets("re: a\n\nb\n\nc");
+    expect(s.clock.mono() - from).toBeGreaterThanOrEqual(4_000);
+    await alice.says("/queue default").gets(/^Queue: steer/);
+    const idle = s.clock.mono();
+    await alice.says("d").gets("re: d");
+    expect(s.clock.mono() - idle).toBeLessThan(500);
+  });
+
+  test("never holds a message longer than five seconds", async () => {
+    s = await stage({ config: { messages: { queue: { mode: "collect", debounceMs: 900 } } } });
+    const alice = s.person("alice");
+    for (let n = 1; n <= 12; n += 1) {
+      alice.says(`m${n}`);
+      await s.pass(800);
+    }
+    await s.until(() => alice.sees().length === 2, "both answers");
+    expect(alice.sees()[0]).toMatch(/^re: m1\n\n/);
+    expect(s.model.asked).toHaveLength(2);
+  });
+});
+
+describe("a queue of 20 that is full", () => {
+  const burst = async (drop: string): Promise<string> => {
+    s = await stage({ config: { messages: { queue: { mode: "collect", debounceMs: 0, cap: 20, drop } } } });
+    s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));
+    const alice = s.person("alice");
+    alice.says("busy");
+    await s.pass(100);
+    for (let n = 1; n <= 25; n += 1) alice.says(`m${n}`);
+    await s.until(async () => (await s.rows()).length === 26 && (await s.rows()).every((row) => row.state === "ended"), "the end of all");
+    expect(s.model.asked).toHaveLength(2);
+    return s.model.asked[1]?.text ?? "";
+  };
+  const numbered = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, i) => `m${from + i}`).join("\n\n");
+
+  test("drop summarize tells the oldest in a line each, and asks no model for it", async () => {
+    const text = await burst("summarize");
+    const lines = [1, 2, 3, 4, 5].map((n) => `[Parley: said earlier, too much came at once: "m${n}"]`);
+    expect(text).toBe([...lines, numbered(6, 25)].join("\n\n"));
+    expect(new Set((await s.rows()).map((row) => row.outcome))).toEqual(new Set(["answered"]));
+  });
+
+  test("drop old keeps the newest twenty", async () => {
+    expect(await burst("old")).toBe(numbered(6, 25));
+    const dropped = await s.rows({ outcome: "superseded" });
+    expect(dropped).toHaveLength(5);
+    expect(dropped[0]?.reason).toBe("the queue holds 20 (drop: old)");
+  });
+
+  test("drop new keeps the oldest twenty", async () => {
+    expect(await burst("new")).toBe(numbered(1, 20));
+    expect(await s.rows({ outcome: "superseded" })).toHaveLength(5);
+  });
+});
+
+describe("an edit", () => {
+  test("before its message was started replaces the words; after that it is late and brings no second answer", async () => {
+    s = await stage({ config: { messages: { queue: { mode: "followup" } } } });
+    s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));
+    const alice = s.person("alice");
+    const first = alice.says("frist");
+    await s.pass(100);
+    const second = alice.says("secnod");
+    await s.pass(100);
+    const edit = (of: typeof first, text: string, editedAtMs: number): void =>
+      void alice.says(text, { messageId: of.event.messageId, kind: "edit", editedAtMs });
+    edit(second, "second", 1);
+    edit(first, "first", 1);
+    await alice.gets("re: frist", "re: second");
+    await s.pass(10_000);
+    expect(alice.sees()).toHaveLength(2);
+    expect(s.model.asked.map((asked) => asked.text)).toEqual(["frist", "second"]);
+  });
+});
