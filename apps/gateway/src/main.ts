@@ -1,6 +1,6 @@
 // The daemon's process: arguments and environment in, exit code out. Everything between is in daemon.ts.
 // Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
-import { ConfigFault, loadConfig } from "@parley/config";
+import { loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
 
@@ -23,7 +23,7 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
     return runOnce({ ...loaded, input: process.stdin, output: process.stdout, clock: systemClock(), ids: systemIds() });
   }
   const { startDaemon } = await import("./daemon.ts");
-  const daemon = await startDaemon({
+  const starting = startDaemon({
     ...loaded,
     env: process.env,
     program: process.argv[1] ?? "",
@@ -32,25 +32,28 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
     pretty: process.stderr.isTTY === true,
     onFatal: () => process.exit(1),
   });
-  stopOnSignal(daemon);
+  stopOnSignal(starting);
+  const daemon = await starting;
   process.stdout.write(
     `\nParley is ready. Open this page to talk to it (the link works once, for ten minutes):\n\n  ${daemon.loginUrl}\n\n`,
   );
 }
 
-/** The first signal drains, a second one leaves at once. */
-function stopOnSignal(daemon: Daemon): void {
+/** The first signal drains, also one that comes while the daemon starts; a second one leaves at once. */
+function stopOnSignal(starting: Promise<Daemon>): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(1);
     stopping = true;
-    daemon.stop(signal).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`could not stop in order: ${String(error)}\n`);
-        process.exit(1);
-      },
-    );
+    starting
+      .then((daemon) => daemon.stop(signal))
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          process.stderr.write(`could not stop in order: ${String(error)}\n`);
+          process.exit(1);
+        },
+      );
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
@@ -59,15 +62,14 @@ function stopOnSignal(daemon: Daemon): void {
 process.on("uncaughtException", (error) => fail(error, 1));
 process.on("unhandledRejection", (error) => fail(error, 1));
 
-function fail(error: unknown, code: number): never {
-  const text =
-    error instanceof ConfigFault || (isFault(error) && code === needsPerson)
-      ? error.message
-      : error instanceof Error
-        ? error.stack
-        : String(error);
+/** A refusal speaks for itself; anything else is a bug and shows where it is. */
+function fail(error: unknown, code: number, isRefusal = false): never {
+  const text = !(error instanceof Error) ? String(error) : isRefusal ? error.message : error.stack;
   process.stderr.write(`${text}\n`);
   process.exit(code);
 }
 
-run(process.argv.slice(2)).catch((error: unknown) => fail(error, isFault(error) ? needsPerson : 1));
+// What passes by itself, as a full disk or a lock does, is worth another start; for the rest a person is needed.
+run(process.argv.slice(2)).catch((error: unknown) =>
+  fail(error, isFault(error) && error.code !== "unavailable" ? needsPerson : 1, isFault(error)),
+);

@@ -1,7 +1,9 @@
 // Orderly ends: what is running gets its time, the rest is there at the next start. No notice ever takes the place of an answer.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cleanUp, eventually } from "../e2e/daemon.ts";
+import { cleanUp, eventually, freshHome } from "../e2e/daemon.ts";
 import { world, type World } from "../e2e/world.ts";
 import { answerTo, flawless, judge, said } from "./said.ts";
 import { stage } from "./stage.ts";
@@ -30,6 +32,10 @@ function sayTwenty(people: number): ReadonlyMap<number, number> {
     w.telegram.as(chat).says(said(counts.get(chat) ?? 0));
   }
   return counts;
+}
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
 async function allAnswered(counts: ReadonlyMap<number, number>): Promise<void> {
@@ -72,6 +78,21 @@ describe("twenty messages", () => {
     expect(await again.stop()).toBe(0);
     expect(lookAt(daemon.home)).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [] });
   });
+});
+
+test("SIGTERM while it starts: it still ends in order, and the next start finds nothing unclean", async () => {
+  const home = await freshHome();
+  const ended = w.start({ home }).then(
+    async (daemon) => String(await daemon.exited),
+    // It may end before it has printed its address.
+    (error: unknown) => /exited with (\S+)/.exec(String(error))?.[1],
+  );
+  const pid = await eventually(() => Number(readText(join(home, "daemon.pid"))) || undefined);
+  process.kill(pid, "SIGTERM");
+  expect(await ended).toBe("0");
+  const again = await w.start({ home });
+  expect(again.log()).not.toContain("did not end cleanly");
+  expect(await again.stop()).toBe(0);
 });
 
 test("a second SIGTERM does not wait for the turn, which is answered once after the next start", async () => {
