@@ -132,6 +132,18 @@ test("a group that becomes a supergroup keeps its session and its rules, and the
   expect((await asked(2)).system).toContain(`agent:main:telegram:group:${garden}`);
 });
 
+test("an answer to a group that moved without telling us goes to where the refusal says", async () => {
+  const moved = w.telegram.group();
+  w.models.reply(async ({ lastUserText }) => {
+    w.telegram.chat(garden).upgradedTo = moved;
+    return `re: ${lastUserText.split("\n").at(-1)}`;
+  });
+  await w.start({ config });
+  w.telegram.as(20).says("@bot1_bot hello", { chat: garden });
+  expect(await w.answered(moved, 1)).toEqual(["re: @bot1_bot hello"]);
+  expect(w.answers(garden)).toEqual([]);
+});
+
 test("an owner lets people in and puts them out from the chat", async () => {
   await w.close();
   w = await world({ dmPolicy: "pairing", allowFrom: [String(owner)] });
@@ -163,7 +175,8 @@ test("a webhook takes an update only with the secret, and answers 200 only when 
   const post = async (secret: string | null, text: string, account = "default"): Promise<number> => {
     const user = { id: 5, is_bot: false, first_name: "Eve" };
     const chat = { id: 5, type: "private", first_name: "Eve" };
-    const body = JSON.stringify({ update_id: text.length, message: { message_id: text.length, date: 1, from: user, chat, text } });
+    const date = Math.floor(Date.now() / 1000);
+    const body = JSON.stringify({ update_id: text.length, message: { message_id: text.length, date, from: user, chat, text } });
     const headers = { host: "bot.example", ...(secret === null ? {} : { "x-telegram-bot-api-secret-token": secret }) };
     return (await fetch(`${daemon.url}/telegram/${account}`, { method: "POST", headers, body })).status;
   };

@@ -1,0 +1,70 @@
+import { loopback, type Channel } from "@parley/channels";
+import { Fault, silentLog, type Action } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, test } from "vitest";
+import { registerMenu } from "../src/command-menu.ts";
+import { memoryStore } from "./inbound/store.ts";
+
+const menu = [{ name: "stop", description: "stop what I am doing" }];
+
+async function account(refusals: readonly Fault[] = []) {
+  const clock = virtualClock();
+  const { cells } = await memoryStore(clock);
+  const told: Action[] = [];
+  const left = [...refusals];
+  const channel: Channel = {
+    ...loopback({ account: "default", clock }),
+    actions: ["setCommands"],
+    act: async (_to, action) => {
+      const refusal = left.shift();
+      if (refusal !== undefined) throw refusal;
+      told.push(action);
+      return null;
+    },
+  };
+  const ending = new AbortController();
+  const start = (commands = menu): Promise<void> =>
+    registerMenu({ channel, menu: commands, cells, clock, log: silentLog, signal: ending.signal });
+  return { clock, told, start, ending };
+}
+
+test("the menu is told once, and again only when it changed", async () => {
+  const { told, start } = await account();
+  await start();
+  await start();
+  expect(told).toEqual([{ kind: "setCommands", commands: menu }]);
+  const longer = [...menu, { name: "help", description: "what I understand" }];
+  await start(longer);
+  await start(longer);
+  expect(told).toHaveLength(2);
+});
+
+test("a platform that is away is asked again, as late as it says", async () => {
+  const { clock, told, start } = await account([
+    new Fault("unavailable", "the network is down"),
+    new Fault("rate_limited", "slow down", { retryAfterMs: 5_000 }),
+  ]);
+  const done = start();
+  await clock.advance(60_000);
+  expect(told).toEqual([]);
+  await clock.advance(5_000);
+  await done;
+  expect(told).toHaveLength(1);
+});
+
+test("a refusal for good is not repeated before the next start", async () => {
+  const { told, start } = await account([new Fault("denied", "no")]);
+  await start();
+  expect(told).toEqual([]);
+  await start();
+  expect(told).toHaveLength(1);
+});
+
+test("the end of the daemon ends the waiting", async () => {
+  const { clock, told, start, ending } = await account([new Fault("unavailable", "the network is down")]);
+  const done = start();
+  await clock.advance(1_000);
+  ending.abort();
+  await done;
+  expect([told, clock.armed()]).toEqual([[], 0]);
+});
