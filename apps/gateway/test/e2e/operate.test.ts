@@ -63,7 +63,7 @@ test("one id leads from the event to the receipt, in the log, to the operator an
     /^Parley \S+: ok\nModel: fake\/m1\nContext: \S+ of \S+ tokens \(\d+ %\)\nQueue: steer; idle, 0 waiting\nUsed so far: /,
   );
   const stranger = w.telegram.as(5);
-  stranger.says(`/why ${said.message_id + 1000}`);
+  stranger.says(`/why ${id}`);
   expect((await w.answered(5, 1))[0]).toContain("no such message in this conversation");
 });
 
