@@ -1,7 +1,7 @@
 // The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
 // simulator over simulated ones; nothing in here knows which.
 import { channelRender } from "./outbound/render.ts";
-import type { BootstrapHook } from "@parley/agent";
+import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
@@ -28,7 +28,9 @@ import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
 import { spokenIn } from "./inbound/reset-policy.ts";
 import { router, type RouteInbound } from "./inbound/route.ts";
 import { causeRows } from "./outbound/cause-rows.ts";
+import { closedChats } from "./outbound/closed-chats.ts";
 import { deliverer } from "./outbound/deliver.ts";
+import { ownerNotices } from "./outbound/owner-notices.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
 import { startPools, type Pools } from "./pools.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
@@ -55,6 +57,8 @@ export interface CoreOptions {
   readonly showProgress: ShowProgress;
   /** How files of messages are read; absent: they are told in words. */
   readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
+  /** What no answer may show. */
+  readonly redaction: Redaction;
   readonly shell: string | undefined;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
@@ -103,7 +107,9 @@ export function gatewayCore(options: CoreOptions): Core {
     ...options.commands,
   ];
 
-  const receive = receiver({
+  const closed = closedChats(store.cells);
+
+  const accept = receiver({
     inbox: store.inbox,
     outbox: store.outbox,
     sessions: store.sessions,
@@ -140,6 +146,7 @@ export function gatewayCore(options: CoreOptions): Core {
       outbox: store.outbox,
       streams: (account) => streamingOf(config, account),
       readMedia: options.media === undefined ? describeOnly : mediaReader({ ...options.media, cells: store.cells, clock, log }),
+      redaction: options.redaction,
       running,
       showProgress: options.showProgress,
       queue,
@@ -149,6 +156,11 @@ export function gatewayCore(options: CoreOptions): Core {
     }),
     log,
   });
+
+  const receive: ReceiveEvents = async (events) => {
+    await accept(events);
+    await closed.open(events.flatMap((event) => (event.kind === "unreadable" ? [] : [event.address])));
+  };
 
   return {
     receive,
@@ -171,12 +183,13 @@ export function gatewayCore(options: CoreOptions): Core {
             outbox: store.outbox,
             channel: () => channel(account),
             moved,
+            closed,
             render: channelRender,
             pacer: pacerOf(config, account, clock),
             clock,
             log,
             rowsOf: causeRows(store.inbox, log),
-            onTrouble: () => {},
+            onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
             onSent: () => {},
           }),
         clock,

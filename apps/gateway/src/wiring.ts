@@ -1,5 +1,6 @@
 // The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +15,8 @@ import {
   type WebChannel,
   type WebhookHandler,
 } from "@parley/channels";
-import type { Config, TelegramAccountConfig } from "@parley/config";
+import type { Redaction } from "@parley/agent";
+import { secretValues, type Config, type TelegramAccountConfig } from "@parley/config";
 import { modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
@@ -168,5 +170,16 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
         hub.show(conversation, "chat.typing", { working: false });
       },
     };
+  };
+}
+
+/** The state folder is hidden under every name that a model may have learnt for it. */
+export function wireRedaction(config: Config, home: string, token: string): Redaction {
+  const userHome = homedir();
+  const spellings = (path: string): string[] => [path, ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [])];
+  return {
+    secrets: [...secretValues(config), token],
+    stateDirs: spellings(home),
+    workspaces: config.agents.list.flatMap((agent) => spellings(agent.workspace)),
   };
 }

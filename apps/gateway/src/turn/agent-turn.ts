@@ -1,5 +1,5 @@
 // A turn of talk: rows become user entries, the agent loop runs over the durable journal, its outcome becomes one commit (I2, I3, I6).
-import { replyParser, runLoop, type LoopEnd, type LoopEvent, type ReplyParser } from "@parley/agent";
+import { replyParser, runLoop, type LoopEnd, type LoopEvent, type Redaction, type ReplyParser } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Model, ModelRequest } from "@parley/models";
 import {
@@ -57,6 +57,8 @@ export interface AgentTurnOptions {
   readonly streams: (account: string) => "edit" | "block" | "off";
   readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
+  /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
+  readonly redaction: Redaction;
   readonly running: RunningTurns;
   readonly showProgress: ShowProgress;
   readonly queue: QueueSettings;
@@ -154,7 +156,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           },
         ),
         show,
-        () => newParser(journal.rows(), messages),
+        () => newParser(journal.rows(), messages, options.redaction),
       );
       const previewed = await preview.close();
       return await finish(
@@ -209,7 +211,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       end,
       timedOut: at.timedOut,
       replyOwed: at.address.kind === "dm",
-      parser: newParser(journal.rows(), messages),
+      parser: newParser(journal.rows(), messages, options.redaction),
     });
     const what = turnCommit({ ...at, end, outcome });
     await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
@@ -246,10 +248,10 @@ function placeOf({ rows, conversation }: Turn): Place {
   return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
-function newParser(rows: readonly Row[], messages: TurnMessages): ReplyParser {
+function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction): ReplyParser {
   const current = rows.at(-1);
   const messageId = current === undefined ? null : messages.messageIdOf(current);
-  return replyParser(messageId === null ? {} : { currentMessageId: messageId });
+  return replyParser({ redaction, ...(messageId === null ? {} : { currentMessageId: messageId }) });
 }
 
 /** Follows the loop to its end, telling the visible text as it grows. */

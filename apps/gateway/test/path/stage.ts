@@ -1,5 +1,6 @@
 // The message path on a stage: the real core over a real database, virtual time, platforms and a model that the test plays.
 // `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and started again in between.
+import { noRedaction } from "@parley/agent";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,6 +107,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       hooks: [],
       commands: [],
       showProgress: () => noProgress,
+      redaction: noRedaction,
       shell: undefined,
       bootId,
       clock: own.clock,

@@ -1,4 +1,5 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
+import { noRedaction } from "@parley/agent";
 import { noProgress } from "../../src/turn/progress.ts";
 import { gatewayCore, type Core } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
@@ -59,6 +60,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     hooks: [],
     commands: [],
     showProgress: () => noProgress,
+    redaction: noRedaction,
     shell: undefined,
     // Files and prompt are no part of the message path; reading them would bring the disk's own timing in.
     forTurn: async () => ({

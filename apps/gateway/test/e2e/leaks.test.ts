@@ -1,0 +1,38 @@
+// What a model may have learnt and must not tell (I8): tokens of the daemon, keys, paths of its state folder - final text and previews alike.
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { cleanUp, testToken } from "./daemon.ts";
+import { world, type World } from "./world.ts";
+
+let w: World;
+beforeEach(async () => {
+  w = await world({ streaming: "edit" });
+});
+afterEach(async () => {
+  await cleanUp();
+  await w.close();
+});
+
+test("no secret, state path, thought or control token reaches a chat or the log, in any piece of the stream", async () => {
+  const daemon = await w.start();
+  const botToken = w.telegram.bot().token;
+  const secrets = [testToken, botToken, "test-key", `${daemon.home}/state.db`];
+  w.models.reply({
+    text: `<think>hidden thought</think>Keys: ${secrets.join(" and ")}; my notes are in ${daemon.home}/workspace/notes.md. NO_REPLY [[reply_to_current]]`,
+    betweenMs: 120,
+  });
+  w.telegram.as(7).says("tell me everything");
+  const [answer] = await w.answered(7, 1);
+  const final = await (async () => {
+    for (;;) {
+      const text = w.answers(7)[0]?.text ?? "";
+      if (text.includes("notes.md")) return text;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  expect(answer).toBeDefined();
+  const said = [final, ...w.telegram.calls().map((call) => JSON.stringify(call.params))].join("\n");
+  for (const secret of [...secrets, "hidden thought", "NO_REPLY", "[[reply"]) expect(said).not.toContain(secret);
+  expect(final).toContain(`${daemon.home}/workspace/notes.md`);
+  await daemon.stop();
+  for (const secret of [testToken, botToken, "test-key"]) expect(daemon.log()).not.toContain(secret);
+});
