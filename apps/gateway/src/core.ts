@@ -1,7 +1,7 @@
 // The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
 // simulator over simulated ones; nothing in here knows which.
 import { channelRender } from "./outbound/render.ts";
-import type { BootstrapHook, Redaction } from "@parley/agent";
+import type { BootstrapHook } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
@@ -57,8 +57,6 @@ export interface CoreOptions {
   readonly showProgress: ShowProgress;
   /** How files of messages are read; absent: they are told in words. */
   readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
-  /** What no answer may show. */
-  readonly redaction: Redaction;
   readonly shell: string | undefined;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
@@ -146,7 +144,6 @@ export function gatewayCore(options: CoreOptions): Core {
       outbox: store.outbox,
       streams: (account) => streamingOf(config, account),
       readMedia: options.media === undefined ? describeOnly : mediaReader({ ...options.media, cells: store.cells, clock, log }),
-      redaction: options.redaction,
       running,
       showProgress: options.showProgress,
       queue,

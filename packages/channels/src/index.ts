@@ -3,7 +3,7 @@ export * from "./channel.ts";
 export * from "./web.ts";
 export * from "./text/index.ts";
 export * from "./loopback.ts";
-export { migratedChatId } from "./telegram/refusals.ts";
+export { chatIsClosed, migratedChatId } from "./telegram/refusals.ts";
 export type { ChatMigration } from "./telegram/normalize.ts";
 export { telegramCapabilities } from "./telegram/capabilities.ts";
 export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";

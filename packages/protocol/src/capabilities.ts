@@ -16,6 +16,8 @@ export interface Capabilities {
   /** Largest file that can be fetched, in bytes. */
   readonly downloadBytes: number;
   readonly media: boolean;
+  /** Most files of one message; no limit when absent. */
+  readonly albumFiles?: number;
   readonly polls: boolean;
   readonly voice: boolean;
   readonly threads: boolean;

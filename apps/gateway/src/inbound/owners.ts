@@ -4,6 +4,8 @@ import type { Cells } from "@parley/store";
 
 export interface Owners {
   isOwner(who: Pick<Inbound, "channel" | "sender">): Promise<boolean>;
+  /** All of them, as `<channel>:<sender>`; none of the web, whose clients are the operator. */
+  all(): Promise<readonly string[]>;
   /** Makes `<channel>:<sender>` the owner if there is none at all. */
   claimFirst(id: string): Promise<void>;
   /** Takes from `<channel>:<sender>` what `claimFirst` gave. What the config gives, it keeps. */
@@ -20,6 +22,11 @@ export function owners(configured: readonly string[], cells: Cells): Owners {
       const id = `${channel}:${sender.id}`;
       if (configured.length > 0) return configured.includes(id);
       return (await cells.get(firstOwnerCell))?.value === id;
+    },
+    async all() {
+      if (configured.length > 0) return configured;
+      const first = await cells.get(firstOwnerCell);
+      return first === null ? [] : [first.value];
     },
     async claimFirst(id) {
       if (configured.length === 0) await cells.put(firstOwnerCell, id, { expect: 0 });

@@ -11,11 +11,12 @@ import {
   type Receipt,
   type RenderedPart,
 } from "@parley/protocol";
-import { migratedChatId, type Channel, type SendOptions } from "@parley/channels";
+import { chatIsClosed, migratedChatId, type Channel, type SendOptions } from "@parley/channels";
 import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
 import type { MovedChats } from "../inbound/moved-chats.ts";
+import type { ClosedChats } from "./closed-chats.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
 import { untilStored } from "../until-stored.ts";
 import { markedLate } from "./late-mark.ts";
@@ -27,6 +28,7 @@ export interface DeliverOptions {
   readonly channel: () => Channel | null;
   /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
   readonly moved: Pick<MovedChats, "current" | "learn">;
+  readonly closed: Pick<ClosedChats, "reason" | "close">;
   readonly render: (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
   readonly pacer: Pacer;
   readonly clock: Clock;
@@ -95,6 +97,18 @@ export function deliverer(options: DeliverOptions): Deliver {
       cause: delivery.cause,
       rows: await options.rowsOf(delivery.cause),
     });
+    const closed = await options.closed.reason(place.to);
+    const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
+    if (closed !== null && delivery.parts[begins]?.state === "queued") {
+      return failRest(
+        place,
+        delivery,
+        begins,
+        delivery.parts.length,
+        { delivery: delivery.id, part: begins, to: "failed", reason: closed },
+        told,
+      );
+    }
     let current = delivery;
     /** What became of the part before: journaled together with the next `sending`, in one commit. */
     let owed: Change[] = [];
@@ -275,6 +289,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       case "unsupported":
       case "denied":
       case "missing":
+        if (chatIsClosed(error)) await options.closed.close(place.to, error.message);
         return { next: true, change: { ...name, to: "failed", reason: error.message } };
     }
   }

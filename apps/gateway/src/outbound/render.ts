@@ -41,8 +41,12 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
       return renderPart({ kind: "text", markdown: `**${part.title}**\n\n${part.markdown}`, buttons: part.buttons }, channel);
     case "media": {
       const [caption, ...rest] = part.caption === undefined ? [] : text(part.caption, channel, channel.capabilities.captionChars);
-      const media: RenderedPart = { kind: "media", media: part.media, files: part.files, ...(caption === undefined ? {} : { caption }) };
-      return [media, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
+      const { albumFiles = part.files.length } = channel.capabilities;
+      const albums = Array.from({ length: Math.ceil(part.files.length / albumFiles) }, (_, index): RenderedPart => {
+        const files = part.files.slice(index * albumFiles, (index + 1) * albumFiles);
+        return { kind: "media", media: part.media, files, ...(caption === undefined || index > 0 ? {} : { caption }) };
+      });
+      return [...albums, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
     }
     case "voice":
     case "poll":

@@ -1,6 +1,9 @@
 // What Telegram can do, and its limits as the Bot API documents them (core.telegram.org/bots/api, version 10).
 import type { ActionKind, Capabilities } from "@parley/protocol";
 
+/** An album has 2 to 10 files. */
+export const albumFiles = 10;
+
 export const telegramCapabilities: Capabilities = {
   dialect: "telegram",
   textChars: 4096,
@@ -9,6 +12,7 @@ export const telegramCapabilities: Capabilities = {
   uploadBytes: 50_000_000,
   downloadBytes: 20_000_000,
   media: true,
+  albumFiles,
   polls: true,
   voice: true,
   threads: true,
@@ -26,8 +30,6 @@ export const telegramActions: readonly ActionKind[] = ["edit", "remove", "react"
 
 /** Photos of the Bot API are at most 10 MB; larger images go as documents. */
 export const photoBytes = 10_000_000;
-/** An album has 2 to 10 files. */
-export const albumFiles = 10;
 /** callback_data: 1 to 64 bytes of UTF-8. */
 export const callbackBytes = 64;
 

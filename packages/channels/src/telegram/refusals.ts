@@ -31,6 +31,13 @@ export function migratedChatId(error: unknown): string | null {
   return error instanceof Fault && error.cause instanceof TelegramRefusal ? (error.cause.migratedTo ?? null) : null;
 }
 
+/** Whether a Fault says that the whole chat is closed to us until something comes from it: blocked, removed, deleted. */
+export function chatIsClosed(error: unknown): boolean {
+  if (!(error instanceof Fault && error.cause instanceof TelegramRefusal)) return false;
+  const { errorCode, description } = error.cause;
+  return errorCode === 403 || (errorCode === 400 && /chat not found|user_is_blocked|peer_id_invalid/i.test(description));
+}
+
 /** Telegram's own words behind a Fault; empty when it was no refusal. */
 export function refusalWords(error: unknown): string {
   return error instanceof Fault && error.cause instanceof TelegramRefusal ? error.cause.description : "";

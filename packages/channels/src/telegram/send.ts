@@ -16,6 +16,7 @@ import {
   Fault,
   isFault,
   type MediaFile,
+  type MediaKind,
   type Receipt,
   type RenderedPart,
   type RenderedText,
@@ -43,11 +44,16 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
     case "text": {
       checkText(part, telegramCapabilities.textChars);
       const keyboard = part.buttons === undefined ? {} : { reply_markup: inlineKeyboard(part.buttons) };
-      return receipt(
-        await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) =>
-          api.raw.sendMessage({ ...target, text, entities, link_preview_options: { is_disabled: true }, ...keyboard }, signal),
-        ),
-      );
+      const send = (text: string, entities: MessageEntity[], more: object): Promise<Sent> =>
+        api.raw.sendMessage({ ...target, ...more, text, entities, link_preview_options: { is_disabled: true } }, signal);
+      try {
+        return receipt(
+          await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) => send(text, entities, keyboard)),
+        );
+      } catch (error) {
+        if (!/message is too long|message_too_long/i.test(refusalWords(error))) throw error;
+        return await sendHalves(part.plain, (text, isLast) => send(text, [], isLast ? keyboard : {}));
+      }
     }
     case "media": {
       const caption = part.caption ?? { text: "", entities: [], plain: "" };
@@ -58,8 +64,9 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
       await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
       return await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, async (text, entities) => {
         // An upload is read once: every attempt makes its own.
+        const kind = part.media === "image" && !part.files.every(isPhoto) ? "file" : part.media;
         const media = part.files.map((file, index) => ({
-          ...inputMedia(api.file(join(mediaFolder, file.path), file.name), part.media, file),
+          ...inputMedia(api.file(join(mediaFolder, file.path), file.name), kind),
           ...(index === 0 && text !== "" ? { caption: text, caption_entities: entities } : {}),
         }));
         const [only] = media;
@@ -84,6 +91,33 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
         ),
       );
   }
+}
+
+/**
+ * Telegram counted more than we did: the plain text in two messages. What fails after the first went out is `ambiguous`, because it was
+ * neither sent nor unsent.
+ */
+async function sendHalves(plain: string, send: (text: string, isLast: boolean) => Promise<Sent>): Promise<Receipt> {
+  const sent: Sent[] = [];
+  const pieces = halves(plain);
+  for (const [index, text] of pieces.entries()) {
+    try {
+      sent.push(await send(text, index === pieces.length - 1));
+    } catch (error) {
+      if (sent.length === 0 || !isFault(error)) throw error;
+      throw new Fault("ambiguous", `only the beginning was sent: ${error.message}`, { cause: error });
+    }
+  }
+  return receipt(...sent);
+}
+
+/** Cut at the last line or word of the first half; a text of one word in the middle, between characters. */
+function halves(text: string): readonly string[] {
+  const middle = Math.ceil(text.length / 2);
+  const head = text.slice(0, middle);
+  const word = Math.max(head.lastIndexOf("\n"), head.lastIndexOf(" "));
+  const cut = word > 0 ? word : middle - (/[\uD800-\uDBFF]$/.test(head) ? 1 : 0);
+  return [text.slice(0, cut), text.slice(cut)].map((half) => half.trim()).filter((half) => half !== "");
 }
 
 /** Throws Fault("invalid") for an address that is no Telegram chat. */
@@ -161,10 +195,13 @@ async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
 
 const photoTypes = new Set(["image/jpeg", "image/png", "image/webp"]);
 
-/** What Telegram does not take as a photo goes as a document: other image types, and photos over 10 MB. */
-function inputMedia(upload: Upload, media: "image" | "video" | "audio" | "file", { mediaType, bytes }: MediaFile): Media {
-  if (media === "image") return { type: photoTypes.has(mediaType) && bytes <= photoBytes ? "photo" : "document", media: upload };
-  return { type: media === "file" ? "document" : media, media: upload };
+/** What Telegram does not take as a photo goes as a document, with its whole album: other image types, and photos over 10 MB. */
+function isPhoto({ mediaType, bytes }: MediaFile): boolean {
+  return photoTypes.has(mediaType) && bytes <= photoBytes;
+}
+
+function inputMedia(media: Upload, kind: MediaKind): Media {
+  return { type: ({ image: "photo", file: "document", video: "video", audio: "audio" } as const)[kind], media };
 }
 
 type Target = ReturnType<typeof destination> & ReturnType<typeof replyParameters>;

@@ -1,0 +1,40 @@
+// Tells the owners, in their private chats with the same bot, that an answer did not arrive somewhere. At most once in a while for each
+// conversation, by the notice's id; a notice that does not arrive itself is told to nobody.
+import { accountKey, parseConversationKey, type Address, type Clock, type Log } from "@parley/protocol";
+import type { DeliveryView, Outbox } from "@parley/store";
+import { textDelivery } from "./notice.ts";
+
+export interface OwnerNoticesOptions {
+  readonly outbox: Pick<Outbox, "post">;
+  /** `<channel>:<id>` of each owner. */
+  readonly owners: () => Promise<readonly string[]>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const onceInMs = 4 * 3_600_000;
+const reasonChars = 300;
+const idPrefix = "trouble:";
+/** Where a private chat has the id of its person. */
+const privateChatsByPerson = new Set(["telegram"]);
+
+export function ownerNotices({ outbox, owners, clock, log }: OwnerNoticesOptions): (delivery: DeliveryView, reason: string) => void {
+  async function tell(delivery: DeliveryView, reason: string): Promise<void> {
+    const from = parseConversationKey(delivery.lane);
+    if (!privateChatsByPerson.has(from.channel)) return;
+    const addresses = (await owners()).flatMap((owner): Address[] => {
+      const [channel, peer] = [owner.slice(0, owner.indexOf(":")), owner.slice(owner.indexOf(":") + 1)];
+      const isHere = from.kind === "dm" && from.peer === peer;
+      return channel === from.channel && !isHere ? [{ channel, account: from.account, kind: "dm", peer }] : [];
+    });
+    const period = Math.floor(clock.now() / onceInMs);
+    const where = `${accountKey(from)}, ${from.kind} ${from.peer}${from.thread === undefined ? "" : `, topic ${from.thread}`}`;
+    const text = `⚠️ An answer did not arrive (${where}): ${reason.slice(0, reasonChars)}\n\n\`parley outbox\` shows what is in trouble.`;
+    await outbox.post(addresses.map((to) => textDelivery(`${idPrefix}${delivery.lane}:${period}:${to.peer}`, to, text, delivery.cause)));
+  }
+
+  return (delivery, reason) => {
+    if (delivery.id.startsWith(idPrefix)) return;
+    tell(delivery, reason).catch((error: unknown) => log.warn({ delivery: delivery.id, error }, "the owners could not be told"));
+  };
+}
