@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { eventually } from "../e2e/daemon.ts";
+import { eventually, freshHome } from "../e2e/daemon.ts";
 import { flawless, judge } from "./said.ts";
 import { stage, type Medium, type Stage } from "./stage.ts";
 
@@ -18,7 +18,8 @@ export type Where =
   | "not at all";
 
 export async function killedAt(medium: Medium, under: readonly string[]): Promise<Where> {
-  const at = await stage({ config: { tools: { rehearsal: true } } });
+  // One home for all starts, also when the first dies in the making of it.
+  const at = await stage({ home: await freshHome(), config: { tools: { rehearsal: true } } });
   try {
     at.onModel(() => ({ toolCalls: [{ name: "append", args: { line: "once" } }] }));
     const where = await runUntilKilled(at, medium, under);

@@ -9,6 +9,8 @@ import { webPerson, type WebPerson } from "./web-person.ts";
 export type Medium = "telegram" | "web";
 
 export interface StageOptions {
+  /** State folder; a fresh one when left out. */
+  readonly home?: string;
   readonly telegram?: object;
   readonly config?: object;
 }
@@ -49,6 +51,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const alice = w.telegram.as({ id: chat, name: "Alice" });
   const count = { telegram: 0, web: 0 };
   let daemon: Daemon | null = null;
+  let { home } = options;
   let thaw = (): void => {};
   let special: ((call: ModelCall) => ModelAnswer | Promise<ModelAnswer>) | null = null;
   w.models.reply((call) => {
@@ -72,10 +75,11 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     },
     async start(under) {
       daemon = await w.start({
-        ...(daemon === null ? {} : { home: daemon.home }),
+        ...(home === undefined ? {} : { home }),
         ...(under === undefined ? {} : { under }),
         config: { agents: { defaults: { model: { primary: "fake/m1" } } }, ...options.config },
       });
+      ({ home } = daemon);
       web.meets(daemon);
       return daemon;
     },

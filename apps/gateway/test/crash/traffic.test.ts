@@ -6,15 +6,15 @@ import { checkTraffic } from "./traffic-law.ts";
 
 afterEach(cleanUp);
 
-test("killed five times under mixed traffic: nothing lost, nothing twice but what is flagged", async () => {
-  const report = await endedAtRandom({ signal: "SIGKILL", times: 5, seed: 1 });
+test("killed four times under mixed traffic: nothing lost, nothing twice but what is flagged", async () => {
+  const report = await endedAtRandom({ signal: "SIGKILL", times: 4, seed: 1 });
   checkTraffic(report);
-  expect(report.exits).toEqual(["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", 0]);
+  expect(report.exits).toEqual(["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", 0]);
 });
 
-test("asked to stop three times under mixed traffic: everything answered exactly once", async () => {
-  const report = await endedAtRandom({ signal: "SIGTERM", times: 3, seed: 2 });
+test("asked to stop twice under mixed traffic: everything answered exactly once", async () => {
+  const report = await endedAtRandom({ signal: "SIGTERM", times: 2, seed: 2 });
   checkTraffic(report);
-  expect(report.exits).toEqual([0, 0, 0, 0]);
+  expect(report.exits).toEqual([0, 0, 0]);
   expect(report.store.flagged).toEqual([]);
 });

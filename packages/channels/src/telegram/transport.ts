@@ -29,7 +29,7 @@ export interface Transport {
   exchange(request: Exchange): Promise<Answer>;
   /** Drops the connections of long polls: after a 409 a kept-alive socket goes on conflicting. */
   renewPoll(): void;
-  /** Closes idle connections. Exchanges still work afterwards, on new ones. */
+  /** Closes idle connections and those of long polls. Exchanges under way end as they would; later ones work too. */
   close(): void;
 }
 
@@ -57,10 +57,16 @@ export function transport(clock: Clock): Transport {
     exchange: (request) => exchange(clock, agentFor(request.line, new URL(request.url).protocol), request),
     renewPoll: () => drop("poll"),
     close() {
-      drop("calls");
+      for (const agent of agents.calls.values()) closeIdle(agent);
       drop("poll");
     },
   };
+}
+
+/** Destroying the agent would cut what is being sent at this moment, and nobody would know whether it arrived. */
+function closeIdle(agent: http.Agent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 function exchange(
