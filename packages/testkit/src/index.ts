@@ -5,6 +5,7 @@ export { defaultToken, fakeTelegram, type FakeTelegramOptions } from "./telegram
 export { type FaultRule, refusalBody, type Trouble } from "./telegram/faults.ts";
 export type { MediaOptions, Person, SayOptions } from "./telegram/person.ts";
 export type { ApiCall } from "./telegram/server.ts";
+export { shownText } from "./telegram/text.ts";
 export type { FakeBot, FakeTelegram, GroupOptions } from "./telegram/surface.ts";
 export type { VisibleMessage } from "./telegram/visible.ts";
 export { type FakeModels, fakeModels, type FakeModelsOptions, type ModelAnswer, toolCallStep } from "./models/fake-models.ts";

@@ -49,7 +49,6 @@ const file = async (name: string, mediaType: string, bytes = 5) => {
 
 describe("refusals of the Bot API become decisions", () => {
   test.each<readonly [number, string, Fault["code"]]>([
-    [400, "Bad Request: message is too long", "invalid"],
     [400, "Bad Request: message text is empty", "invalid"],
     [400, "Bad Request: message thread not found", "missing"],
     [400, "Bad Request: TOPIC_DELETED", "missing"],
@@ -235,6 +234,24 @@ describe("text", () => {
     refuses(400, "Bad Request: can't parse entities: x");
     await expectFault("invalid", send(bold("words")));
     expect(sends()).toHaveLength(2);
+  });
+
+  test("what Telegram calls too long goes in two plain halves, the keyboard under the second, and is not cut a third time", async () => {
+    const words = "one two three four";
+    const part: RenderedPart = { kind: "text", text: words, entities: [], plain: words, buttons: [[{ label: "go", value: "go" }]] };
+    refuses(400, "Bad Request: message is too long");
+    const receipt = await send(part);
+    expect(
+      mine()
+        .map((message) => message.text)
+        .join(" "),
+    ).toBe(words);
+    expect(mine().map((message) => message.buttons.length)).toEqual([0, 1]);
+    expect(receipt.extra?.["messageIds"]).toEqual(mine().map((message) => String(message.id)));
+    refuses(400, "Bad Request: MESSAGE_TOO_LONG");
+    refuses(400, "Bad Request: MESSAGE_TOO_LONG");
+    await expectFault("invalid", send(part));
+    expect(mine()).toHaveLength(2);
   });
 
   test("a plain form beyond the limit gives way to the text without entities", async () => {

@@ -49,7 +49,7 @@ function splitsPair(text: string, at: number): boolean {
   return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
-/** Bot API: entities may nest, not cross; pre and code hold and join nothing; block quotes do not nest. */
+/** Bot API: entities may nest, not cross; pre and code hold nothing and lie in nothing but a block quote; block quotes do not nest. */
 function checkNesting(entities: readonly Entity[]): void {
   for (const [index, a] of entities.entries()) {
     for (const b of entities.slice(index + 1)) {
@@ -59,7 +59,7 @@ function checkNesting(entities: readonly Entity[]): void {
       if (inner.offset + inner.length > outerEnd) {
         throw badRequest(`can't parse entities: ${outer.type} at ${outer.offset} and ${inner.type} at ${inner.offset} cross`);
       }
-      if (isCode(outer) || isCode(inner)) {
+      if (isCode(outer) || (isCode(inner) && !isQuote(outer))) {
         throw badRequest(`can't parse entities: ${inner.type} at ${inner.offset} cannot stand inside ${outer.type}`);
       }
       if (isQuote(outer) && isQuote(inner)) throw badRequest(`can't parse entities: block quotes at ${inner.offset} cannot nest`);

@@ -1,0 +1,5 @@
+// The short run of fuzz.ts; fuzz.long.test.ts has the long one.
+import { test } from "vitest";
+import { fuzzTelegram } from "./fuzz.ts";
+
+test("two thousand generated texts are shown whole by the strict fake, grown and cut", () => fuzzTelegram(2_000));
