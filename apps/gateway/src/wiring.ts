@@ -95,6 +95,7 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
 async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
   const { mediaFolder, moved, clock, ids, log } = ports;
   const { botToken, apiRoot, webhook } = settings;
+  const own = log.child({ channel: "telegram", account });
   try {
     return await telegram({
       account,
@@ -102,10 +103,13 @@ async function wireTelegram(account: string, settings: TelegramAccountConfig, po
       apiRoot,
       mediaFolder,
       ...(webhook === undefined ? {} : { webhook: { url: webhook.url, secret: webhook.secret.reveal() } }),
-      onMigration: ({ fromChat, toChat }) => moved.learn({ channel: "telegram", account }, fromChat, toChat),
+      async onMigration({ fromChat, toChat }) {
+        await moved.learn({ channel: "telegram", account }, fromChat, toChat);
+        own.info({ fromChat, toChat }, "a group became a supergroup: its conversation and its rules go on");
+      },
       clock,
       ids,
-      log: log.child({ channel: "telegram", account }),
+      log: own,
     });
   } catch (error) {
     if (!isFault(error, "invalid")) throw error;
