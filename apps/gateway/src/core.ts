@@ -1,7 +1,7 @@
 // The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
 // simulator over simulated ones; nothing in here knows which.
 import { channelRender } from "./outbound/render.ts";
-import type { BootstrapHook } from "@parley/agent";
+import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
@@ -28,7 +28,7 @@ import { receiver, type ReceiveEvents } from "./inbound/receive.ts";
 import { spokenIn } from "./inbound/reset-policy.ts";
 import { router, type RouteInbound } from "./inbound/route.ts";
 import { causeRows } from "./outbound/cause-rows.ts";
-import { closedChats } from "./outbound/closed-chats.ts";
+import { closedChats, type ClosedChats } from "./outbound/closed-chats.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { ownerNotices } from "./outbound/owner-notices.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
@@ -57,6 +57,8 @@ export interface CoreOptions {
   readonly showProgress: ShowProgress;
   /** How files of messages are read; absent: they are told in words. */
   readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
+  /** What no answer may show. */
+  readonly redaction: Redaction;
   readonly shell: string | undefined;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
@@ -71,6 +73,8 @@ export interface Core {
   readonly route: RouteInbound;
   readonly pairing: PairingDesk;
   readonly owners: Owners;
+  /** Chats that take nothing: an operator's retry opens one. */
+  readonly closed: Pick<ClosedChats, "open">;
   readonly setUp: SetUp;
   readonly running: RunningTurns;
   /** What a platform's menu of commands shows. */
@@ -144,6 +148,7 @@ export function gatewayCore(options: CoreOptions): Core {
       outbox: store.outbox,
       streams: (account) => streamingOf(config, account),
       readMedia: options.media === undefined ? describeOnly : mediaReader({ ...options.media, cells: store.cells, clock, log }),
+      redaction: options.redaction,
       running,
       showProgress: options.showProgress,
       queue,
@@ -164,6 +169,7 @@ export function gatewayCore(options: CoreOptions): Core {
     route,
     pairing,
     owners: ownersBook,
+    closed,
     setUp: ready,
     running,
     menu: commandMenu(commands),

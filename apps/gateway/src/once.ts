@@ -9,6 +9,7 @@ import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
 import { logger } from "./logger.ts";
 import { operateMethods } from "./methods/operate.ts";
+import { closedChats } from "./outbound/closed-chats.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { version } from "./version.ts";
 
@@ -68,7 +69,10 @@ function onceHandlers(home: StoppedHome, clock: Clock): Handlers {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
   };
-  const onOpenStore = (method: keyof Operate) => async (params: never) => operateMethods(await home.store(), clock)[method](params);
+  const onOpenStore = (method: keyof Operate) => async (params: never) => {
+    const store = await home.store();
+    return operateMethods({ store, closed: closedChats(store.cells), clock })[method](params);
+  };
   return {
     ...Object.fromEntries(Object.keys(methods).map((method) => [method, refuse])),
     ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),

@@ -29,7 +29,7 @@ export function handlers(options: HandlerOptions): Handlers {
   const pairing = pairingMethods(core.pairing);
   const copies = backupMethods(options.databasePath, options.jobs);
   return {
-    ...operateMethods(store, options.clock),
+    ...operateMethods({ store, closed: core.closed, clock: options.clock }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,
     restore: copies.restore,

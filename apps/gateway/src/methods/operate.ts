@@ -1,16 +1,23 @@
 // The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
+import type { ClosedChats } from "../outbound/closed-chats.ts";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "./find-message.ts";
 import { outboxMethods } from "./outbox.ts";
 import { storyTeller } from "./story.ts";
 
-export function operateMethods(store: Pick<Store, "inbox" | "turns" | "outbox">, clock: Clock) {
+export interface OperateOptions {
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox">;
+  readonly closed: Pick<ClosedChats, "open">;
+  readonly clock: Clock;
+}
+
+export function operateMethods({ store, closed, clock }: OperateOptions) {
   const { inbox, turns, outbox } = store;
   const find = findMessage(inbox, outbox);
   const tell = storyTeller({ inbox, turns, outbox, clock });
-  const deliveries = outboxMethods(outbox);
+  const deliveries = outboxMethods(outbox, closed);
   const dead = deadMethods(inbox);
 
   async function why({ query }: MethodParams<"why">): Promise<MethodResult<"why">> {

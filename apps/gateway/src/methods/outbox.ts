@@ -1,9 +1,10 @@
 // Deliveries in an operator's hands: what waits or is in trouble, sent again, or given up.
-import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
+import type { ClosedChats } from "../outbound/closed-chats.ts";
 import { shownDelivery } from "./shown.ts";
 
-export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">) {
+export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, closed: Pick<ClosedChats, "open">) {
   async function named(id: string): Promise<DeliveryView> {
     const [found] = await outbox.find({ id, limit: 1 });
     if (found === undefined) throw new Fault("missing", `there is no delivery "${id}" (any more); "parley outbox list" shows them`);
@@ -36,6 +37,8 @@ export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">) {
         cause: found.cause,
         parts: unsent.map(({ content, into }) => ({ content, ...(into === undefined ? {} : { into }) })),
       };
+      // Whoever asks for it expects that the chat takes it again.
+      await closed.open([parseConversationKey(found.lane)]);
       await outbox.post([copy]);
       await outbox.drop([id], "sent again by an operator");
       return { id: copy.id };

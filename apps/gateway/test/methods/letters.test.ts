@@ -1,6 +1,7 @@
 // Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
 import { expect, test } from "vitest";
-import { lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
+import { closedChats } from "../../src/outbound/closed-chats.ts";
+import { address, lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, id: string): Promise<string> {
   await at.accept(id);
@@ -50,11 +51,13 @@ async function failed(at: OperateFixture): Promise<void> {
   await at.store.outbox.release(parcel, { afterMs: 0, reason: "done" });
 }
 
-test("only what did not arrive is sent again, and asking twice sends it once", async () => {
+test("only what did not arrive is sent again, and asking twice sends it once; a closed chat opens", async () => {
   const at = await operateFixture();
   await failed(at);
+  await closedChats(at.store.cells).close(address, "blocked");
   expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toMatchObject([{ id: "t/0", state: "failed" }]);
   for (let ask = 0; ask < 2; ask += 1) expect(await at.methods["outbox.retry"]({ id: "t/0" })).toEqual({ id: "t/0~2" });
+  expect(await closedChats(at.store.cells).reason(address)).toBeNull();
   expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toEqual([]);
   const { deliveries } = await at.methods["outbox.list"]({});
   expect(deliveries).toMatchObject([{ id: "t/0~2", cause: "t", state: "waiting", text: "two three", parts: { length: 2 } }]);

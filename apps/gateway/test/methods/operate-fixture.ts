@@ -5,6 +5,7 @@ import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
 import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { operateMethods } from "../../src/methods/operate.ts";
+import { closedChats } from "../../src/outbound/closed-chats.ts";
 import { textDelivery } from "../../src/outbound/notice.ts";
 
 export interface OperateFixture {
@@ -32,7 +33,7 @@ export async function operateFixture(): Promise<OperateFixture> {
   return {
     store,
     clock,
-    methods: operateMethods(store, clock),
+    methods: operateMethods({ store, closed: closedChats(store.cells), clock }),
     async accept(id, { text = `words ${id}`, ...change } = {}) {
       await store.inbox.accept([{ ...rowOf(id, text, clock.now()), ...change }]);
     },
