@@ -189,16 +189,19 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
     await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
-    await record(place, [
-      ...at.owed,
-      {
-        ...name,
-        to: "sending",
-        attempt: part.attempts + 1,
-        idempotent: repeats,
-        ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
-      },
-    ]);
+    const begun: Change = {
+      ...name,
+      to: "sending",
+      attempt: part.attempts + 1,
+      idempotent: repeats,
+      ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
+    };
+    try {
+      await record(place, [...at.owed, begun]);
+    } catch (error) {
+      if (!(await wasReplaced(delivery, error))) throw error;
+      return { release: { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true } };
+    }
     try {
       const receipt = await sendPart(place, at);
       at.log.info({ part: index, messageId: receipt.messageId }, "sent");
@@ -207,6 +210,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     } catch (error) {
       return sendFailed(place, at, error);
     }
+  }
+
+  /** A turn may end while its preview still waits here: then the lane is to be looked at anew, because the answer is in it. */
+  async function wasReplaced(delivery: DeliveryView, error: unknown): Promise<boolean> {
+    if (!delivery.open || !isFault(error, "invalid")) return false;
+    const [found] = await outbox.find({ id: delivery.id, limit: 1 });
+    return found?.done === true;
   }
 
   /** The first rendered message takes the preview's place, if the delivery had one to edit. */
