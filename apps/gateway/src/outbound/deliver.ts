@@ -67,6 +67,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (channel === null) return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
     const to = options.moved.current(parseConversationKey(parcel.lane));
     for (const delivery of parcel.deliveries) {
+      if (editsEarlier(parcel, delivery)) return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
       const end = await deliverOne({ parcel, held, channel, to }, delivery);
       if (end !== null) return end;
     }
@@ -315,4 +316,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     options.onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
     return { next: true };
   }
+}
+
+/** A parcel was read when it was taken: it does not have the receipts of what was sent out of it since. */
+function editsEarlier({ deliveries }: Parcel, delivery: DeliveryView): boolean {
+  const into = delivery.parts[0]?.into;
+  return into !== undefined && deliveries.slice(0, deliveries.indexOf(delivery)).some((earlier) => into.startsWith(`${earlier.id}/`));
 }
