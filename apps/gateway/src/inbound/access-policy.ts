@@ -1,11 +1,8 @@
 // What the config says about who may speak on an account. An account that the config does not have gets null: nobody may speak there (I13).
 import type { Config } from "@parley/config";
-import type { Inbound } from "@parley/protocol";
-import type { AccessPolicy } from "./admit.ts";
+import type { AccessPolicy, PolicyOf } from "./admit.ts";
 import type { MovedChats } from "./moved-chats.ts";
 import { discordRules, openRules, telegramRules } from "./place-rules.ts";
-
-export type PolicyOf = (account: Pick<Inbound, "channel" | "account">) => AccessPolicy | null;
 
 export function accessPolicy(channels: Config["channels"], moved: Pick<MovedChats, "ids">): PolicyOf {
   return ({ channel, account }) => {

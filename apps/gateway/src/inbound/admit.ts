@@ -3,7 +3,6 @@
 import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import type { Activation } from "../commands/activation.ts";
-import type { PolicyOf } from "./access-policy.ts";
 import type { BotLoops } from "./bot-loops.ts";
 import type { PairingBook } from "./pairing.ts";
 import type { Place, PlaceRules, Senders } from "./place-rules.ts";
@@ -16,6 +15,9 @@ export interface AccessPolicy {
   /** For groups and channels. */
   readonly rules: (place: Place) => PlaceRules;
 }
+
+/** Null for an account that the config does not have. */
+export type PolicyOf = (account: Pick<Inbound, "channel" | "account">) => AccessPolicy | null;
 
 export type Admission =
   | { readonly kind: "turn"; readonly owner: boolean; readonly authority: string }

@@ -10,8 +10,16 @@ import {
 } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import type { Command } from "./command.ts";
-import type { Admitted } from "./receive.ts";
+import type { Route } from "./route.ts";
 import { formatRowPayload } from "./row-payload.ts";
+
+/** An admitted message with its place. */
+export interface Admitted {
+  readonly inbound: Inbound;
+  readonly route: Route;
+  readonly owner: boolean;
+  readonly authority: string;
+}
 
 /** Where rows go that no session takes. */
 const nowhere = "agent:main:hook:unreadable" as SessionKey;

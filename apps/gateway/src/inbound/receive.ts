@@ -7,7 +7,7 @@ import { noticeDelivery } from "../outbound/notice.ts";
 import type { Admit } from "./admit.ts";
 import { backlogQuietMs, isBacklog } from "./backlog.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
-import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
+import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
 import type { Presses } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
@@ -16,13 +16,7 @@ import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
 import type { Route, RouteInbound } from "./route.ts";
 
-/** An admitted message with its place. */
-export interface Admitted {
-  readonly inbound: Inbound;
-  readonly route: Route;
-  readonly owner: boolean;
-  readonly authority: string;
-}
+export type { Admitted };
 
 /** Runs a command that acts past the lane; its answer goes back to where the command came from. Must bear repetition. */
 export type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;
