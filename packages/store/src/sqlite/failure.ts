@@ -51,7 +51,7 @@ export function verbFault(error: unknown): unknown {
 
 /** The Fault of every call in a transaction whose fate is unknown. */
 export function lostFault(error: unknown): Fault {
-  return new Fault("ambiguous", "the database failed while writing: restart Parley, then run `parley doctor`", { cause: error });
+  return new Fault("ambiguous", "the database failed while writing: restart Parley and look at `parley status`", { cause: error });
 }
 
 /** The Fault that opening rejects with: it names the file and the next step. */
@@ -78,6 +78,6 @@ export function openFault(path: string, error: unknown): unknown {
 }
 
 export function damagedFault(path: string, finding: string, cause?: unknown): Fault {
-  const next = "run `parley doctor`, or restore a backup with `parley restore <file>`; nothing was changed";
+  const next = "restore a backup with `parley restore <file>`, which keeps this file aside; nothing was changed";
   return new Fault("invalid", `${path} is damaged or not a database (${finding}): ${next}`, { cause });
 }
