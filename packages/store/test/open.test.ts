@@ -48,7 +48,7 @@ test("text in place of the database is refused by name, with the next step", asy
     code: "invalid",
     message: expect.stringContaining(`${path} is damaged`),
   });
-  await expect(sqliteStore(options(path))).rejects.toThrow("parley doctor");
+  await expect(sqliteStore(options(path))).rejects.toThrow("parley restore");
   expect(readFileSync(path)).toEqual(before);
 });
 
