@@ -11,6 +11,8 @@ export interface ChatOptions {
   readonly inbox: Inbox;
   readonly events: Events;
   readonly turns: Turns;
+  /** Hears of the turn that has to end, so that it ends now and not at its next write. */
+  readonly onStopped: (turn: string) => void;
 }
 
 /** Who calls: the web peer that the control plane minted for its token. */
@@ -53,6 +55,7 @@ export function chatMethods(options: ChatOptions) {
     async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {
       const { session } = options.route({ address: address(caller, params.thread) });
       const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
+      if (stopped.turn !== null) options.onStopped(stopped.turn);
       return { stopped: stopped.turn !== null, cancelled: stopped.rows.length };
     },
   };

@@ -25,6 +25,7 @@ export function handlers(options: HandlerOptions): Handlers {
     inbox: store.inbox,
     events: store.events,
     turns: store.turns,
+    onStopped: core.running.stop,
   });
   const pairing = pairingMethods(core.pairing);
   const copies = backupMethods(options.databasePath, options.jobs);
