@@ -1,7 +1,7 @@
 // A platform under a test's control: the loopback, with what it can do and how its sends go wrong chosen by the test.
 // Unlike the plain loopback it does not know a repeated send, so what is sent twice is seen twice.
 import { loopback, type Channel, type Loopback } from "@parley/channels";
-import { isFault, type Capabilities, type Clock, type Fault, type RenderedPart } from "@parley/protocol";
+import type { Capabilities, Clock, Fault, RenderedPart } from "@parley/protocol";
 
 /** `refuse`: nothing is shown. `lose`: it is shown, but the answer is lost. `hang`: no answer, nothing is shown. */
 export type Harm = { readonly refuse: Fault } | { readonly lose: Fault } | "hang" | null;
@@ -69,8 +69,4 @@ export function platform(name: string, clock: Clock): Platform {
 
 export function textOf(part: RenderedPart): string {
   return part.kind === "text" ? part.text : part.kind === "media" ? (part.caption?.text ?? "") : "";
-}
-
-export function faultCode(error: unknown): string {
-  return isFault(error) ? error.code : "not a fault";
 }

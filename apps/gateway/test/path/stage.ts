@@ -251,7 +251,7 @@ function keyOf(session: string): SessionKey {
   return session as SessionKey;
 }
 
-async function configIn(home: string, options: StageOptions): Promise<Config> {
+export async function configIn(home: string, options: Pick<StageOptions, "config" | "telegram">): Promise<Config> {
   const file = {
     channels: { telegram: { botToken: "1:x", dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off", ...options.telegram } },
     ...options.config,
