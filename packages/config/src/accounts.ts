@@ -30,7 +30,7 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
       allowFrom,
       groupPolicy: merged.groupPolicy ?? "allowlist",
       groupAllowFrom: merged.groupAllowFrom ?? allowFrom,
-      groups: merged.groups ?? {},
+      ...(merged.groups === undefined ? {} : { groups: merged.groups }),
       allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "edit",
       pacing: merged.pacing ?? "on",
@@ -54,7 +54,7 @@ export function discordAccounts(file: ConfigFile, env: Env): { readonly [account
       dmPolicy: merged.dmPolicy ?? "pairing",
       allowFrom: merged.allowFrom ?? [],
       groupPolicy: merged.groupPolicy ?? "allowlist",
-      guilds: merged.guilds ?? {},
+      ...(merged.guilds === undefined ? {} : { guilds: merged.guilds }),
       allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "off",
     };

@@ -91,8 +91,8 @@ export interface TelegramAccountConfig {
   readonly allowFrom: readonly string[];
   readonly groupPolicy: GroupPolicy;
   readonly groupAllowFrom: readonly string[];
-  /** Empty: no map. Otherwise the list of groups that are served; "*" stands for all others. */
-  readonly groups: { readonly [chat: string]: TelegramGroupConfig };
+  /** The list of groups that are served; "*" stands for all others. Absent: there is no list; empty: it lists none. */
+  readonly groups?: { readonly [chat: string]: TelegramGroupConfig };
   readonly allowBots: boolean;
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
@@ -125,7 +125,8 @@ export interface DiscordAccountConfig {
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];
   readonly groupPolicy: GroupPolicy;
-  readonly guilds: {
+  /** As `groups`. */
+  readonly guilds?: {
     readonly [guild: string]: DiscordPlaceConfig & { readonly channels?: { readonly [channel: string]: DiscordPlaceConfig } };
   };
   readonly allowBots: boolean;

@@ -67,9 +67,9 @@ function entryOf<E>(entries: Entries<E>, ids: readonly string[]): E | undefined 
   return id === undefined ? undefined : entries?.[id];
 }
 
-/** A map is the list of what is served, whatever the policy; without one only "open" serves anything. */
-function isServed(policy: GroupPolicy, entries: object, entry: object | undefined): boolean {
-  return Object.keys(entries).length === 0 ? policy === "open" : entry !== undefined;
+/** A map is the list of what is served, whatever the policy, and an empty one lists nothing; without one only "open" serves anything. */
+function isServed(policy: GroupPolicy, entries: object | undefined, entry: object | undefined): boolean {
+  return entries === undefined ? policy === "open" : entry !== undefined;
 }
 
 /** From the outermost entry to the innermost. */

@@ -1,7 +1,9 @@
+import fc from "fast-check";
+import type { GroupPolicy, TelegramAccountConfig, TelegramGroupConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
 import { accessPolicy } from "../../src/inbound/access-policy.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
-import type { Place, PlaceRules } from "../../src/inbound/place-rules.ts";
+import { telegramRules, type Place, type PlaceRules } from "../../src/inbound/place-rules.ts";
 import { loaded } from "./loaded.ts";
 import { groupMessage } from "./messages.ts";
 
@@ -22,6 +24,7 @@ describe("on Telegram", () => {
   test.for([
     ["nothing", "", false, users()],
     ["policy open, no map", 'groupPolicy: "open"', true, everybody],
+    ["policy open, an empty map", 'groupPolicy: "open", groups: {}', false, everybody],
     ["policy open, another group in the map", 'groupPolicy: "open", groups: { "-9": {} }', false, everybody],
     ["policy open, the group in the map", 'groupPolicy: "open", groups: { "-100": {} }', true, everybody],
     ["policy open, the group has a list of its own", 'groupPolicy: "open", groups: { "-100": { allowFrom: ["7"] } }', true, users("7")],
@@ -96,6 +99,7 @@ describe("on Discord", () => {
     ["the channel above the thread", 'guilds: { "1": { channels: { "20": {} } } }', channel({ parent: "20" }, { peer: "30" }), true],
     ["the channel that the thread is in", 'guilds: { "1": { channels: { "20": {} } } }', channel({}, { thread: "30" }), true],
     ["policy open, no server", 'groupPolicy: "open"', channel(), true],
+    ["policy open, an empty map", 'groupPolicy: "open", guilds: {}', channel(), false],
   ] as const)("with %s", async ([, block, place, served]) => {
     expect(await rulesOf(block, place)).toMatchObject({ served });
   });
@@ -118,6 +122,58 @@ describe("on Discord", () => {
     ],
   ] as const)("%s are heard", async ([, block, users, roles]) => {
     expect(await rulesOf(block, channel())).toMatchObject({ senders: { users, roles } });
+  });
+});
+
+describe("taking something out of a list of the config", () => {
+  const ids = fc.uniqueArray(fc.constantFrom("5", "6", "*"), { maxLength: 3 });
+  const policy = fc.constantFrom<GroupPolicy>("allowlist", "open", "disabled");
+  const maybe = { requiredKeys: [] as [] };
+  const topic = fc.record({ allowFrom: ids, enabled: fc.boolean() }, maybe);
+  const entry = fc.record(
+    { allowFrom: ids, enabled: fc.boolean(), groupPolicy: policy, topics: fc.dictionary(fc.constantFrom("7", "*"), topic) },
+    maybe,
+  );
+  const accounts = fc.record(
+    { groupPolicy: policy, groupAllowFrom: ids, groups: fc.dictionary(fc.constantFrom("-100", "-200", "*"), entry) },
+    { requiredKeys: ["groupPolicy", "groupAllowFrom"] },
+  );
+  type Account = Pick<TelegramAccountConfig, "groupPolicy" | "groupAllowFrom" | "groups">;
+
+  /** Whether person 5 is heard in topic 7 of group -100. */
+  function heard(account: Account): boolean {
+    const { policy: effective, served, enabled, senders } = telegramRules(account as TelegramAccountConfig, group("7"), ["-100"]);
+    const among = senders === null || senders.users.includes("5") || senders.users.includes("*");
+    return effective !== "disabled" && served && enabled && among;
+  }
+
+  const shorter = (list: readonly string[]): string[][] => list.map((_, index) => list.filter((__, other) => other !== index));
+  const without = <E>(map: { readonly [id: string]: E }, id: string): { readonly [id: string]: E } =>
+    Object.fromEntries(Object.entries(map).filter(([key]) => key !== id));
+
+  function poorerGroups(groups: { readonly [id: string]: TelegramGroupConfig }): { readonly [id: string]: TelegramGroupConfig }[] {
+    // An exact entry beside "*" is an exception from it, so taking that out is no narrowing.
+    const removable = Object.keys(groups).filter((id) => id === "*" || !("*" in groups));
+    return [
+      ...removable.map((id) => without(groups, id)),
+      ...Object.entries(groups).flatMap(([id, { allowFrom, ...rest }]) =>
+        allowFrom === undefined ? [] : shorter(allowFrom).map((list) => ({ ...groups, [id]: { ...rest, allowFrom: list } })),
+      ),
+    ];
+  }
+
+  test("lets nobody in who was not", () => {
+    fc.assert(
+      fc.property(accounts, (account: Account) => {
+        fc.pre(!heard(account));
+        const poorer: Account[] = [
+          ...shorter(account.groupAllowFrom).map((groupAllowFrom) => ({ ...account, groupAllowFrom })),
+          ...(account.groups === undefined ? [] : poorerGroups(account.groups).map((groups) => ({ ...account, groups }))),
+        ];
+        for (const each of poorer) expect(heard(each)).toBe(false);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 
