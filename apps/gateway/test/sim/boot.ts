@@ -1,9 +1,9 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
-import { noRedaction } from "@parley/agent";
 import { noProgress } from "../../src/turn/progress.ts";
 import { gatewayCore, type Core } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
 import type { Pools } from "../../src/pools.ts";
+import { noRedaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";
 import { silentLog, type Log } from "@parley/protocol";
@@ -13,7 +13,6 @@ import { account, polledChannel, pushedChannel, type DriverFlaws } from "./chann
 import type { Life } from "./life.ts";
 import { simulatedModel, type ModelBook } from "./model.ts";
 import type { Platform } from "./platform.ts";
-import { storePort } from "./store-port.ts";
 import { simulatedTools, type Effects } from "./tools.ts";
 import { simulatedConfig } from "./world-config.ts";
 import type { World } from "./world.ts";
@@ -21,7 +20,7 @@ import type { World } from "./world.ts";
 export interface BootOptions {
   readonly world: World;
   readonly life: Life;
-  /** The store of the world, with a witness before it. */
+  /** The world's store, behind steps and a witness. */
   readonly store: Store;
   readonly platforms: ReadonlyMap<string, Platform>;
   readonly models: ModelBook;
@@ -51,7 +50,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const config = simulatedConfig(world.plan);
   const core = gatewayCore({
     config,
-    store: storePort(world, life, options.store),
+    store: options.store,
     channels,
     // No chat of the simulation moves, so there is nothing to load.
     moved: movedChats(options.store.cells),

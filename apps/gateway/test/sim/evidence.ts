@@ -2,7 +2,6 @@
 import { parseRowPayload } from "../../src/inbound/row-payload.ts";
 import type { Entry, SessionKey } from "@parley/protocol";
 import type { DeliveryView, RowView, Store, StoredEntry } from "@parley/store";
-import type { Asked } from "./model.ts";
 import type { Platform, Shown } from "./platform.ts";
 import type { Effects } from "./tools.ts";
 import type { WitnessBook } from "./witness.ts";
@@ -13,7 +12,6 @@ export interface Evidence {
   readonly platforms: ReadonlyMap<string, Platform>;
   readonly book: WitnessBook;
   readonly effects: Effects;
-  readonly asked: readonly (Asked & { readonly turn: string | undefined })[];
   /** Timers and calls of the process that wait. */
   readonly timers: number;
   readonly running: number;
@@ -60,8 +58,7 @@ export function numberOf(row: Pick<RowView, "payload">): number | null {
 
 /** The messages that a text says it answers. */
 export function answered(text: string): readonly number[] {
-  const named = /ans\[([\d,]*)\]/.exec(text)?.[1];
-  return named === undefined || named === "" ? [] : named.split(",").map(Number);
+  return Array.from(text.matchAll(/ans\[(\d+)\]/g), ([, number]) => Number(number));
 }
 
 /** `<delivery>/<part>` taken apart. */

@@ -18,7 +18,8 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     if ((row.outcome === "answered" || row.outcome === "silent") && row.turn === null) {
       world.broken("I2", `${told} ended ${row.outcome} without a turn`);
     }
-    if (row.payload !== "" && row.conversation.endsWith(":mallory")) world.broken("I13", `${told} of an unknown sender was kept with its words`);
+    if (row.payload !== "" && row.conversation.endsWith(":mallory"))
+      world.broken("I13", `${told} of an unknown sender was kept with its words`);
     if (row.reason?.startsWith("interrupted") === true && !rows.some((later) => later.lane === row.lane && later.seq > row.seq)) {
       world.broken("I2", `${told} was interrupted by a newer message, and there is none`);
     }
@@ -36,7 +37,8 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
   for (const [turn, taken] of rowsOfTurn) {
     const [first] = taken;
     for (const row of taken) {
-      if (row.conversation !== first?.conversation) world.broken("I6", `${turn} holds rows of ${first?.conversation} and ${row.conversation}`);
+      if (row.conversation !== first?.conversation)
+        world.broken("I6", `${turn} holds rows of ${first?.conversation} and ${row.conversation}`);
       if (row.authority !== first?.authority) world.broken("authority", `${turn} holds rows of ${first?.authority} and ${row.authority}`);
     }
     const reason = book.stops.get(turn);

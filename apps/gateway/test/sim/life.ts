@@ -65,7 +65,8 @@ export function life(world: World, bootId: string, onDeath: () => void): Life {
       return new Promise((resolve, reject) => {
         if (harm === "crash before") return self.die(`${port}#${nth}`);
         if (harm === "fail before") return later(wayMs, () => reject(new Fault("unavailable", "simulated: could not connect")));
-        if (harm === "limited") return later(wayMs, () => reject(new Fault("rate_limited", "simulated: too fast", { retryAfterMs: 2_000 })));
+        if (harm === "limited")
+          return later(wayMs, () => reject(new Fault("rate_limited", "simulated: too fast", { retryAfterMs: 2_000 })));
 
         const arrive = (): void => {
           over();
@@ -123,4 +124,3 @@ export function life(world: World, bootId: string, onDeath: () => void): Life {
   const later = (afterMs: number, run: () => void): void => void time.after(afterMs, run, owner);
   return self;
 }
-

@@ -55,13 +55,20 @@ function makeActs(draw: Draw): readonly Act[] {
       [said === undefined ? 0 : 2, "edit"],
       [3, "command"],
     ] as const);
-    if (kind === "say") acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`) });
-    else if (kind === "flood") {
+    if (kind === "say") {
+      acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`) });
+      // Second thoughts, while the answer to the first is on its way.
+      for (let k = 1, soMs = atMs; k < 4 && draw(`more ${i} ${k}`) < 0.3; k += 1) {
+        soMs += Math.round(50 + draw(`after ${i} ${k}`) * 2_500);
+        acts.push({ atMs: soMs, chat, from, kind, n: 100_000 * (i + 1) + k, script: makeScript(draw, `${i} ${k}`) });
+      }
+    }
+    if (kind === "flood") {
       const size = 5 + Math.floor(draw(`size ${i}`) * 25);
       for (let k = 0; k < size; k += 1) acts.push({ atMs: atMs + k * 3, chat, from, kind: "say", n: 1000 * (i + 1) + k, script: short });
     } else if (kind === "edit" && said?.kind === "say") {
       acts.push({ atMs: Math.max(atMs, said.atMs + 50), chat, from, kind, of: said.n });
-    } else {
+    } else if (kind === "command") {
       const text = weighted(draw(`text ${i}`), [
         [5, "/stop"],
         [2, "/new"],
@@ -82,12 +89,14 @@ const short: Script = { tools: [], answer: "plain", pieces: 1, pauseMs: 50 };
 
 function makeScript(draw: Draw, name: string): Script {
   const tools: Script["tools"][number][] = [];
-  while (tools.length < 3 && draw(`tool ${name} ${tools.length}`) < 0.35) {
-    tools.push(weighted(draw(`which ${name} ${tools.length}`), [
-      [1, "look"],
-      [2, "write"],
-      [1, "send"],
-    ] as const));
+  while (tools.length < 3 && draw(`tool ${name} ${tools.length}`) < 0.4) {
+    tools.push(
+      weighted(draw(`which ${name} ${tools.length}`), [
+        [1, "look"],
+        [2, "write"],
+        [1, "send"],
+      ] as const),
+    );
   }
   const fails = weighted(draw(`fails ${name}`), [
     [85, null],

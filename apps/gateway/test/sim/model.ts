@@ -1,25 +1,18 @@
 // The simulated language model: does what the script of the newest message says, and names in its answer every message that it answers.
-// Keeps what it was shown, turn by turn, so that a resumed turn can be compared with what it was before.
+// Its tool calls carry what it was shown, so that a transcript can be compared with what the model really read.
 import type { Model, ModelErrorKind, ModelEvent, ModelMessage, ModelRequest } from "@parley/models";
 import { noUsage, sleep, type AssistantContent, type StopReason } from "@parley/protocol";
 import type { Life } from "./life.ts";
 import type { Script } from "./plan.ts";
 import { slowMs, type World } from "./world.ts";
 
-/** One call as the model saw it: messages by number, and the ids of tool calls, in their order since the last answer. */
-export interface Asked {
-  readonly lane: string;
-  readonly trail: readonly string[];
-}
-
 export interface ModelBook {
   readonly scripts: ReadonlyMap<number, Script>;
-  readonly asked: (asked: Asked) => void;
   /** Calls for a message so far: what `fails.times` counts. */
   readonly calls: Map<number, number>;
 }
 
-const marker = /#(\d+)\b/g;
+const marker = /#\d+\b/g;
 export const answerStart = "ans[";
 export const secretThought = "secret-thought";
 
@@ -35,7 +28,6 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
       if (harm === "crash before") life.die(`model.call#${nth}`);
       if (harm === "slow") await sleep(life.clock, slowMs(world, "model.call", nth), signal);
       const trail = trailOf(request.messages);
-      book.asked({ lane: request.cacheKey, trail });
       world.note(`model.call#${nth} ${trail.join(" ")}`);
       const fresh = trail.flatMap((step) => (step.startsWith("#") ? [Number(step.slice(1))] : []));
       const script = book.scripts.get(fresh.at(-1) ?? -1) ?? plain;
@@ -53,7 +45,7 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
       if (tool === undefined) return yield end("stop", [{ type: "text", text }]);
       await sleep(life.clock, script.pauseMs, signal);
       if (signal.aborted) return yield end("aborted", [], "aborted");
-      const call = { type: "toolCall", id: `call-${fresh.at(-1)}-${done}`, name: tool, args: { n: fresh.at(-1) ?? 0 } } as const;
+      const call = { type: "toolCall", id: `call-${fresh.at(-1)}-${done}`, name: tool, args: { trail: [...trail] } } as const;
       yield call;
       yield end("toolUse", [call]);
     },
@@ -87,9 +79,14 @@ function end(stop: StopReason, content: readonly AssistantContent[], error?: Mod
 function trailOf(messages: ModelRequest["messages"]): readonly string[] {
   const from = messages.findLastIndex((message) => message.role === "assistant" && textOf(message).includes(answerStart));
   return messages.slice(from + 1).flatMap((message) => {
-    if (message.role === "user") return Array.from(textOf(message).matchAll(marker), ([found]) => found);
+    if (message.role === "user") return markers(textOf(message));
     return message.role === "tool" ? [message.callId] : [];
   });
+}
+
+/** `#12` and the like, in their order. */
+export function markers(text: string): readonly string[] {
+  return text.match(marker) ?? [];
 }
 
 function textOf(message: ModelMessage): string {
@@ -97,7 +94,7 @@ function textOf(message: ModelMessage): string {
 }
 
 function answerText(fresh: readonly number[], { answer }: Script): string {
-  const named = `${answerStart}${[...new Set(fresh)].join(",")}]`;
+  const named = [...new Set(fresh)].map((n) => `${answerStart}${n}]`).join(" ");
   switch (answer) {
     case "plain":
       return `${named} Here you are.`;

@@ -52,5 +52,6 @@ function inboundOf(act: Act, index: number, nowMs: number, said: ReadonlyMap<num
   const edited = said.get(act.of);
   // Its message was left out of the plan by the shrinker.
   if (edited === undefined) return null;
-  return { ...inbound, kind: "edit", messageId: edited.messageId, text: `${edited.text}, if you can`, editedAtMs: nowMs };
+  // Two edits of one message have two dates, as on every platform that has dates of edits.
+  return { ...inbound, kind: "edit", messageId: edited.messageId, text: `${edited.text}, if you can`, editedAtMs: nowMs + index };
 }

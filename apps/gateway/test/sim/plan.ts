@@ -24,7 +24,18 @@ export type Act = { readonly atMs: number; readonly chat: Chat; readonly from: s
 );
 
 /** What happens to the nth call of a port. */
-export const harms = ["crash before", "crash after", "fail before", "fail after", "twice", "slow", "limited", "vague", "redeliver", "lost"] as const;
+export const harms = [
+  "crash before",
+  "crash after",
+  "fail before",
+  "fail after",
+  "twice",
+  "slow",
+  "limited",
+  "vague",
+  "redeliver",
+  "lost",
+] as const;
 export type Harm = (typeof harms)[number];
 
 export type Trouble =

@@ -1,12 +1,200 @@
-// Planted bugs.
-import type { Store } from "@parley/store";
+// Planted bugs: each a wrapper around a port or a flaw of a driver, never a switch in the product. Each must be found; a law that finds
+// none of them proves nothing.
+import type { ConversationKey } from "@parley/protocol";
+import type { Change, DeliveryView, Lease, NewDelivery, Row, Store, Turn } from "@parley/store";
 import type { DriverFlaws } from "./channels.ts";
-import type { World } from "./world.ts";
 
 export interface Plant {
   readonly name: string;
-  readonly store?: (world: World) => (store: Store) => Store;
+  /** A broken driver: stands between the store and everything else, over all lives of one simulation. */
+  readonly store?: () => Wrap;
+  /** A broken product: stands between the message path and its steps. */
+  readonly port?: () => Wrap;
   readonly flaws?: DriverFlaws;
 }
 
+type Wrap = (store: Store) => Store;
+
 export const noPlant: Plant = { name: "none" };
+
+/** The platform is told that events are safe while they still are not. */
+const earlyAck: Plant = { name: "early-ack", flaws: { confirmsEarly: true } };
+
+/** An event that the platform repeats is taken for a new one. */
+const replay: Plant = {
+  name: "replay",
+  port: () => {
+    const seen = new Set<string>();
+    return (store) => ({
+      ...store,
+      inbox: {
+        ...store.inbox,
+        async accept(rows) {
+          const renamed = rows.map(({ subject, ...row }) => {
+            if (seen.has(row.id)) return { ...row, id: `${row.id}:again` };
+            return { ...row, ...(subject === undefined ? {} : { subject }) };
+          });
+          const accepted = await store.inbox.accept(renamed);
+          for (const row of rows) seen.add(row.id);
+          return accepted;
+        },
+      },
+    });
+  },
+};
+
+/** Nobody looks at the fencing token: whoever writes last wins. */
+const unfencedWrite: Plant = {
+  name: "unfenced-write",
+  store: () => {
+    const current = new Map<string, Lease>();
+    return (store) => {
+      const renewed = <L extends Lease>(lease: L): L => ({ ...lease, ...current.get(lease.lane) });
+      return {
+        ...store,
+        turns: {
+          ...store.turns,
+          async take(want) {
+            const found = await store.turns.take(want);
+            if (!("idle" in found)) current.set(found.lane, { lane: found.lane, token: found.token, holder: found.holder });
+            return found;
+          },
+          extend: (lease, leaseMs) => store.turns.extend(renewed(lease), leaseMs),
+          checkpoint: (lease, at, what) => store.turns.checkpoint(renewed(lease), at, what),
+          commit: (lease, turn, what) => store.turns.commit(renewed(lease), turn, what),
+        },
+      };
+    };
+  },
+};
+
+/** A send whose outcome is unknown is simply made again, as often as it takes. */
+const retryAmbiguous: Plant = {
+  name: "retry-ambiguous",
+  store: () => (store) => {
+    const forgetful = (delivery: DeliveryView): DeliveryView => ({
+      ...delivery,
+      parts: delivery.parts.map((part) => ({ ...part, flagged: false })),
+    });
+    return {
+      ...store,
+      outbox: {
+        ...store.outbox,
+        async take(want) {
+          const found = await store.outbox.take(want);
+          return "idle" in found ? found : { ...found, deliveries: found.deliveries.map(forgetful) };
+        },
+        record: (lease, changes) =>
+          store.outbox.record(
+            lease,
+            changes.map((change): Change => (change.to === "sending" ? { ...change, idempotent: true } : change)),
+          ),
+      },
+    };
+  },
+};
+
+/** Whoever finds nothing waits for a hint, and hints get lost. */
+const lostWakeUp: Plant = {
+  name: "lost-wake-up",
+  port: () => (store) => ({
+    ...store,
+    onReady: () => () => {},
+    turns: {
+      ...store.turns,
+      async take(want) {
+        const found = await store.turns.take(want);
+        return "idle" in found ? new Promise(() => {}) : found;
+      },
+    },
+  }),
+};
+
+/** Replies go to wherever the session was last heard from. */
+const lastRoute: Plant = {
+  name: "last-route",
+  port: () => {
+    const latest = new Map<string, { readonly conversation: ConversationKey; readonly pool: string }>();
+    return (store) => ({
+      ...store,
+      inbox: {
+        ...store.inbox,
+        accept(rows) {
+          for (const { lane, conversation } of rows) latest.set(lane, { conversation, pool: conversation.split(":", 2).join(":") });
+          return store.inbox.accept(rows);
+        },
+      },
+      turns: {
+        ...store.turns,
+        commit(lease, turn, what) {
+          const to = latest.get(lease.lane);
+          const deliveries = (what.deliveries ?? []).map((delivery): NewDelivery =>
+            to === undefined ? delivery : { ...delivery, lane: to.conversation, pool: to.pool },
+          );
+          return store.turns.commit(lease, turn, { ...what, deliveries });
+        },
+      },
+    });
+  },
+};
+
+/** A turn that is resumed takes along what came meanwhile, without claiming it. */
+const grownBatch: Plant = {
+  name: "grown-batch",
+  port: () => (store) => ({
+    ...store,
+    turns: {
+      ...store.turns,
+      async take(want) {
+        const found = await store.turns.take(want);
+        if ("idle" in found || found.attempt === 1) return found;
+        const waiting = await store.inbox.find({ lane: found.lane as never, state: "waiting", limit: 10 });
+        const more: readonly Row[] = waiting.filter((row) => row.conversation === found.conversation && row.authority === found.authority);
+        return { ...found, rows: [...found.rows, ...more.toReversed()] };
+      },
+    },
+  }),
+};
+
+/** Rows that joined a running turn are claimed, but where they joined is not kept. */
+const absorbWithoutStep: Plant = {
+  name: "absorb-without-step",
+  store: () => (store) => ({
+    ...store,
+    turns: {
+      ...store.turns,
+      async take(want) {
+        const found = await store.turns.take(want);
+        if ("idle" in found) return found;
+        return { ...found, log: found.log.map((step) => (step.kind === "absorbed" ? { ...step, body: "[]" } : step)) } satisfies Turn;
+      },
+    },
+  }),
+};
+
+/** The mark of a stop is lost on the way to the next holder. */
+const stoppedResurrected: Plant = {
+  name: "stopped-resurrected",
+  port: () => (store) => ({
+    ...store,
+    turns: {
+      ...store.turns,
+      async take(want) {
+        const found = await store.turns.take(want);
+        return "idle" in found ? found : { ...found, stop: null };
+      },
+    },
+  }),
+};
+
+export const plants: readonly Plant[] = [
+  earlyAck,
+  replay,
+  unfencedWrite,
+  retryAmbiguous,
+  lostWakeUp,
+  lastRoute,
+  grownBatch,
+  absorbWithoutStep,
+  stoppedResurrected,
+];

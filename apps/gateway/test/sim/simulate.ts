@@ -9,11 +9,11 @@ import { boot, type Booted } from "./boot.ts";
 import { life, type Life } from "./life.ts";
 import { evidence } from "./evidence.ts";
 import { judge } from "./laws.ts";
-import type { Asked } from "./model.ts";
 import { people } from "./people.ts";
 import type { Plan, Script } from "./plan.ts";
 import { noPlant, type Plant } from "./plants.ts";
 import { platform, type Platform } from "./platform.ts";
+import { storePort } from "./store-port.ts";
 import { witnessBook, witnessed } from "./witness.ts";
 import { world, type Violation } from "./world.ts";
 
@@ -40,13 +40,13 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
   const file = plan.store === "boot" ? databaseFile() : null;
   const book = witnessBook();
   const effects = new Map<string, number>();
-  const asked: (Asked & { readonly turn: string | undefined })[] = [];
   const scripts = new Map<number, Script>(plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])));
   const platforms = new Map<string, Platform>(
     (["telegram", "web", "loopback"] as const).map((name) => [name, platform(at, { name, idempotent: name !== "telegram" })]),
   );
-  const models = { scripts, asked: (it: Asked) => void asked.push({ ...it, turn: book.turns.get(it.lane) }), calls: new Map<number, number>() };
-  const planted = plant.store?.(at) ?? ((store: Store) => store);
+  const models = { scripts, calls: new Map<number, number>() };
+  const brokenStore = plant.store?.() ?? ((store: Store) => store);
+  const brokenPort = plant.port?.() ?? ((store: Store) => store);
 
   let opened: Store | null = null;
   let current: { readonly life: Life; readonly booted: Booted } | null = null;
@@ -75,7 +75,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     const booted = await boot({
       world: at,
       life: self,
-      store: witnessed(at, book, planted(store)),
+      store: brokenPort(storePort(at, self, witnessed(at, book, brokenStore(store)))),
       platforms,
       models,
       effects,
@@ -100,6 +100,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     for (const trouble of plan.troubles) {
       if (!("process" in trouble)) continue;
       at.time.after(trouble.atMs, () => {
+        at.harm();
         if (trouble.process === "kill") current?.life.die("killed");
         else if (trouble.process === "freeze") current?.life.freeze(trouble.forMs);
         else void terminate();
@@ -120,7 +121,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     if (!settled && at.violations.length === 0) at.broken("liveness", `not settled half an hour after the last fault: ${why}`);
     if (opened !== null && current !== null) {
       const { life: self, booted } = current as { readonly life: Life; readonly booted: Booted };
-      const seen = { world: at, platforms, book, effects, asked, timers: self.waiting(), running: booted.core.running.count() };
+      const seen = { world: at, platforms, book, effects, timers: self.waiting(), running: booted.core.running.count() };
       judge(await evidence(seen, opened));
     }
     const shown = [...platforms.values()].reduce((sum, each) => sum + each.shown.length, 0);

@@ -29,7 +29,14 @@ export function storePort(world: World, life: Life, store: Store): Store {
       if (!life.alive) return;
       const { nth, harm } = world.harmOf(port);
       const waitMs = harm === "slow" ? slowMs(world, port, nth) : world.latencyMs(port, nth);
-      const one: Call = { port, twice: harm === "twice" && !once.has(port), pool, work, resolve: resolve as (value: never) => void, reject };
+      const one: Call = {
+        port,
+        twice: harm === "twice" && !once.has(port),
+        pool,
+        work,
+        resolve: resolve as (value: never) => void,
+        reject,
+      };
       if (batch === null || batch.beat !== world.time.beat()) {
         const fresh = { beat: world.time.beat(), calls: [one], harm: harm as string | null };
         batch = fresh;
@@ -89,6 +96,9 @@ export function storePort(world: World, life: Life, store: Store): Store {
       return new Promise((resolve) => world.time.after(1, () => resolve(known.answer), life));
     },
   });
+
+  // What others did to the store is a change as well.
+  life.onDeath(store.onReady(() => void (changes += 1)));
 
   return {
     ...store,

@@ -82,7 +82,14 @@ export function timeline(draw: Draw): Timeline {
     beat: () => beats,
     after(afterMs, run, owner) {
       const order = orders++;
-      const entry: Entry = { atMs: nowMs + Math.max(0, Math.round(afterMs)), tie: draw(`tie ${order}`), order, run, owner, cancelled: false };
+      const entry: Entry = {
+        atMs: nowMs + Math.max(0, Math.round(afterMs)),
+        tie: draw(`tie ${order}`),
+        order,
+        run,
+        owner,
+        cancelled: false,
+      };
       push(entry);
       return {
         cancel: () => {

@@ -6,8 +6,6 @@ import type { World } from "./world.ts";
 export interface WitnessBook {
   /** Turns that were told to stop, with the reason. */
   readonly stops: Map<string, string>;
-  /** The turn that a lane was last leased for. */
-  readonly turns: Map<string, string>;
   /** Ids of accepted rows. */
   readonly accepted: Set<string>;
   /** The newest lease of a lane of turns or deliveries that was seen. */
@@ -17,7 +15,7 @@ export interface WitnessBook {
 }
 
 export function witnessBook(): WitnessBook {
-  return { stops: new Map(), turns: new Map(), accepted: new Set(), tokens: new Map(), commits: new Map() };
+  return { stops: new Map(), accepted: new Set(), tokens: new Map(), commits: new Map() };
 }
 
 export function witnessed(world: World, book: WitnessBook, store: Store): Store {
@@ -57,7 +55,6 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
         const found = await store.turns.take(want);
         if ("idle" in found) return found;
         leased("i", found);
-        book.turns.set(found.lane, found.id);
         if (found.attempt === 1 && found.log.length === 0) open(found);
         return found;
       },
@@ -72,7 +69,8 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
           ? await store.turns.commit(lease, turn, what)
           : await fenced("i", "commit", store.turns.commit)(lease, turn, what);
         const before = book.commits.get(turn);
-        if (before !== undefined && before !== lease.token) world.broken("I3", `${turn} was committed twice, by ${before} and ${lease.token}`);
+        if (before !== undefined && before !== lease.token)
+          world.broken("I3", `${turn} was committed twice, by ${before} and ${lease.token}`);
         book.commits.set(turn, lease.token);
         return answer;
       },

@@ -17,6 +17,8 @@ export interface World {
   hash(): string;
   /** The harm that the plan holds for this call of a port, once; counts the calls. */
   harmOf(port: string): { readonly nth: number; readonly harm: Harm | null };
+  /** Something else goes wrong: a kill, an end, a freeze. */
+  harm(): void;
   /** From now on nothing goes wrong any more. */
   heal(): void;
   /** Harms that came about. */
@@ -62,6 +64,9 @@ export function world(plan: Plan): World {
       harmed += 1;
       note(`${port}#${nth}: ${harm}`);
       return { nth, harm };
+    },
+    harm() {
+      harmed += 1;
     },
     heal() {
       healed = true;

@@ -1,0 +1,32 @@
+// Each planted bug is found within a bounded number of schedules, by a law that names it, and its schedule is printed shrunk: a law that
+// never fails proves nothing.
+import { expect, test } from "vitest";
+import { plantedScenarios, search, seedsFrom } from "./search.ts";
+import { tellPlan, tellViolations } from "./tell.ts";
+
+/** The laws that each bug has to break, one of them at least. */
+const laws: { readonly [plant: string]: readonly string[] } = {
+  "early-ack": ["I1"],
+  replay: ["I3", "I5"],
+  "unfenced-write": ["I3"],
+  "retry-ambiguous": ["I5"],
+  "lost-wake-up": ["liveness"],
+  "last-route": ["I6"],
+  "grown-batch": ["I3", "I5"],
+  "absorb-without-step": ["I11"],
+  "stopped-resurrected": ["stop"],
+  "approval-apart": ["I7"],
+};
+
+test("every bug that the issue names is planted", () => {
+  expect(plantedScenarios.map((each) => each.name).toSorted()).toEqual(Object.keys(laws).toSorted());
+});
+
+test.for(plantedScenarios)("finds $name", { timeout: 300_000 }, async (scenario) => {
+  const found = await search(scenario, seedsFrom(1, 1_000));
+  if (found === null) return expect.fail(`a thousand schedules did not find ${scenario.name}`);
+  console.log(
+    `${scenario.name}: found by seed ${found.seed}, shrunk to ${tellPlan(found.shrunk)}\n${tellViolations(found.after.violations)}`,
+  );
+  expect(laws[scenario.name]).toContain(found.after.violations[0]?.law);
+});
