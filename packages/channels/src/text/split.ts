@@ -7,8 +7,11 @@ import { isVerbatim, type Document } from "./document.ts";
 import { firstCharacterLength } from "./graphemes.ts";
 import { documentReader, type Reader } from "./slice.ts";
 
+/** Markup that leaves less than this part of a message to its text is left out; it also bounds how many messages a text can become. */
+const mostMarkupShare = 16;
+
 export interface TextLimits {
-  /** In UTF-16 units of the rendered text; an integer of at least 1. Below about 64, markup gives way to bare text. */
+  /** In UTF-16 units of the rendered text; an integer of at least 1. Markup that does not fit gives way to bare text. */
   readonly textChars: number;
   /** Most entities of one message; no limit when absent. */
   readonly textEntities?: number;
@@ -41,14 +44,26 @@ function resume(text: string, reader: Reader, cut: number): number {
   return skipSpace(text, verbatim, cut);
 }
 
-/** The longest stretch from `start` that fits, found by trying less and less: rendering may lengthen a text at any place. */
-function nextMessage(
-  text: string,
-  start: number,
-  limits: TextLimits,
-  reader: Reader,
-  render: Render,
-): { readonly end: number; readonly message: RenderedText | null } {
+interface Stretch {
+  readonly end: number;
+  /** Null when there is nothing to see in it. */
+  readonly message: RenderedText | null;
+}
+
+/** As it is meant; where its markup takes nearly all the room, as bare text: a link of a thousand characters over one word, for example. */
+function nextMessage(text: string, start: number, limits: TextLimits, reader: Reader, render: Render): Stretch {
+  const unformatted: Render = (message) => render(withoutMarkup(message));
+  const leastChars = limits.textChars / mostMarkupShare;
+  return longestFit(text, start, limits, reader, render, leastChars) ?? longestFit(text, start, limits, reader, unformatted, 0);
+}
+
+/**
+ * The longest stretch from `start` that fits, found by trying less and less, for rendering may lengthen a text at any place; null when
+ * it would be shorter than `leastChars` or than one character.
+ */
+function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: 0): Stretch;
+function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: number): Stretch | null;
+function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: number): Stretch | null {
   for (let room = limits.textChars; ;) {
     const limit = start + room;
     const end = limit >= text.length ? text.length : chooseCut(text, reader.take(limit).spans, start, limit);
@@ -57,15 +72,12 @@ function nextMessage(
     const rendered = render(message);
     const overflow = excess(rendered, limits);
     if (overflow <= 1) return { end, message: rendered };
+    const smaller = Math.floor((end - start) * Math.min(0.95, 1 / overflow));
     const firstCharacter = firstCharacterLength(text.slice(start, end));
-    if (firstCharacter === end - start) {
-      const bare = render(withoutMarkup(message));
-      if (excess(bare, limits) <= 1) return { end, message: bare };
-      const onlyCodePoint = String.fromCodePoint(text.codePointAt(start) ?? 0) === text.slice(start, end);
-      if (onlyCodePoint) return { end, message: { text: message.text, entities: [], plain: message.text } };
-    }
-    const least = firstCharacter < end - start ? firstCharacter : 1;
-    room = Math.max(least, Math.floor((end - start) * Math.min(0.95, 1 / overflow)));
+    if (leastChars > 0 && (smaller < leastChars || smaller < firstCharacter)) return null;
+    const onlyCodePoint = String.fromCodePoint(text.codePointAt(start) ?? 0) === text.slice(start, end);
+    if (onlyCodePoint) return { end, message: { text: message.text, entities: [], plain: message.text } };
+    room = Math.max(firstCharacter < end - start ? firstCharacter : 1, smaller);
   }
 }
 
