@@ -91,7 +91,8 @@ export function editedPreview(options: PreviewOptions): Preview {
       if (text !== null && text.plain !== shown) {
         const waitMs = await editOnce(receipt, text);
         if (waitMs === null) return;
-        shown = text.plain;
+        // What was not shown is tried again, also when the text grows no more.
+        if (waitMs === 0) shown = text.plain;
         await sleep(clock, waitMs, closing.signal);
       }
       await sleep(clock, editEveryMs[address.kind], closing.signal);
