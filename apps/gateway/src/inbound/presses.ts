@@ -30,9 +30,9 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
   async function answer(press: Inbound, callbackId: string): Promise<void> {
     const act = channel(accountKey(press))?.act;
     if (act === undefined) return;
-    const text = await remark(press);
     const timeout = deadline(clock, answerTimeoutMs, "the answer to a press");
     try {
+      const text = await remark(press);
       const action = { kind: "answerCallback", callbackId, ...(text === null ? {} : { text }) } as const;
       await act(press.address, action, { idempotencyKey: press.id, signal: timeout.signal });
     } catch (error) {
