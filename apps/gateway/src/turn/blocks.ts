@@ -43,8 +43,9 @@ export function blocks(options: BlocksOptions): Preview {
         cause: turn,
         parts: [{ content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown }], ...replyTo }) }],
       };
-      said = latest.slice(0, end);
-      await journal.post({ delivery: delivery.id, said }, [delivery]);
+      const through = latest.slice(0, end);
+      await journal.post({ delivery: delivery.id, said: through }, [delivery]);
+      said = through;
       posted += 1;
     }
   }
