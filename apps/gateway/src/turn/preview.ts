@@ -45,6 +45,11 @@ const editTimeoutMs = 15_000;
 /** An edit whose end is unknown may still be on its way; within this it arrives or never does, and cannot undo the final text. */
 const doubtMs = 2_000;
 
+/** The id of a turn's preview, whether or not there is one. */
+export function previewOf(turn: string): string {
+  return `${turn}/preview`;
+}
+
 export function editedPreview(options: PreviewOptions): Preview {
   const { turn, conversation, address, channel, journal, outbox, clock, log } = options;
   const act = channel.act?.bind(channel);
@@ -68,7 +73,7 @@ export function editedPreview(options: PreviewOptions): Preview {
   async function open(): Promise<void> {
     await sleep(clock, openAfterMs, closing.signal);
     if (closed || options.signal.aborted) return;
-    const id = `${turn}/preview`;
+    const id = previewOf(turn);
     const delivery: NewDelivery = {
       id,
       pool: accountKey(address),
