@@ -43,12 +43,12 @@ const answers: readonly (readonly [RegExp, string | null])[] = [
 test("pairing, a group, a topic, an album, a voice message, a kill in the middle, a button, a reaction and an edit", async () => {
   const transcript: string[] = [];
   const seen = new Map<number, number>();
-  /** The story that is being told: how to let it end. */
-  const story: { end: (() => void) | null } = { end: null };
+  /** Ends of stories that are being told. */
+  const endings: (() => void)[] = [];
   w.models.reply(async ({ lastUserText }) => {
     const [, answer] = answers.find(([asked]) => asked.test(lastUserText)) ?? [null, `? ${lastUserText}`];
     if (answer !== null) return answer;
-    await new Promise<void>((resolve) => (story.end = resolve));
+    await new Promise<void>((resolve) => endings.push(resolve));
     return "The end of the story, after a pause.";
   });
   const start = async (home?: string): Promise<Daemon> => {
@@ -108,10 +108,10 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
 
   transcript.push("Ann: tell me a long story", "The machine loses its power; somebody starts it again.");
   annie.says("tell me a long story");
-  await eventually(() => story.end !== null);
+  await eventually(() => endings.length > 0);
   daemon.kill("SIGKILL");
   await daemon.exited;
-  story.end = null;
+  endings.length = 0;
   await plant(daemon.home, annsChat, [
     [
       {
@@ -128,8 +128,8 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
   ]);
   daemon = await start(daemon.home);
   await sees(ann);
-  await eventually(() => story.end !== null);
-  story.end?.();
+  await eventually(() => endings.length > 0);
+  endings.shift()?.();
   await sees(ann);
 
   const offer = w.answers(ann).find((message) => message.buttons.length > 0)?.id ?? 0;
@@ -144,16 +144,15 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
   await happens("Ann: did you see?", ann, () => annie.says("did you see?"));
 
   transcript.push("Ann: another long story, please", "Ann: a table for ten people");
-  story.end = null;
   annie.says("another long story, please");
-  await eventually(() => story.end !== null);
+  await eventually(() => endings.length > 0);
   const table = annie.says("a table for ten people");
   await happens(
     "Ann edits that to: a table for two people",
     ann,
     () => {
       annie.edits(table.message_id, "a table for two people");
-      setTimeout(() => story.end?.(), 300);
+      setTimeout(() => endings.shift()?.(), 300);
     },
     2,
   );
