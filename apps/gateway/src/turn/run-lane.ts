@@ -48,9 +48,12 @@ export function runLane(options: RunLaneOptions): RunLane {
       await held.cover(0);
       await cells.put(mark, "1", { ttlMs: aloneLifeMs });
       log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, running it alone");
-      const end = await work(turn, held);
-      await cells.remove(mark);
-      return end;
+      try {
+        return await work(turn, held);
+      } finally {
+        // Also after a drain or an outage: the process lived, so nothing is proven against the turn.
+        await cells.remove(mark);
+      }
     });
   }
 

@@ -222,6 +222,20 @@ describe("a poison message", () => {
     expect((await s.rows()).map((row) => row.outcome)).toEqual(["answered"]);
   });
 
+  test("is not what a stop ends while it runs alone: the process lived, so it is answered after the next start", async () => {
+    s = await stage();
+    s.model.answers(() => ({ afterMs: 5_000, says: ["here at last"] }));
+    const alice = s.person("alice");
+    alice.says("unlucky");
+    for (const end of ["kill", "kill", "terminate"] as const) {
+      await s.pass(1_000);
+      await s[end]();
+      await s.start();
+    }
+    await alice.gets("here at last");
+    expect(alice.sees()).toEqual(["here at last"]);
+  });
+
   test("gets its strike back by a graceful stop between two deaths", async () => {
     s = await stage();
     s.model.answers(() => ({ afterMs: 3_000, says: ["here"] }));
