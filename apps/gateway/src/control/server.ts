@@ -144,6 +144,8 @@ interface Refusal {
 }
 
 function refuse(stream: Duplex, { status, text }: Refusal): void {
+  // Nobody else ends it: a client that keeps its half open would hold the handle, and the gateway's stop, for ever.
+  stream.once("finish", () => stream.destroy());
   stream.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { methods, systemIds } from "@parley/protocol";
@@ -6,6 +8,17 @@ import { virtualClock } from "@parley/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gatewayTokenIn, sameToken } from "../../src/control/gateway-token.ts";
 import { gatewayToken, handshake, startControl, until, type Client } from "./control-fixture.ts";
+
+test("a client that is refused and keeps its half of the connection open does not keep the gateway from stopping", async () => {
+  const { server } = await startControl();
+  const stranger = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
+  onTestFinished(() => void stranger.destroy());
+  stranger.on("error", () => {}); // The gateway may reset it: that is what is wanted.
+  stranger.write("GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  const [answer] = (await once(stranger, "data")) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 403 /);
+  await server.close();
+});
 
 describe("the first frame", () => {
   test.for(Object.keys(methods))("%s is refused before the handshake, and the socket is closed", async (method) => {
