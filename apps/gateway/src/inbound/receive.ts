@@ -71,9 +71,21 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const { inbound } = by;
     // A redelivered command must not act twice: its row is there once it has acted.
     if ((await inbox.find({ id: inbound.id, limit: 1 })).length > 0) return;
-    const answer = await options.runPastLane(command, by);
+    const answer = await answerOf(command, by);
     const row = rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command);
     await store([{ row, notices: answer === null ? [] : [noticeDelivery(inbound, answer)] }]);
+  }
+
+  /** A command that fails is answered too: thrown, it would come again for ever and hold up everybody behind it. */
+  async function answerOf(command: Command, by: Admitted): Promise<string | null> {
+    try {
+      return await options.runPastLane(command, by);
+    } catch (error) {
+      // The store's trouble passes, and until then nothing may be acknowledged.
+      if (isFault(error, "unavailable") || isFault(error, "ambiguous")) throw error;
+      log.error({ rows: [by.inbound.id], command: command.name, error }, "a command failed");
+      return `/${command.name} failed. The operator can see why in the log.`;
+    }
   }
 
   async function work(by: Admitted, command: Command | null): Promise<Planned[]> {

@@ -1,4 +1,5 @@
 // Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
+import { Fault } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { stage, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
@@ -37,6 +38,20 @@ describe("/stop", () => {
     await s.core().receive([event]);
     await alice.gets("re: hello");
     expect(alice.sees()).toHaveLength(2);
+  });
+});
+
+describe("a command that fails", () => {
+  test("says so once, and does not hold up what comes after it", async () => {
+    const refuses = async (): Promise<never> => {
+      throw new Fault("invalid", "the model needs an API key");
+    };
+    s = await stage({ commands: [{ name: "status", summary: "how I am", run: refuses }] });
+    const alice = s.person("alice");
+    alice.says("/status");
+    alice.says("hello");
+    await alice.gets("/status failed. The operator can see why in the log.", "re: hello");
+    expect((await s.rows()).map((row) => row.outcome)).toEqual(["answered", "commanded"]);
   });
 });
 

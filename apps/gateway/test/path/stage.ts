@@ -9,7 +9,7 @@ import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type Sessi
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { gatewayCore, type Core } from "../../src/core.ts";
+import { gatewayCore, type Core, type CoreOptions } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
 import type { Pools } from "../../src/pools.ts";
 import { noProgress } from "../../src/turn/progress.ts";
@@ -22,6 +22,7 @@ export interface StageOptions {
   readonly config?: { readonly [key: string]: unknown };
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
+  readonly commands?: CoreOptions["commands"];
 }
 
 export interface Said {
@@ -105,7 +106,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       models: model.models(own.clock),
       tools: options.tools ?? [],
       hooks: [],
-      commands: [],
+      commands: options.commands ?? [],
       showProgress: () => noProgress,
       redaction: noRedaction,
       shell: undefined,
