@@ -181,13 +181,17 @@ export function deliverer(options: DeliverOptions): Deliver {
       return ambiguous(delivery, name, part.reason ?? "the process ended while it was being sent", at.owed, place);
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
+      if (at.owed.length > 0) await record(place, at.owed);
       return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
     }
     const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
-    if (waitMs > holdWaitMs) {
-      if (at.owed.length > 0) await record(place, at.owed);
-      return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
+    let { owed } = at;
+    if (owed.length > 0 && (waitMs > 0 || place.held.signal.aborted)) {
+      // What arrived is known now; a crash or a stop before the next part must not make it unknown again.
+      await record(place, owed);
+      owed = [];
     }
+    if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
     if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
     await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
     const begun: Change = {
@@ -198,7 +202,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
     };
     try {
-      await record(place, [...at.owed, begun]);
+      await record(place, [...owed, begun]);
     } catch (error) {
       if (!(await wasReplaced(delivery, error))) throw error;
       return { release: { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true } };
