@@ -57,8 +57,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await mkdir(home, { recursive: true });
   const config = { gateway: { port: 0, auth: { token: testToken } }, ...options.config };
   await writeFile(join(home, "parley.json5"), JSON.stringify(config));
-  const [program = process.execPath, ...before] = [...(options.under ?? []), process.execPath];
-  const child = spawn(program, [...before, main], {
+  const command = [...(options.under ?? []), process.execPath, main];
+  const child = spawn(command[0] ?? process.execPath, command.slice(1), {
     env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
