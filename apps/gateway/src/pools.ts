@@ -2,7 +2,7 @@
 // account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { runLanes, type Held, type LaneRunner, type WorkEnd } from "@parley/queue";
-import type { Outbox, Parcel, Store, Turn } from "@parley/store";
+import type { DeliveryView, Outbox, Parcel, Store, Turn } from "@parley/store";
 import { turnNames } from "./turn/turn-names.ts";
 
 export interface PoolsOptions {
@@ -94,7 +94,7 @@ export function startPools(options: PoolsOptions): Pools {
 
 /** A delivery that breaks the deliverer must not break it again: its open parts fail, the lane goes on. */
 async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promise<void> {
-  const [head] = parcel.deliveries;
+  const head = await firstOpen(outbox, parcel);
   if (head === undefined) return outbox.release(parcel, { afterMs: 0, reason: "nothing to do" });
   const reason = `a bug in delivery: ${error instanceof Error ? error.message : String(error)}`;
   const open = head.parts.flatMap((part, index) => (part.state === "queued" || part.state === "sending" ? [index] : []));
@@ -103,4 +103,13 @@ async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promi
     open.map((part) => ({ delivery: head.id, part, to: "failed" as const, reason })),
   );
   await outbox.release(parcel, { afterMs: 0, reason });
+}
+
+/** The parcel is as it was when it was taken; what was sent out of it since needs no failing, and would refuse it. */
+async function firstOpen(outbox: Outbox, { deliveries }: Parcel): Promise<DeliveryView | undefined> {
+  for (const { id } of deliveries) {
+    const [found] = await outbox.find({ id, limit: 1 });
+    if (found?.done === false) return found;
+  }
+  return undefined;
 }

@@ -143,6 +143,27 @@ describe("a send whose answer was lost", () => {
   });
 });
 
+describe("a delivery that meets a bug", () => {
+  test("in its second message fails at once with what is left of it; the first stays sent, and the chat goes on", async () => {
+    s = await stage();
+    s.telegram.can({ textChars: 100 });
+    await s.kill();
+    await s.start();
+    s.model.answers(({ text }) => (text === "long" ? Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ") : `re: ${text}`));
+    const alice = s.person("alice");
+    s.telegram.harm(({ nth }) => (nth === 2 ? { refuse: new TypeError("a bug") as unknown as Fault } : null));
+    alice.says("long");
+    await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the failure", 5_000);
+    const states = (await s.deliveries())[0]?.parts.map((part) => part.state) ?? [];
+    expect(states.length).toBeGreaterThan(2);
+    expect(states).toEqual(["sent", ...states.slice(1).map(() => "failed")]);
+    s.model.answers(({ text }) => (text.endsWith("hello") ? "here" : "?"));
+    alice.says("hello");
+    await s.until(() => alice.sees().length === 2, "the next answer", 5_000);
+    expect(alice.sees()[1]).toBe("here");
+  });
+});
+
 describe("an upgrade with a half-sent reply", () => {
   test("goes on as the older version had split it, although the limits are others now", async () => {
     s = await stage();
