@@ -29,7 +29,7 @@ export function ownerNotices({ outbox, owners, clock, log }: OwnerNoticesOptions
     });
     const period = Math.floor(clock.now() / onceInMs);
     const where = `${accountKey(from)}, ${from.kind} ${from.peer}${from.thread === undefined ? "" : `, topic ${from.thread}`}`;
-    const text = `⚠️ An answer did not arrive (${where}): ${reason.slice(0, reasonChars)}\n\n\`parley outbox\` shows what is in trouble.`;
+    const text = `⚠️ An answer did not arrive (${where}): ${reason.slice(0, reasonChars)}\n\n\`parley outbox list --troubled\` shows what is in trouble.`;
     await outbox.post(addresses.map((to) => textDelivery(`${idPrefix}${delivery.lane}:${period}:${to.peer}`, to, text, delivery.cause)));
   }
 
