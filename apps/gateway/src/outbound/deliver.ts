@@ -61,6 +61,8 @@ type Step = { readonly next: true; readonly change?: Change } | { readonly relea
 
 export function deliverer(options: DeliverOptions): Deliver {
   const { outbox, pacer, clock, log } = options;
+  /** Failures of messages that were to be edits and became new ones. */
+  const unrepeatable = new WeakSet<Fault>();
 
   return async (parcel, held) => {
     const channel = options.channel();
@@ -261,7 +263,17 @@ export function deliverer(options: DeliverOptions): Deliver {
       return into;
     } catch (error) {
       // Somebody removed the preview: the answer still belongs in the chat.
-      if (isFault(error, "missing")) return channel.send(to, part, how);
+      if (isFault(error, "missing")) return sendAnew(channel, to, part, how);
+      throw error;
+    }
+  }
+
+  /** In place of what could not be edited: a new message, of which a repeat would be seen. */
+  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, how: SendOptions): Promise<Receipt> {
+    try {
+      return await channel.send(to, part, how);
+    } catch (error) {
+      if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
       throw error;
     }
   }
@@ -293,7 +305,7 @@ export function deliverer(options: DeliverOptions): Deliver {
         throw error;
       case "ambiguous": {
         const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
-        const again = repeats || part.state === "queued";
+        const again = !unrepeatable.has(error) && (repeats || part.state === "queued");
         // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
         if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
           return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };

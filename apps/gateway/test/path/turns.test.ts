@@ -183,6 +183,27 @@ describe("a preview whose process died", () => {
   });
 });
 
+describe("a preview that somebody removed", () => {
+  test("is written anew once, also when nobody knows whether that arrived: it is no edit any more", async () => {
+    s = await stage({ telegram: { streaming: "edit" } });
+    s.model.answers(() => ({ says: ["This is ", "an answer."], pauseMs: 4_000 }));
+    const alice = s.person("alice");
+    alice.says("tell me");
+    await s.until(() => alice.sees().length === 1, "the preview");
+    const [preview] = s.telegram.sent("alice");
+    if (preview === undefined) throw new Error("there is no preview");
+    await s.telegram.act?.(
+      preview.to,
+      { kind: "remove", messageId: preview.id },
+      { idempotencyKey: "r", signal: new AbortController().signal },
+    );
+    s.telegram.harm(() => ({ lose: new Fault("ambiguous", "the connection broke after the request was written") }));
+    await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the trouble");
+    await s.pass(60_000);
+    expect(alice.sees()).toEqual(["This is an answer."]);
+  });
+});
+
 describe("a poison message", () => {
   test("kills the process three times, the last time alone, and is buried; others are served", async () => {
     s = await stage();
