@@ -205,10 +205,11 @@ describe("an edit", () => {
     // What comes during the last call of the model waits for the next turn.
     const late = who.says("teh");
     who.edits(late.message_id, "the");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await eventually(() => w.telegram.bot().queue.pending().length === 0);
     release?.();
-    expect(await w.answered(chat, 2)).toEqual(["re: hold", "re: [edited message]\nthe"]);
+    expect(await w.answered(chat, 2)).toEqual(["re: hold", "re: the"]);
     who.edits(held.message_id, "changed my mind");
+    await eventually(() => w.telegram.bot().queue.pending().length === 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(w.answers(chat)).toHaveLength(2);
     w.models.reply(({ lastUserText }) => `re: ${lastUserText}`);
@@ -223,6 +224,7 @@ describe("a reaction", () => {
     const [answer] = w.answers(chat);
     who.reacts(answer?.id ?? 0, "👍");
     who.reacts(mine.message_id, "🔥");
+    await eventually(() => w.telegram.bot().queue.pending().length === 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(w.answers(chat)).toHaveLength(1);
     who.says("what did I think of it?");
