@@ -27,7 +27,7 @@ export async function killedAt(medium: Medium, under: readonly string[]): Promis
     await at.start();
     await at.quiet(medium);
     const { flagged, ...left } = await at.end();
-    expect(left).toEqual({ openRows: 0, openDeliveries: 0, dead: [] });
+    expect(left).toEqual({ ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
     const seen = at.verdict(medium);
     expect({ ...seen, doubled: [] }).toEqual(flawless);
     // Twice only where nobody can know, and then it is flagged.

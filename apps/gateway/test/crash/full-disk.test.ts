@@ -92,7 +92,7 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     expect(judge(texts(), 1)).toEqual(flawless);
     expect(w.models.requests()).toHaveLength(1);
     expect(await daemon.stop()).toBe(0);
-    expect(lookAt(disk.home)).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(lookAt(disk.home)).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   });
 
   test("while the platform takes the answer: it is not sent again", async () => {
@@ -106,6 +106,6 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     await answered(2);
     expect(judge(texts(), 2)).toEqual(flawless);
     expect(await daemon.stop()).toBe(0);
-    expect(lookAt(disk.home)).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(lookAt(disk.home)).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   });
 });

@@ -24,7 +24,7 @@ test("killed when the second of three messages was shown but not answered: only 
     const starts = at.texts("telegram").map((text) => /^(?:re m1 )?(\w+(?: m2)?)/.exec(text)?.[1]);
     expect(starts).toEqual(["One", "Two", "Two", "Three", "re m2"]);
     const { flagged, ...left } = await at.end();
-    expect(left).toEqual({ openRows: 0, openDeliveries: 0, dead: [] });
+    expect(left).toEqual({ ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
     expect(flagged).toEqual([expect.stringContaining("Two words")]);
   } finally {
     await at.close();

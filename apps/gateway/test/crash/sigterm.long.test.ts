@@ -30,7 +30,7 @@ test("three SIGTERMs in one turn: no strike, no notice, answered once", { timeou
     expect(at.verdict("telegram")).toEqual(flawless);
     expect(at.w.models.requests()).toHaveLength(4);
     expect(at.daemon.log()).not.toContain("running it alone");
-    expect(await at.end()).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(await at.end()).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   } finally {
     await at.close();
   }

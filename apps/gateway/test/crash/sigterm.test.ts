@@ -25,7 +25,7 @@ test("SIGTERM while the platform takes an answer: it is waited for, not cut, not
     at.says("telegram");
     await at.quiet("telegram");
     expect(at.verdict("telegram")).toEqual(flawless);
-    expect(await at.end()).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(await at.end()).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   } finally {
     await at.close();
   }
@@ -70,7 +70,7 @@ test("a second SIGTERM does not wait for the turn, which is answered once after 
     await at.start();
     await at.quiet("telegram");
     expect(at.verdict("telegram")).toEqual(flawless);
-    expect(await at.end()).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(await at.end()).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   } finally {
     await at.close();
   }

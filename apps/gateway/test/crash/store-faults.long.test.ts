@@ -22,7 +22,7 @@ test("held while messages arrive: nothing is lost, and health is back by itself"
     await Promise.all([at.quiet("telegram", 30_000), at.quiet("web", 30_000)]);
     expect(at.verdict("telegram")).toEqual(flawless);
     expect(at.verdict("web")).toEqual(flawless);
-    expect(await at.end()).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(await at.end()).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   } finally {
     await at.close();
   }
@@ -41,7 +41,7 @@ test("held while the platform takes the answer: it is not sent again", async () 
     at.says("telegram");
     await at.quiet("telegram", 30_000);
     expect(at.verdict("telegram")).toEqual(flawless);
-    expect(await at.end()).toEqual({ flagged: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(await at.end()).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
   } finally {
     await at.close();
   }

@@ -6,6 +6,8 @@ import { join } from "node:path";
 export interface StoreLook {
   /** Conversation and content of each part that was sent again after an unknown outcome. */
   readonly flagged: readonly string[];
+  /** Conversation and content of each part of which nobody knows whether it arrived, and which is not sent again. */
+  readonly ambiguous: readonly string[];
   /** Rows that have no end yet. */
   readonly openRows: number;
   /** Deliveries that are not done. */
@@ -22,8 +24,11 @@ export function lookAt(home: string): StoreLook {
         .prepare(sql)
         .all()
         .map((row) => String(row["it"]));
+    const partsWhere = (condition: string): string[] =>
+      texts(`select lane || ' ' || content as it from parts join deliveries on delivery = seq where ${condition}`);
     return {
-      flagged: texts("select lane || ' ' || content as it from parts join deliveries on delivery = seq where flagged = 1"),
+      flagged: partsWhere("flagged = 1"),
+      ambiguous: partsWhere("state = 'ambiguous'"),
       openRows: texts("select id as it from rows where state in ('waiting', 'claimed')").length,
       openDeliveries: texts("select id as it from deliveries where done is null").length,
       dead: texts("select coalesce(reason, '') as it from rows where outcome = 'dead'"),
