@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
-import type { Clock, Ids, Log } from "@parley/protocol";
+import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { lockHome, type SqliteStore } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -61,6 +61,8 @@ export interface Daemon {
 
 /** systemd gives 90 s by default before it kills; the unit file gives more. */
 const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
+/** A channel waits for what it is just receiving; more than this is no waiting any more. */
+const channelStopMs = 10_000;
 const sweepEveryMs = 60_000;
 const sweepRows = 500;
 
@@ -100,7 +102,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
       notify("STOPPING=1");
       held?.cancel();
-      await stopParts(parts, pools);
+      await stopParts(parts, pools, clock);
       jobs.stop();
       stopSweeping();
       stopWatchdog();
@@ -243,10 +245,12 @@ async function startChannels({ core, state, setMenu }: Parts, channels: readonly
   );
 }
 
-async function stopParts({ wired, control, state, ending }: Parts, pools: Pools): Promise<void> {
+async function stopParts({ wired, control, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
   state.enter("draining");
   ending.abort();
-  await Promise.all([...wired.channels.values()].map((channel) => channel.stop()));
+  // One channel that cannot stop must not keep the turns from draining.
+  const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
+  await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
   await control.close();
 }

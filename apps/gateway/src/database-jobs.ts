@@ -28,7 +28,8 @@ export function databaseJobs(program: string): DatabaseJobs {
         stopped.signal.removeEventListener("abort", end);
         if (stopped.signal.aborted) return reject(new Fault("aborted", "the gateway stops"));
         if (code !== 0) return reject(new Fault("unavailable", `the database job ended with ${signal ?? code}`));
-        const answer = JSON.parse(text) as JobAnswer;
+        const answer = answerOf(text);
+        if (answer === null) return reject(new Fault("unavailable", "the database job's answer cannot be read"));
         if (answer.ok) return resolve(answer);
         return reject(answer.code === "internal" ? new Error(answer.message) : new Fault(answer.code, answer.message));
       });
@@ -40,4 +41,13 @@ export function databaseJobs(program: string): DatabaseJobs {
     backup: async (from, to) => (await run(["backup", from, to])).bytes,
     stop: () => stopped.abort(),
   };
+}
+
+function answerOf(text: string): JobAnswer | null {
+  try {
+    return JSON.parse(text) as JobAnswer;
+  } catch {
+    // The child was cut off while it wrote; its caller is told that there is no answer.
+    return null;
+  }
 }

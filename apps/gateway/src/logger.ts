@@ -22,7 +22,7 @@ const standardError = 2;
 const shortestSecretChars = 6;
 
 export async function logger(options: LoggerOptions): Promise<Logger> {
-  const secrets = new Set(options.secrets.filter((secret) => secret.length >= shortestSecretChars));
+  const secrets = new Set(options.secrets.filter((secret) => secret.length >= shortestSecretChars).flatMap(spellings));
   const out = options.pretty ? await prettyLines() : writeLine;
   const destination: DestinationStream = {
     write(line) {
@@ -44,9 +44,14 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
   return {
     log,
     hide(secret) {
-      if (secret.length >= shortestSecretChars) secrets.add(secret);
+      if (secret.length >= shortestSecretChars) for (const spelling of spellings(secret)) secrets.add(spelling);
     },
   };
+}
+
+/** As it is, and as it stands inside a JSON string. */
+function spellings(secret: string): string[] {
+  return [secret, JSON.stringify(secret).slice(1, -1)];
 }
 
 async function prettyLines(): Promise<(line: string) => void> {

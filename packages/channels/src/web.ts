@@ -60,12 +60,15 @@ export const webCapabilities: Capabilities = {
   idempotentSends: true,
 };
 
+/** A page repeats what was refused within seconds, so silence for a minute means that nothing is refused any more. */
+const troubleShownMs = 60_000;
+
 export function webChannel(options: WebChannelOptions): WebChannel {
   const { account, clock } = options;
   let receive: Receive | null = null;
   let lastInboundAtMs: number | undefined;
-  /** Why the last thing that was said could not be stored; it heals with the next one that can. */
-  let trouble: string | undefined;
+  /** Why the last thing that was said could not be stored. It heals with the next one that can, or with time: nobody may type again. */
+  let trouble: { readonly reason: string; readonly atMono: number } | undefined;
   const inFlight = new Set<Promise<void>>();
 
   async function accept(to: Receive, said: WebSaid): Promise<void> {
@@ -87,7 +90,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
     try {
       await to([inbound]);
     } catch (error) {
-      trouble = error instanceof Error ? error.message : String(error);
+      trouble = { reason: error instanceof Error ? error.message : String(error), atMono: clock.mono() };
       throw error;
     }
     trouble = undefined;
@@ -107,11 +110,14 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       receive = null;
       await Promise.allSettled(inFlight);
     },
-    health: () => ({
-      state: receive === null ? "stopped" : trouble === undefined ? "ok" : "degraded",
-      ...(trouble === undefined ? {} : { reason: trouble }),
-      ...(lastInboundAtMs === undefined ? {} : { lastInboundAtMs }),
-    }),
+    health() {
+      const fresh = trouble !== undefined && clock.mono() - trouble.atMono < troubleShownMs ? trouble : undefined;
+      return {
+        state: receive === null ? "stopped" : fresh === undefined ? "ok" : "degraded",
+        ...(fresh === undefined ? {} : { reason: fresh.reason }),
+        ...(lastInboundAtMs === undefined ? {} : { lastInboundAtMs }),
+      };
+    },
     async submit(said) {
       if (receive === null) throw new Fault("unavailable", "the gateway is stopping; the message was not taken", { retryAfterMs: 1_000 });
       const work = accept(receive, said);

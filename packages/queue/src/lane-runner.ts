@@ -34,7 +34,10 @@ export interface LaneRunner {
   running(): number;
   /** Looks for work now. */
   wake(): void;
-  /** Stops taking; resolves when the running work has ended by itself or, after `budgetMs`, was aborted and given back. */
+  /**
+   * Stops taking; resolves when the running work has ended by itself or, after `budgetMs`, was aborted and given back. Work that ignores
+   * its abort is left behind after ten more seconds: its lease ends by itself.
+   */
   drain(budgetMs: number): Promise<void>;
 }
 
@@ -45,6 +48,8 @@ const parallelTakes = 4;
 /** What these refuse now they refuse for ever. */
 const hopeless: ReadonlySet<FaultCode> = new Set(["invalid", "unsupported", "denied", "missing"]);
 const releaseAgainMs = 500;
+/** The agent loop abandons what ignores its abort after five seconds; this is that and some room. */
+const abandonAfterMs = 10_000;
 const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
 
 export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
@@ -135,7 +140,11 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     }
     if (!isFault(error) || hopeless.has(error.code)) {
       log.error({ ...about(lease), error }, "work can never succeed, burying it");
-      await options.bury(lease, error).catch((cause: unknown) => log.error({ ...about(lease), error: cause }, "could not bury"));
+      await options.bury(lease, error).catch(async (cause: unknown) => {
+        log.error({ ...about(lease), error: cause }, "could not bury, trying again later");
+        // A lease that was held long for a tool would keep the lane as long.
+        await release(lease, hand, { afterMs: retryBackoff.mostMs, reason: "it could not be buried", refund: true });
+      });
       return;
     }
     const count = error.code === "aborted" ? 0 : (failures.get(lease.lane) ?? 0) + 1;
@@ -183,8 +192,13 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       const budget = clock.after(budgetMs, () => {
         for (const hand of held) hand.abort(new Fault("aborted", "the daemon is stopping"));
       });
+      const patience = clock.after(budgetMs + abandonAfterMs, () => {
+        log.error({ pool, left: held.size }, "work ignored its abort and is left behind");
+        emptied?.();
+      });
       await empty;
       budget.cancel();
+      patience.cancel();
     },
   };
 }

@@ -5,6 +5,7 @@ import { extname, join } from "node:path";
 import type { HttpBindings } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
+import type { Log } from "@parley/protocol";
 import { originTrouble, type HostRules } from "./hosts.ts";
 
 export interface HttpOptions {
@@ -15,6 +16,7 @@ export interface HttpOptions {
   readonly webhook: (account: string) => WebhookHandler | null;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
+  readonly log: Log;
 }
 
 const contentTypes: { readonly [extension: string]: string } = {
@@ -40,8 +42,12 @@ const securityHeaders: { readonly [name: string]: string } = {
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
-export function httpApp({ hosts, health, webhook, webRoot }: HttpOptions): App {
+export function httpApp({ hosts, health, webhook, webRoot, log }: HttpOptions): App {
   const app: App = new Hono();
+  app.onError((error, context) => {
+    log.error({ error, path: context.req.path }, "an HTTP request failed");
+    return context.text("something went wrong; the log says what\n", 500);
+  });
 
   // Before the rules about hosts: Telegram comes under the public name of a proxy, and no page can send its secret header.
   app.post("/telegram/:account", async (context) => {

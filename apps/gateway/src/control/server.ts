@@ -73,7 +73,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const devices = deviceBook(cells, clock, ids);
   const authenticate = authenticator({ token: options.token, devices, attempts: loginAttempts(clock) });
   const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
-  const app = httpApp({ hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot });
+  const app = httpApp({ hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot, log });
   const http = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, getRequestListener(app.fetch));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();

@@ -19,9 +19,9 @@ export function pairingDesk(book: PairingBook, owners: Owners): PairingDesk {
       return { pending, paired };
     },
     async approve(code) {
-      const paired = await book.approve(code);
-      await owners.claimFirst(ownerId(paired));
-      return paired;
+      // Ownership first: should we die in between, approving again lets the same person in, and nobody else can come first.
+      await owners.claimFirst(ownerId(await book.request(code)));
+      return book.approve(code);
     },
     async revoke(id) {
       const found = (await book.paired()).filter((paired) => namesOf(paired).includes(id.trim()));
@@ -43,6 +43,6 @@ function namesOf({ channel, account, senderId }: Paired): readonly string[] {
   return [`${channel}:${account}:${senderId}`, `${channel}:${senderId}`, senderId];
 }
 
-function ownerId({ channel, senderId }: Paired): string {
+function ownerId({ channel, senderId }: Pick<Paired, "channel" | "senderId">): string {
   return `${channel}:${senderId}`;
 }

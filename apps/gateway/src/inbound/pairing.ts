@@ -42,6 +42,8 @@ export interface PairingBook {
   pending(): Promise<readonly PairingRequest[]>;
   paired(): Promise<readonly Paired[]>;
   /** Throws Fault("missing") for a code that is unknown, used or expired. */
+  request(code: string): Promise<PairingRequest>;
+  /** Throws as `request` does. */
   approve(code: string): Promise<Paired>;
   revoke(who: { readonly channel: string; readonly account: string; readonly senderId: string }): Promise<boolean>;
 }
@@ -53,6 +55,16 @@ export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
   async function pending(prefix = ""): Promise<PairingRequest[]> {
     const cellsFound = await cells.list(`pairing:${prefix}`, listLimit);
     return cellsFound.map((cell) => requestSchema.parse(JSON.parse(cell.value))).filter((request) => request.expiresAtMs > clock.now());
+  }
+
+  async function request(code: string): Promise<PairingRequest> {
+    const wanted = code.trim().toUpperCase();
+    const found = (await pending()).find((each) => each.code === wanted);
+    if (found !== undefined) return found;
+    throw new Fault(
+      "missing",
+      `no pairing request has the code "${code}": it may be mistyped, used or older than an hour. "parley pair list" shows what waits`,
+    );
   }
 
   return {
@@ -81,19 +93,13 @@ export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
     async paired() {
       return (await cells.list("paired:", listLimit)).map((cell) => pairedSchema.parse(JSON.parse(cell.value)));
     },
+    request,
     async approve(code) {
-      const wanted = code.trim().toUpperCase();
-      const request = (await pending()).find((each) => each.code === wanted);
-      if (request === undefined) {
-        throw new Fault(
-          "missing",
-          `no pairing request has the code "${code}": it may be mistyped, used or older than an hour. "parley pair list" shows what waits`,
-        );
-      }
-      const { channel, account, senderId, senderName } = request;
+      const found = await request(code);
+      const { channel, account, senderId, senderName } = found;
       const paired: Paired = { channel, account, senderId, senderName, atMs: clock.now() };
-      await cells.put(`paired:${place(request, senderId)}`, JSON.stringify(paired), {});
-      await cells.remove(`pairing:${place(request, senderId)}`);
+      await cells.put(`paired:${place(found, senderId)}`, JSON.stringify(paired), {});
+      await cells.remove(`pairing:${place(found, senderId)}`);
       return paired;
     },
     async revoke(who) {

@@ -72,8 +72,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     // A redelivered command must not act twice: its row is there once it has acted.
     if ((await inbox.find({ id: inbound.id, limit: 1 })).length > 0) return;
     const answer = await answerOf(command, by);
-    const row = rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command);
-    await store([{ row, notices: answer === null ? [] : [noticeDelivery(inbound, answer)] }]);
+    // The answer first: its id comes from the event, so a redelivery repeats nothing, while a row without its answer would be final.
+    if (answer !== null) await outbox.post([noticeDelivery(inbound, answer)]);
+    await store([{ row: rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command), notices: [] }]);
   }
 
   /** A command that fails is answered too: thrown, it would come again for ever and hold up everybody behind it. */
@@ -163,11 +164,20 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         batch.push({ row: unreadableRow(event), notices: [] });
         continue;
       }
-      const planned = await plan(event);
-      if ("command" in planned) {
-        await flush();
-        await runAtOnce(planned.command, planned.by);
-      } else batch.push(...planned);
+      try {
+        const planned = await plan(event);
+        if ("command" in planned) {
+          await flush();
+          await runAtOnce(planned.command, planned.by);
+        } else batch.push(...planned);
+      } catch (error) {
+        if (isFault(error)) throw error;
+        // A bug that one event meets must not hold up everybody behind it for ever.
+        log.error({ rows: [event.id], error }, "an event met a bug and is put aside");
+        const { id, channel, account } = event;
+        const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;
+        batch.push({ row: unreadableRow({ kind: "unreadable", id, channel, account, raw: JSON.stringify(event), reason }), notices: [] });
+      }
     }
     await flush();
     void options.presses.acknowledge(events);

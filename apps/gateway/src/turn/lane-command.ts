@@ -17,10 +17,12 @@ export function laneCommand(turns: Turns, sessions: Sessions, clock: Clock): Tur
     return "A new conversation. What was said before is kept, but I no longer look at it.";
   }
 
-  return async (turn) => {
+  return async (turn, held) => {
     const [row] = turn.rows;
     if (row === undefined) return { afterMs: 0, reason: "an empty turn" };
     const payload = parseRowPayload(row.payload);
+    // What the command writes carries no fencing token, so the lease is proven right before (I3).
+    await held.renew();
     const answer = await run(turn.lane as SessionKey, payload);
     await turns.commit(turn, turn.id, {
       outcome: "commanded",

@@ -3,9 +3,10 @@
 import { createHash } from "node:crypto";
 import { access, mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Fault } from "@parley/protocol";
 
 export interface MediaFolder {
-  /** Keeps the bytes; returns the path under the folder. A crash in between leaves no half file under that name. */
+  /** Keeps the bytes; returns the path under the folder. A crash in between leaves no half file under that name. Throws Fault("unavailable"). */
   keep(bytes: Uint8Array, extension: string): Promise<string>;
 }
 
@@ -21,10 +22,15 @@ export function mediaFolder(folder: string): MediaFolder {
       const name = `${createHash("sha256").update(bytes).digest("hex")}.${extension}`;
       const path = join(folder, name);
       if (await exists(path)) return name;
-      await mkdir(folder, { recursive: true, mode: 0o700 });
       const draft = join(folder, `.${name}.${process.pid}.${(writes += 1)}`);
-      await writeFile(draft, bytes, { mode: 0o600, flush: true });
-      await rename(draft, path);
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFile(draft, bytes, { mode: 0o600, flush: true });
+        await rename(draft, path);
+      } catch (cause) {
+        // A full disk or a wrong owner heals; the turn waits for it.
+        throw new Fault("unavailable", `a file cannot be kept in ${folder}: ${String(cause)}`, { cause });
+      }
       return name;
     },
   };
