@@ -5,7 +5,7 @@ import { Fault, type Part, type RenderedPart } from "@parley/protocol";
 /** What is meant; it is rendered when its turn to be sent comes. A preview is one message, however long its text has become. */
 export type Meant =
   | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
-  | { readonly v: 1; readonly kind: "preview"; readonly markdown: string };
+  | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string };
 
 /** `rendered` is one platform message; `remove` takes a preview away. */
 export type Content =

@@ -8,7 +8,8 @@ import { delayedBy } from "./late-mark.ts";
 export function channelRender(content: Meant, channel: Channel, lateMs: number): readonly RenderedPart[] {
   if (content.kind === "preview") {
     const first = previewText(content.markdown, channel);
-    return first === null ? [] : [{ kind: "text", ...first }];
+    const { replyTo } = content;
+    return first === null ? [] : [{ kind: "text", ...first, ...(replyTo === undefined ? {} : { replyTo }) }];
   }
   const late = lateMs > 0 ? [{ kind: "text" as const, markdown: `_${delayedBy(lateMs)}_` }] : [];
   const rendered = withLate(content.parts, late).flatMap((part) => renderPart(part, channel));

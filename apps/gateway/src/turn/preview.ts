@@ -55,13 +55,16 @@ export function editedPreview(options: PreviewOptions): Preview {
   const act = channel.act?.bind(channel);
   let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
   let latest = "";
+  /** The message to quote: no later edit can add it. */
+  let quoted: string | undefined;
   let closed = false;
   let doubtUntilMono = 0;
   const closing = new AbortController();
   let work: Promise<void> | null = opened === null ? null : quietly(edit(opened));
 
-  function show(markdown: string): void {
+  function show(markdown: string, replyTo?: string): void {
     latest = markdown;
+    quoted = replyTo;
     work ??= quietly(open());
   }
 
@@ -80,7 +83,9 @@ export function editedPreview(options: PreviewOptions): Preview {
       lane: conversation,
       cause: turn,
       open: true,
-      parts: [{ content: formatContent({ v: 1, kind: "preview", markdown: latest }) }],
+      parts: [
+        { content: formatContent({ v: 1, kind: "preview", markdown: latest, ...(quoted === undefined ? {} : { replyTo: quoted }) }) },
+      ],
     };
     // Known before it is certain: what ends the turn closes it, also when the answer to this write is lost. Closing one that is not there is harmless.
     opened = id;

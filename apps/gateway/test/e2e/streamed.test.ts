@@ -1,4 +1,4 @@
-// What a model may have learnt and must not tell (I8): tokens of the daemon, keys, paths of its state folder - final text and previews alike.
+// Answers that grow by edits over the real daemon: what they quote, and what a model may have learnt and must not tell (I8), previews included.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, testToken } from "./daemon.ts";
 import { world, type World } from "./world.ts";
@@ -10,6 +10,14 @@ beforeEach(async () => {
 afterEach(async () => {
   await cleanUp();
   await w.close();
+});
+
+test("an answer that grows by edits quotes what its tag names: an edit could not add that later", async () => {
+  await w.start();
+  w.models.reply({ text: "[[reply_to_current]]This answer takes its time, word after word after word.", betweenMs: 150 });
+  const asked = w.telegram.as(7).says("quote me");
+  await w.answered(7, 1);
+  expect(w.answers(7)[0]).toMatchObject({ replyTo: asked.message_id });
 });
 
 test("no secret, state path, thought or control token reaches a chat or the log, in any piece of the stream", async () => {
