@@ -57,11 +57,11 @@ function partOf(mark: Mark): Mark {
   return mark.kind === "link" && mark.form === "bare" ? { ...mark, form: "masked" } : mark;
 }
 
-/** Shrinks styles to what can be seen, and drops spans over nothing; code keeps its spaces, a table its empty cells. */
+/** Shrinks styles to what can be seen, and drops spans over nothing; code keeps its spaces, a table its empty cells and rows. */
 function tidy(document: Document): Document {
   const { text } = document;
   const spans = document.spans.flatMap((span): Span[] => {
-    if (span.start === span.end && span.mark.kind !== "cell") return [];
+    if (span.start === span.end && span.mark.kind !== "cell" && span.mark.kind !== "row") return [];
     if (!isInline(span.mark.kind)) return [span];
     if (isBlank(text.slice(span.start, span.end))) return [];
     if (span.mark.kind === "code") return [span];

@@ -1,6 +1,6 @@
 // Where long replies are cut, and what is closed and opened again at a cut.
 import { describe, expect, it } from "vitest";
-import { longestMarkdownChars, renderMarkdown } from "../../src/text/index.ts";
+import { longestMarkdownChars, renderHtml, renderMarkdown } from "../../src/text/index.ts";
 import type { Dialect } from "@parley/protocol";
 
 function texts(markdown: string, dialect: Dialect, textChars: number, textEntities = 100): string[] {
@@ -12,6 +12,10 @@ describe("splitting", () => {
     for (const markdown of ["", " \n\n", "\u200b", "&nbsp;", "```\n```", "[a]: https://x.org", "#"]) {
       expect(texts(markdown, "telegram", 4096)).toEqual([]);
     }
+  });
+
+  it("keeps a table whole when a row of it is empty", () => {
+    expect(renderHtml("||\n---")).toBe("<table><thead><tr><th></th></tr></thead></table>");
   });
 
   it("prefers the end of a paragraph, then of a line, a sentence, a word", () => {
