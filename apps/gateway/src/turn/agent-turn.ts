@@ -29,7 +29,7 @@ import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
-import { openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
+import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
@@ -93,7 +93,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const messages = turnMessages({
       turn: turn.id,
       opening,
-      context: turn.context,
+      context: openingContext(turn),
       address,
       bootAtMs: options.bootAtMs,
       notes: trouble.notes,

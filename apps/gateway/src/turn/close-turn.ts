@@ -7,7 +7,7 @@ import type { Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { formatContent } from "../outbound/content.ts";
 import type { TurnWork } from "./run-lane.ts";
-import { openingRows, turnJournal } from "./turn-journal.ts";
+import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
 
@@ -27,7 +27,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     const messages = turnMessages({
       turn: turn.id,
       opening,
-      context: turn.context,
+      context: openingContext(turn),
       address,
       bootAtMs: options.bootAtMs,
       cap: opening.length,

@@ -6,6 +6,7 @@ import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent, type Content } from "../outbound/content.ts";
 import { modelFailureText } from "./model-failure.ts";
 import type { Previewed } from "./preview.ts";
+import { openingContext } from "./turn-journal.ts";
 
 export interface OutcomeInput {
   readonly end: LoopEnd;
@@ -51,7 +52,7 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
 };
 
 export function turnCommit({ turn, session, address, previewed, patch, end, outcome }: CommitInput): Commit {
-  const last = turn.context.at(-1);
+  const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells } = withShortButtons(outcome);
   const delivery = deliveryOf(turn, address, sendable, previewed);
   return {

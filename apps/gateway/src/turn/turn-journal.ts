@@ -115,6 +115,13 @@ export function openingRows(turn: Turn): readonly Row[] {
   return turn.rows.filter((row) => !absorbed.has(row.id));
 }
 
+/** What was said before the turn was opened without being meant for us. The store counts up to the turn's last row, so a resumed turn that
+ *  absorbed a message is handed more than it showed the model at first: the rest stays for the next turn. */
+export function openingContext(turn: Turn): readonly Row[] {
+  const last = openingRows(turn).at(-1);
+  return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
+}
+
 function journalStep(step: Step, rows: ReadonlyMap<string, Row>, entryOf: (row: Row) => UserEntry): JournalStep[] {
   if (step.kind === "preview") return [];
   if (step.kind !== "absorbed") return [JSON.parse(step.body) as JournalStep];
