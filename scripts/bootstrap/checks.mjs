@@ -83,7 +83,7 @@ async function vitest(args, options) {
 }
 
 /**
- * Runs everything, or with `--long-only` just the files named *.long.test.ts within their time budget. Other arguments go to vitest.
+ * Runs everything, or with `--long-only` the named files (all *.long.test.ts when none is named) within their time budget.
  * @returns {Promise<number>} the exit code
  */
 export async function runChecks(args) {
@@ -93,7 +93,8 @@ export async function runChecks(args) {
   } else if (args.includes("--long-only")) {
     bringTestPrograms();
     const others = args.filter((arg) => arg !== "--long-only");
-    results.push(await vitest([".long.test.ts", ...others], { limitMs: longBudgetMs, env: { PARLEY_LONG: "1" } }));
+    const files = others.length > 0 ? others : [".long.test.ts"];
+    results.push(await vitest(files, { limitMs: longBudgetMs, env: { PARLEY_LONG: "1" } }));
   } else {
     bringTestPrograms();
     results.push(await staticCheck("web app", () => prepared({ web: true })));

@@ -118,7 +118,9 @@ test("attachments, edits, reactions and presses are described", () => {
   expect(textOf({ rows: [row({ text: "", attachments })] })).toBe('[attached image: "a b.jpg", image/jpeg, 12 bytes]');
   expect(textOf({ rows: [row({ kind: "edit", text: "better" })] })).toBe("[edited message]\nbetter");
   expect(textOf({ rows: [row({ kind: "reaction", text: "👍" })] })).toBe("[reaction]\n👍");
-  expect(textOf({ rows: [row({ kind: "callback", text: "", callback: { id: "c", value: "yes" } })] })).toBe("[pressed button]\ncallback_data: yes");
+  expect(textOf({ rows: [row({ kind: "callback", text: "", callback: { id: "c", value: "yes" } })] })).toBe(
+    "[pressed button]\ncallback_data: yes",
+  );
 });
 
 test("Parley's notes come first, and pictures ride along", () => {

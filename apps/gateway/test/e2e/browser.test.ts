@@ -56,7 +56,11 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     await daemon.exited;
     await say(page, "!say second answer");
     await startDaemon({ home: daemon.home, config: { gateway: { port, auth: { token: daemon.token } } } });
-    await eventually(async () => (await page.getByText("second answer", { exact: false }).count()) >= 2, 30_000, "the answer after the restart");
+    await eventually(
+      async () => (await page.getByText("second answer", { exact: false }).count()) >= 2,
+      30_000,
+      "the answer after the restart",
+    );
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await page.getByText("second answer", { exact: false }).count()).toBe(2);
   });
