@@ -25,7 +25,7 @@ export function makeApprovalPlan(seed: number): Plan {
     const port = ports[Math.floor(draw(`port ${i}`) * ports.length)] ?? "turns.take";
     return { port, nth: 1 + Math.floor(draw(`nth ${i}`) * 3), harm: harms[Math.floor(draw(`harm ${i}`) * harms.length)] ?? "slow" };
   });
-  return { seed, scope: "per-channel-peer", store: "node", streaming: false, queue: "steer", calm: false, acts: [], troubles };
+  return { seed, scope: "per-channel-peer", store: "node", streaming: "off", queue: "steer", calm: false, acts: [], troubles };
 }
 
 /** `apart`: the planted bug, an approval that is used up in a write of its own. */

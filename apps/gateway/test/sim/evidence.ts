@@ -67,8 +67,8 @@ export function partOf({ key }: Pick<Shown, "key">): { readonly delivery: string
   return { delivery: key.slice(0, slash), part: Number(key.slice(slash + 1)) };
 }
 
-/** Turn ids are `<lane>#<token>`, and their deliveries `<turn>/<name>`. */
+/** Turn ids are `<lane>#<token>`, and their deliveries `<turn>/<name>` and `<turn>/block/<n>`. */
 export function turnOfDelivery(delivery: string): string | null {
-  const found = /^(agent:.*#\d+)\/[a-z0-9]+$/.exec(delivery);
+  const found = /^(agent:.*#\d+)\/(?:block\/\d+|[a-z0-9]+)$/.exec(delivery);
   return found?.[1] ?? null;
 }

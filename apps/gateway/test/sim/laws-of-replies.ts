@@ -66,6 +66,7 @@ function replyOf(message: Shown): string {
 
 function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messages: readonly Shown[]): void {
   let newest = -1;
+  let newestTurn: string | null = null;
   const ended = new Set<string>();
   let current = "";
   let part = -1;
@@ -79,7 +80,8 @@ function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messa
       part = -1;
       const turn = turnOfDelivery(reply);
       const seqs = (turn === null ? [] : (rowsOfTurn.get(turn) ?? [])).map((row) => row.seq);
-      if (seqs.length > 0) {
+      if (seqs.length > 0 && turn !== newestTurn) {
+        newestTurn = turn;
         if (Math.min(...seqs) < newest) world.broken("I4", `${reply} in ${conversation} came after the answer to a newer message`);
         newest = Math.max(newest, ...seqs);
       }
@@ -89,7 +91,7 @@ function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messa
   }
 }
 
-function judgeDoubles({ world, deliveries }: Evidence, idempotent: boolean, messages: readonly Shown[]): void {
+function judgeDoubles({ world, deliveries, rowsOfTurn }: Evidence, idempotent: boolean, messages: readonly Shown[]): void {
   for (const [key, copies] of Map.groupBy(messages, (message) => message.key)) {
     if (copies.length < 2) continue;
     const { delivery, part } = partOf({ key });
@@ -100,16 +102,18 @@ function judgeDoubles({ world, deliveries }: Evidence, idempotent: boolean, mess
     else if (world.harmed() === 0) world.broken("I5", `${key} was shown twice, and nothing had failed`);
   }
   // The same answer under another key would be a second answer.
-  const answers = new Map<number, string>();
+  const answers = new Map<number, string | null>();
   const last = new Map(messages.map((message) => [message.key, message]));
   for (const message of messages) {
     // Of a preview that was shown twice the copy that nobody knows of stays as it was.
     if (message.removed || last.get(message.key) !== message) continue;
     for (const number of answered(message.texts.at(-1) ?? "")) {
-      const reply = replyOf(message);
+      const turn = turnOfDelivery(partOf(message).delivery);
+      // What a turn said in blocks before it was stopped stays, and its messages may be answered by the next one.
+      if (rowsOfTurn.get(turn ?? "")?.some((row) => row.outcome !== "answered") === true) continue;
       const before = answers.get(number);
-      if (before !== undefined && before !== reply) world.broken("I5", `#${number} was answered by ${before} and again by ${reply}`);
-      answers.set(number, reply);
+      if (before !== undefined && before !== turn) world.broken("I5", `#${number} was answered by ${before} and again by ${turn}`);
+      answers.set(number, turn);
     }
   }
 }

@@ -10,8 +10,14 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     for (const id of confirmed) if (!byId.has(id)) world.broken("I1", `${name} saw ${id} acknowledged, and it has no row`);
   }
 
+  const asides = new Set(world.plan.acts.flatMap((act) => (act.kind === "say" && act.aside === true ? [act.n] : [])));
   for (const row of rows) {
     const told = `${row.id} (#${numberOf(row) ?? "-"})`;
+    if (asides.has(numberOf(row) ?? -1) && row.version === 0 && row.turn !== null && row.outcome !== "context") {
+      world.broken("I13", `${told} was meant for nobody and was taken by ${row.turn}`);
+    }
+    // What was not meant for the product waits until a turn reads it, or newer words push it out.
+    if (row.state === "context") continue;
     if (row.state !== "ended" || row.outcome === null || !outcomes.includes(row.outcome)) {
       world.broken("I2", `${told} has no end: it is ${row.state}`);
     } else if (row.reason === null) world.broken("I2", `${told} ended ${row.outcome} without a reason`);

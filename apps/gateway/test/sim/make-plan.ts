@@ -9,7 +9,11 @@ export function makePlan(seed: number): Plan {
     seed,
     scope: draw("scope") < 0.4 ? "main" : "per-channel-peer",
     store: draw("store") < 0.2 ? "boot" : "node",
-    streaming: draw("streaming") < 0.5,
+    streaming: weighted(draw("streaming"), [
+      [5, "edit"],
+      [4, "off"],
+      [1, "block"],
+    ]),
     queue: weighted(draw("queue"), [
       [6, "steer"],
       [1, "followup"],
@@ -25,7 +29,7 @@ export function makePlan(seed: number): Plan {
 const writers: { readonly [chat in Chat]: readonly string[] } = {
   olga: ["olga"],
   petra: ["petra"],
-  // Two people in one chat, one of them an owner: the lane holds rows of two authorities.
+  // A group of two people, one of them an owner: the lane holds rows of two authorities.
   room: ["olga", "stan"],
   mallory: ["mallory"],
   web: ["web-1"],
@@ -56,7 +60,8 @@ function makeActs(draw: Draw): readonly Act[] {
       [3, "command"],
     ] as const);
     if (kind === "say") {
-      acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`) });
+      const aside = chat === "room" && draw(`aside ${i}`) < 0.3;
+      acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`), ...(aside ? { aside } : {}) });
       // Second thoughts, while the answer to the first is on its way.
       for (let k = 1, soMs = atMs; k < 4 && draw(`more ${i} ${k}`) < 0.3; k += 1) {
         soMs += Math.round(50 + draw(`after ${i} ${k}`) * 2_500);

@@ -5,13 +5,19 @@ import type { Act, Chat } from "./plan.ts";
 import type { Platform } from "./platform.ts";
 import type { World } from "./world.ts";
 
-export const places: { readonly [chat in Chat]: { readonly channel: "telegram" | "web" | "loopback"; readonly peer: string } } = {
-  olga: { channel: "telegram", peer: "olga" },
-  petra: { channel: "telegram", peer: "petra" },
-  room: { channel: "telegram", peer: "room" },
-  mallory: { channel: "telegram", peer: "mallory" },
-  web: { channel: "web", peer: "web-1" },
-  loopback: { channel: "loopback", peer: "lou" },
+interface Place {
+  readonly channel: "telegram" | "web" | "loopback";
+  readonly kind: "dm" | "group";
+  readonly peer: string;
+}
+
+const places: { readonly [chat in Chat]: Place } = {
+  olga: { channel: "telegram", kind: "dm", peer: "olga" },
+  petra: { channel: "telegram", kind: "dm", peer: "petra" },
+  room: { channel: "telegram", kind: "group", peer: "room" },
+  mallory: { channel: "telegram", kind: "dm", peer: "mallory" },
+  web: { channel: "web", kind: "dm", peer: "web-1" },
+  loopback: { channel: "loopback", kind: "dm", peer: "lou" },
 };
 
 /** Lets everybody act; resolves nothing, events do. Returns how many acts are still to come. */
@@ -32,12 +38,12 @@ export function people(world: World, platforms: ReadonlyMap<string, Platform>): 
 }
 
 function inboundOf(act: Act, index: number, nowMs: number, said: ReadonlyMap<number, Inbound>): Inbound | null {
-  const { channel, peer } = places[act.chat];
+  const { channel, kind, peer } = places[act.chat];
   const inbound: Inbound = {
     id: `${channel}:${account}:event-${index}`,
     channel,
     account,
-    address: { channel, account, kind: "dm", peer },
+    address: { channel, account, kind, peer },
     sender: { id: act.from, name: act.from, isBot: false },
     messageId: `said-${index}`,
     kind: "message",
@@ -47,11 +53,18 @@ function inboundOf(act: Act, index: number, nowMs: number, said: ReadonlyMap<num
     addressed: true,
     atMs: nowMs,
   };
-  if (act.kind === "say") return { ...inbound, text: `#${act.n} please` };
+  if (act.kind === "say") return { ...inbound, text: `#${act.n} please`, addressed: act.aside !== true };
   if (act.kind === "command") return { ...inbound, text: act.text };
   const edited = said.get(act.of);
   // Its message was left out of the plan by the shrinker.
   if (edited === undefined) return null;
   // Two edits of one message have two dates, as on every platform that has dates of edits.
-  return { ...inbound, kind: "edit", messageId: edited.messageId, text: `${edited.text}, if you can`, editedAtMs: nowMs + index };
+  return {
+    ...inbound,
+    kind: "edit",
+    messageId: edited.messageId,
+    addressed: edited.addressed,
+    text: `${edited.text}, if you can`,
+    editedAtMs: nowMs + index,
+  };
 }

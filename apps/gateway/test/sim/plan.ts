@@ -16,9 +16,9 @@ export interface Script {
   readonly fails?: { readonly times: number; readonly how: "unavailable" | "torn" | "rate_limited" | "hang" };
 }
 
-/** `n` names a message: its text carries `#n`, and the answer names every message that it answers. */
+/** `n` names a message: its text carries `#n`, and the answer names every message that it answers. `aside`: not meant for the product. */
 export type Act = { readonly atMs: number; readonly chat: Chat; readonly from: string } & (
-  | { readonly kind: "say"; readonly n: number; readonly script: Script }
+  | { readonly kind: "say"; readonly n: number; readonly script: Script; readonly aside?: boolean }
   | { readonly kind: "edit"; readonly of: number }
   | { readonly kind: "command"; readonly text: string }
 );
@@ -49,8 +49,8 @@ export interface Plan {
   readonly scope: "main" | "per-channel-peer";
   /** `boot`: a file that each boot opens for itself. `node`: leases of a dead process have to run out, as with several nodes. */
   readonly store: "boot" | "node";
-  /** Answers on Telegram grow by edits. */
-  readonly streaming: boolean;
+  /** How answers on Telegram grow: not at all, by edits of one message, or message by message. */
+  readonly streaming: "off" | "edit" | "block";
   readonly queue: "steer" | "followup" | "collect" | "interrupt";
   /** Every call takes one millisecond, so that only the troubles are left. */
   readonly calm: boolean;

@@ -26,7 +26,7 @@ export async function shrink(failing: Plan, stillFails: StillFails): Promise<Pla
     for (const simpler of [
       { calm: true },
       { store: "node" },
-      { streaming: false },
+      { streaming: "off" },
       { queue: "steer" },
       { scope: "per-channel-peer" },
     ] as const) {

@@ -4,7 +4,7 @@ import type { Violation } from "./world.ts";
 
 export function tellPlan(plan: Plan): string {
   const { seed, scope, store, queue } = plan;
-  const traits = [...(plan.streaming ? ["streaming"] : []), ...(plan.calm ? ["calm"] : [])];
+  const traits = [...(plan.streaming === "off" ? [] : [`streaming by ${plan.streaming}`]), ...(plan.calm ? ["calm"] : [])];
   return [
     `seed ${seed}: scope ${scope}, store of a ${store}, queue ${[queue, ...traits].join(", ")}`,
     ...plan.acts.map((act) => `  ${seconds(act.atMs)} ${act.from} in ${act.chat}: ${tellAct(act)}`),
@@ -25,6 +25,7 @@ function tellAct(act: Act): string {
     `answers ${answer} in ${pieces} x ${pauseMs} ms`,
     ...(fails === undefined ? [] : [`fails ${fails.times} x ${fails.how}`]),
   ];
+  if (act.aside === true) return `#${act.n}, to nobody`;
   return `#${act.n} (the model ${script.join("; ")})`;
 }
 

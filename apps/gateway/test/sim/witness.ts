@@ -52,8 +52,10 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
     turns: {
       ...store.turns,
       async take(want) {
-        const found = await store.turns.take(want);
+        // Both in one transaction: how the lanes stood, and which of them was taken.
+        const [[longest], found] = await Promise.all([store.turns.list(want.pool, 1), store.turns.take(want)]);
         if ("idle" in found) return found;
+        if (longest?.lane !== found.lane) world.broken("I15", `${found.lane} was taken before ${longest?.lane}, which was runnable longer`);
         leased("i", found);
         if (found.attempt === 1 && found.log.length === 0) open(found);
         return found;

@@ -7,7 +7,7 @@ const file = `{
   models: {},
   agents: { defaults: { model: { primary: "rehearsal/rehearsal" }, maxConcurrent: 2, timeoutSeconds: 100, userTimezone: "UTC" } },
   channels: {
-    telegram: { botToken: "1:simulated", dmPolicy: "allowlist", allowFrom: ["1"] },
+    telegram: { botToken: "1:simulated", dmPolicy: "allowlist", allowFrom: ["1"], groupPolicy: "open" },
     web: { enabled: true },
   },
 }`;
@@ -21,7 +21,7 @@ export function simulatedConfig(plan: Plan): Config {
   const { channels, session, messages } = loaded;
   const [telegram] = Object.values(channels.telegram);
   if (telegram === undefined) throw new Error("the simulation's config has no Telegram account");
-  const account = { ...telegram, streaming: plan.streaming ? "edit" : "off", pacing: "on" } as const;
+  const account = { ...telegram, streaming: plan.streaming, pacing: "on" } as const;
   return {
     ...loaded,
     // Names in place of Telegram's numbers, so that a printed schedule can be read.
