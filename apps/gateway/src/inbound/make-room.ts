@@ -16,8 +16,8 @@ export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeR
     const isKin = (other: RowView): boolean => other.conversation === row.conversation && other.authority === row.authority;
     const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
     const turn = claimed.find(isKin)?.turn ?? null;
-    // The lane was idle and has taken the message already: a turn must not be ended by its own rows.
-    if (turn === null || claimed.some((other) => other.id === row.id)) return;
+    // The lane was idle and has taken the message already, or one that came after it: a turn must not be ended by its own rows, nor by older ones.
+    if (turn === null || claimed.some((other) => other.seq >= seq)) return;
     const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
     // A waiting /new stays: it is no talk that a newer message could replace.
     const older = waiting.filter((other) => isKin(other) && other.seq < seq && parseRowPayload(other.payload).command === undefined);
