@@ -31,10 +31,10 @@ export function judgeReplies(evidence: Evidence): void {
   }
   for (const row of rows) {
     if (row.outcome !== "answered") continue;
-    const delivery = evidence.deliveries.get(`${row.turn}/0`);
+    const said = [...evidence.deliveries.values()].filter((delivery) => delivery.cause === row.turn);
     const number = numberOf(row);
     const seen = [...platforms.values()].flatMap(({ shown }) => shown.filter(({ key }) => key.startsWith(`${row.turn}/`)));
-    const arrived = delivery?.parts.every((part) => part.state === "sent") === true;
+    const arrived = said.every((delivery) => delivery.parts.every((part) => part.state === "sent"));
     if (number !== null && arrived && !seen.some((message) => message.texts.some((text) => answered(text).includes(number)))) {
       world.broken("liveness", `#${number} counts as answered by ${row.turn}, and no message says so`);
     }
