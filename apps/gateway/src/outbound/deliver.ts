@@ -1,7 +1,6 @@
 // One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
 // and when) and I6 (to the address that the lane is).
 import {
-  Fault,
   isFault,
   parseConversationKey,
   sleep,
@@ -11,15 +10,15 @@ import {
   type Receipt,
   type RenderedPart,
 } from "@parley/protocol";
-import { chatIsClosed, migratedChatId, type Channel, type SendOptions } from "@parley/channels";
+import { chatIsClosed, migratedChatId, type Channel } from "@parley/channels";
 import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
 import type { MovedChats } from "../inbound/moved-chats.ts";
 import type { ClosedChats } from "./closed-chats.ts";
+import { partSender } from "./send-part.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
 import { untilStored } from "../until-stored.ts";
-import { markedLate } from "./late-mark.ts";
 import type { Pacer } from "./pacer.ts";
 
 export interface DeliverOptions {
@@ -61,8 +60,7 @@ type Step = { readonly next: true; readonly change?: Change } | { readonly relea
 
 export function deliverer(options: DeliverOptions): Deliver {
   const { outbox, pacer, clock, log } = options;
-  /** Failures of messages that were to be edits and became new ones. */
-  const unrepeatable = new WeakSet<Fault>();
+  const sender = partSender();
 
   return async (parcel, held) => {
     const channel = options.channel();
@@ -236,45 +234,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
     try {
       const signal = AbortSignal.any([place.held.signal, timeout.signal]);
-      return await performPart(place, at, { idempotencyKey: `${at.delivery.id}/${at.index}`, signal });
+      const late = at.index === 0 ? lateMs(at.delivery) : 0;
+      return await sender.send(place.channel, place.to, at.part, late, { idempotencyKey: `${at.delivery.id}/${at.index}`, signal });
     } finally {
       timeout.cancel();
-    }
-  }
-
-  async function performPart({ channel, to }: Place, at: PartPlace, how: SendOptions): Promise<Receipt> {
-    const content = parseContent(at.part.content);
-    const into = at.part.intoReceipt === null ? null : (JSON.parse(at.part.intoReceipt) as Receipt);
-    if (content.kind === "remove") {
-      if (into !== null) await channel.act?.(to, { kind: "remove", messageId: into.messageId }, how);
-      return into ?? { messageId: "" };
-    }
-    if (content.kind !== "rendered") throw new Fault("invalid", `delivery ${at.delivery.id} was sent before it was split`);
-    const late = at.index === 0 && into === null ? lateMs(at.delivery) : 0;
-    const part = late > 0 ? markedLate(content.part, late, channel.capabilities.textChars) : content.part;
-    if (into === null || part.kind !== "text" || channel.act === undefined) return channel.send(to, part, how);
-    const { text, entities, plain, buttons } = part;
-    try {
-      await channel.act(
-        to,
-        { kind: "edit", messageId: into.messageId, text: { text, entities, plain }, ...(buttons === undefined ? {} : { buttons }) },
-        how,
-      );
-      return into;
-    } catch (error) {
-      // Somebody removed the preview: the answer still belongs in the chat.
-      if (isFault(error, "missing")) return sendAnew(channel, to, part, how);
-      throw error;
-    }
-  }
-
-  /** In place of what could not be edited: a new message, of which a repeat would be seen. */
-  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, how: SendOptions): Promise<Receipt> {
-    try {
-      return await channel.send(to, part, how);
-    } catch (error) {
-      if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
-      throw error;
     }
   }
 
@@ -305,7 +268,7 @@ export function deliverer(options: DeliverOptions): Deliver {
         throw error;
       case "ambiguous": {
         const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
-        const again = !unrepeatable.has(error) && (repeats || part.state === "queued");
+        const again = sender.mayRepeat(error) && (repeats || part.state === "queued");
         // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
         if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
           return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };

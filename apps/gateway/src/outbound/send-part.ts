@@ -1,0 +1,53 @@
+// One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit whose message is gone becomes a new
+// message, and with that loses what makes an edit safe to repeat (I5).
+import type { Channel, SendOptions } from "@parley/channels";
+import { Fault, isFault, type Address, type Receipt, type RenderedPart } from "@parley/protocol";
+import type { PartView } from "@parley/store";
+import { parseContent } from "./content.ts";
+import { markedLate } from "./late-mark.ts";
+
+export interface PartSender {
+  /** `lateMs` is 0 for what is on time. Throws what the channel throws. */
+  send(channel: Channel, to: Address, part: PartView, lateMs: number, how: SendOptions): Promise<Receipt>;
+  /** False for an unknown outcome of a message that was to be an edit and became a new one. */
+  mayRepeat(error: Fault): boolean;
+}
+
+export function partSender(): PartSender {
+  const unrepeatable = new WeakSet<Fault>();
+
+  /** In place of what could not be edited: a new message, of which a repeat would be seen. */
+  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, how: SendOptions): Promise<Receipt> {
+    try {
+      return await channel.send(to, part, how);
+    } catch (error) {
+      if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
+      throw error;
+    }
+  }
+
+  return {
+    mayRepeat: (error) => !unrepeatable.has(error),
+    async send(channel, to, view, lateMs, how) {
+      const content = parseContent(view.content);
+      const into = view.intoReceipt === null ? null : (JSON.parse(view.intoReceipt) as Receipt);
+      if (content.kind === "remove") {
+        if (into !== null) await channel.act?.(to, { kind: "remove", messageId: into.messageId }, how);
+        return into ?? { messageId: "" };
+      }
+      if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");
+      const part = lateMs > 0 && into === null ? markedLate(content.part, lateMs, channel.capabilities.textChars) : content.part;
+      if (into === null || part.kind !== "text" || channel.act === undefined) return channel.send(to, part, how);
+      const { text, entities, plain, buttons } = part;
+      try {
+        const action = { kind: "edit", messageId: into.messageId, text: { text, entities, plain } } as const;
+        await channel.act(to, { ...action, ...(buttons === undefined ? {} : { buttons }) }, how);
+        return into;
+      } catch (error) {
+        // Somebody removed the preview: the answer still belongs in the chat.
+        if (isFault(error, "missing")) return sendAnew(channel, to, part, how);
+        throw error;
+      }
+    },
+  };
+}
