@@ -8,6 +8,8 @@ const folders = ["apps", "packages"].flatMap((parent) => readdirSync(parent).map
 
 export default defineConfig({
   test: {
+    // Most suites wait for processes and sockets; vitest's own choice would leave one of two cores idle.
+    maxWorkers: 2,
     // Ends what hangs; a busy machine must never fail a test that would have passed.
     testTimeout: 60_000,
     hookTimeout: 60_000,

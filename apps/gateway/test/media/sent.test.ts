@@ -81,7 +81,7 @@ describe("sent", () => {
 
   test("what cannot go fails for itself and does not hold up what comes after", () => {
     expect(w.answers(chat).some((message) => message.text === "Too few")).toBe(false);
-    expect(w.answers(chat).at(-1)?.text).toBe("Shall I?");
+    expect(w.answers(chat).map((message) => message.text)).toContain("Shall I?");
   });
 });
 
