@@ -21,32 +21,14 @@ import {
   replyParser,
   tokenEstimator,
 } from "@parley/agent";
-import { type Capabilities, silentLog, systemClock } from "@parley/protocol";
+import { telegramCapabilities } from "@parley/channels";
+import { silentLog, systemClock } from "@parley/protocol";
 import { Bench } from "tinybench";
 
 const windowTokens = 200_000;
 const coding =
   "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send sessions_spawn subagents session_status cron image message";
 const subagent = "read write edit apply_patch exec process memory_search memory_get image";
-
-const telegram: Capabilities = {
-  dialect: "telegram",
-  textChars: 4096,
-  captionChars: 1024,
-  uploadBytes: 50_000_000,
-  downloadBytes: 20_000_000,
-  media: true,
-  polls: true,
-  voice: true,
-  threads: true,
-  typing: true,
-  reactions: true,
-  edits: true,
-  removals: true,
-  replyTags: true,
-  inlineButtons: true,
-  idempotentSends: false,
-};
 
 /** Telegram, coding profile, default workspace. */
 async function factsOf(mode: PromptMode, workspace: string): Promise<PromptFacts> {
@@ -86,7 +68,7 @@ async function factsOf(mode: PromptMode, workspace: string): Promise<PromptFacts
               name: "telegram",
               kind: "dm",
               threaded: false,
-              capabilities: telegram,
+              capabilities: telegramCapabilities,
               actions: ["edit", "react"],
               buttons: "on",
               approvals: "buttons",
