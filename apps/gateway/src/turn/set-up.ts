@@ -1,28 +1,16 @@
-// What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment. The only place
-// that gathers those facts; the compiler itself reads nothing.
-import { arch, hostname, platform } from "node:os";
+// What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  bootstrapFiles,
-  builtInOverlay,
-  compile,
-  promptBudget,
-  promptFacts,
-  promptSections,
-  type BootstrapHook,
-  type ChannelFacts,
-  type CompiledPrompt,
-} from "@parley/agent";
+import { bootstrapFiles, compile, promptBudget, promptSections, type BootstrapHook, type CompiledPrompt } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
-import { accountKey, Fault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
-import { version } from "../version.ts";
 import type { TurnSetup } from "./agent-turn.ts";
+import { turnFacts } from "./turn-facts.ts";
 
 export interface SetUpOptions {
   readonly config: Config;
@@ -72,21 +60,6 @@ export function setUp(options: SetUpOptions): SetUp {
     return withFallbacks([primary, ...fallbacks], { clock, ids, log, cooldowns });
   }
 
-  function channelFacts(address: Address): ChannelFacts | undefined {
-    const channel = options.channel(accountKey(address));
-    if (channel === null) return undefined;
-    const { capabilities, actions = [] } = channel;
-    return {
-      name: channel.name,
-      kind: address.kind,
-      threaded: address.thread !== undefined,
-      capabilities,
-      actions,
-      buttons: capabilities.inlineButtons ? "on" : "unsupported",
-      approvals: "none",
-    };
-  }
-
   function rulesOf(place: Place): Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> {
     return (place.address.kind === "dm" ? null : options.rules(place)) ?? {};
   }
@@ -100,7 +73,6 @@ export function setUp(options: SetUpOptions): SetUp {
   async function compiled(request: SetUpRequest, agent: AgentConfig, model: Model): Promise<CompiledPrompt> {
     const { session, address } = request;
     const audience = address.kind === "dm" ? "private" : "shared";
-    const family = model.id.slice(model.id.indexOf("/") + 1);
     const snapshot = await files.load({
       workspace: agent.workspace,
       mode: "full",
@@ -109,42 +81,19 @@ export function setUp(options: SetUpOptions): SetUp {
       agent: agent.id,
       session: session.key,
     });
-    const facts = promptFacts(
-      {
-        version,
-        agent: agent.id,
-        mode: "full",
-        audience,
-        modelFamily: family,
-        provider: builtInOverlay(family),
-        tools: toolsAt(request),
-        skills: [],
-        citations: "auto",
-        modelAliases: [],
-        workspace: agent.workspace,
-        files: snapshot,
-        warnTruncation: defaults.bootstrapPromptTruncationWarning === "always",
-        owners: config.commands.ownerAllowFrom,
-        timeZone: defaults.userTimezone,
-      },
-      {
-        session: session.key,
-        channel: channelFacts(address),
-        context: rulesOf(request).systemPrompt,
-        reactions: "off",
-        contextTellsSilence: false,
-        reasoningTags: false,
-        reasoning: "off",
-        thinking: "off",
-        host: hostname(),
-        os: platform(),
-        arch: arch(),
-        node: process.version,
-        shell: options.shell,
-        model: model.id,
-        defaultModel: agent.model.primary,
-      },
-    );
+    const facts = turnFacts({
+      config,
+      agent,
+      model,
+      audience,
+      tools: toolsAt(request),
+      files: snapshot,
+      session,
+      address,
+      channel: options.channel(accountKey(address)),
+      placeText: rulesOf(request).systemPrompt,
+      shell: options.shell,
+    });
     return compile(promptSections, facts, promptBudget(model.contextWindow));
   }
 
