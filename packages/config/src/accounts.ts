@@ -35,6 +35,8 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
       streaming: merged.streaming ?? "edit",
       pacing: merged.pacing ?? "on",
       reactionNotifications: merged.reactionNotifications ?? "own",
+      inlineButtons: merged.capabilities?.inlineButtons ?? "allowlist",
+      ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
       ...(webhookUrl === undefined || webhookSecret === undefined ? {} : { webhook: { url: webhookUrl, secret: webhookSecret } }),
     };
   }
@@ -57,6 +59,7 @@ export function discordAccounts(file: ConfigFile, env: Env): { readonly [account
       ...(merged.guilds === undefined ? {} : { guilds: merged.guilds }),
       allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "off",
+      ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
     };
   }
   return result;

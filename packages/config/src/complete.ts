@@ -15,6 +15,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     ...fileDefaults,
     workspace: expandPath(fileDefaults.workspace ?? "workspace", home),
     model: chosen(fileDefaults.model, { primary: defaultModel(providers), fallbacks: [] }),
+    ...(fileDefaults.repoRoot === undefined ? {} : { repoRoot: expandPath(fileDefaults.repoRoot, home) }),
     userTimezone: fileDefaults.userTimezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
   const list = file.agents.list.map((agent, index): AgentConfig => {
@@ -36,6 +37,8 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     messages: file.messages,
     commands: file.commands,
     tools: file.tools,
+    memory: file.memory,
+    hooks: file.hooks,
     store: file.store,
     logging: file.logging,
   };

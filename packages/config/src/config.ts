@@ -16,14 +16,30 @@ export interface Config {
   readonly session: SessionConfig;
   readonly messages: {
     readonly queue: QueueConfig;
+    readonly tts: { readonly auto: "off" | "always" | "inbound"; readonly maxTextLength: number };
     readonly groupChat: { readonly historyLimit: number };
     readonly audio: { readonly transcribe?: string };
   };
-  readonly commands: { readonly ownerAllowFrom: readonly string[] };
+  readonly commands: {
+    readonly ownerAllowFrom: readonly string[];
+    readonly ownerDisplay: "raw" | "hash";
+    readonly ownerDisplaySecret?: Secret;
+  };
+  readonly memory: { readonly citations: "off" | "on" | "auto" };
+  readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
   readonly tools: { readonly rehearsal: boolean };
   readonly store: { readonly driver: "sqlite" };
   readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
 }
+
+/** `module`: relative to the config file. */
+export interface HookConfig {
+  readonly event: "agent:bootstrap";
+  readonly module: string;
+  readonly export: string;
+}
+
+export type ReactionLevel = "off" | "minimal" | "extensive";
 
 export interface GatewayConfig {
   readonly port: number;
@@ -70,7 +86,9 @@ export interface AgentDefaults {
   readonly bootstrapMaxChars: number;
   readonly bootstrapTotalMaxChars: number;
   readonly bootstrapPromptTruncationWarning: "off" | "once" | "always";
-  readonly heartbeat: { readonly includeSystemPromptSection: boolean };
+  readonly repoRoot?: string;
+  readonly heartbeat: { readonly every: string; readonly prompt: string; readonly includeSystemPromptSection: boolean };
+  readonly silentReply: { readonly group: "deny" | "allow" };
 }
 
 export interface AgentConfig {
@@ -97,6 +115,8 @@ export interface TelegramAccountConfig {
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
   readonly reactionNotifications: "off" | "own" | "all";
+  readonly reactionLevel?: ReactionLevel;
+  readonly inlineButtons: "off" | "dm" | "group" | "all" | "allowlist";
   readonly webhook?: { readonly url: string; readonly secret: Secret };
 }
 
@@ -131,6 +151,7 @@ export interface DiscordAccountConfig {
   };
   readonly allowBots: boolean;
   readonly streaming: Streaming;
+  readonly reactionLevel?: ReactionLevel;
 }
 
 export interface DiscordPlaceConfig extends PlaceConfig {

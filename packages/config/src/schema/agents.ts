@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { agentName } from "./fields.ts";
 import { modelChoice } from "./models.ts";
+import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 
 const timeZone = z.string().refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
 
@@ -18,12 +19,9 @@ const defaults = z
       .enum(["off", "once", "always"])
       .default("once")
       .describe("Whether the agent is told that a workspace file was cut."),
-    heartbeat: z
-      .strictObject({
-        includeSystemPromptSection: z.boolean().default(true).describe("Whether the prompt explains heartbeats."),
-      })
-      .prefault({})
-      .describe("Heartbeats."),
+    repoRoot: z.string().min(1).exactOptional().describe("The repository named in the prompt. Default: the one that holds the workspace."),
+    heartbeat: heartbeatSchema,
+    silentReply: silentReplySchema,
   })
   .prefault({})
   .describe("What every agent has unless its own entry says otherwise.");

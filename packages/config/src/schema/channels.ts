@@ -1,6 +1,7 @@
 // channels.*: the accounts that Parley speaks through and who may talk to it there. An account inherits what its channel says.
 import { z } from "zod";
 import { agentName, idField, placeKey, secretField } from "./fields.ts";
+import { inlineButtons, reactionLevel } from "./prompt.ts";
 
 export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
 export const groupPolicies = ["allowlist", "open", "disabled"] as const;
@@ -72,6 +73,8 @@ const telegramAccount = {
     .enum(["off", "own", "all"])
     .exactOptional()
     .describe('Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.'),
+  reactionLevel,
+  capabilities: inlineButtons,
   webhookUrl: z
     .url({ protocol: /^https$/, error: "must be an https URL" })
     .exactOptional()
@@ -103,6 +106,7 @@ const discordAccount = {
     .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
   allowBots,
   streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
+  reactionLevel,
 };
 
 export const channelsSchema = z

@@ -3,9 +3,10 @@ import { z } from "zod";
 import { agentsSchema } from "./agents.ts";
 import { bindingsSchema } from "./bindings.ts";
 import { channelsSchema } from "./channels.ts";
-import { modelRef, personId } from "./fields.ts";
+import { modelRef, personId, secretField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
 import { modelsSchema } from "./models.ts";
+import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
 import { sessionSchema } from "./session.ts";
 
 /** Grows when a key changes its meaning or goes away. */
@@ -67,12 +68,18 @@ export const configSchema = z.strictObject({
         })
         .prefault({})
         .describe("Voice messages."),
+      tts: ttsSchema,
     })
     .prefault({})
     .describe("Messages."),
   commands: z
     .strictObject({
       ownerAllowFrom: z.array(personId).default([]).describe('The operators\' own ids, "<channel>:<id>": they may use owner commands.'),
+      ownerDisplay: z
+        .enum(["raw", "hash"])
+        .default("raw")
+        .describe("How ownerAllowFrom is shown to the model: the ids themselves, or codes that say nothing to others."),
+      ownerDisplaySecret: secretField('Key of these codes for ownerDisplay "hash". Default: one kept in the state folder.').exactOptional(),
     })
     .prefault({})
     .describe("Chat commands."),
@@ -85,6 +92,8 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe("Tools."),
+  memory: memorySchema,
+  hooks: hooksSchema,
   store: z
     .strictObject({ driver: z.enum(["sqlite"]).default("sqlite").describe("Where messages are kept: state.db in the state folder.") })
     .prefault({})

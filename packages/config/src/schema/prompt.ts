@@ -1,0 +1,93 @@
+// Keys that only the prompt reads: what is told to the agent about heartbeats, silence, speech, reactions, buttons and who owns it, and the
+// modules that may replace its workspace files.
+import { z } from "zod";
+
+export const heartbeatSchema = z
+  .strictObject({
+    every: z
+      .string()
+      .regex(/^\d{1,6}(?:s|m|h|d)$/, { error: 'a time is written like "30m" or "1h"; "0m" is off' })
+      .default("0m")
+      .describe(
+        'Time between heartbeats, like "30m"; "0m" is off. This version explains heartbeats in the prompt and does not send them yet.',
+      ),
+    prompt: z
+      .string()
+      .min(1)
+      .max(2000)
+      .default("Read HEARTBEAT.md if it exists and follow it. Do not repeat old tasks. If nothing needs attention, reply HEARTBEAT_OK.")
+      .describe("The message that a heartbeat sends to the agent."),
+    includeSystemPromptSection: z.boolean().default(true).describe("Whether the prompt explains heartbeats and holds HEARTBEAT.md."),
+  })
+  .prefault({})
+  .describe("Heartbeats.");
+
+export const silentReplySchema = z
+  .strictObject({
+    group: z
+      .enum(["deny", "allow"])
+      .default("deny")
+      .describe('Whether a request in a group may end without a word: "deny" tells when the agent found none, "allow" says nothing.'),
+  })
+  .prefault({})
+  .describe("Answers that came out empty. In private they are always told.");
+
+export const ttsSchema = z
+  .strictObject({
+    auto: z
+      .enum(["off", "always", "inbound"])
+      .default("off")
+      .describe("Replies that will be spoken: none, all, or those to voice messages. This version tells the agent and does not speak yet."),
+    maxTextLength: z.number().int().min(100).max(32_000).default(4000).describe("Longest text that is spoken, in characters."),
+  })
+  .prefault({})
+  .describe("Spoken replies.");
+
+export const reactionLevel = z
+  .enum(["off", "minimal", "extensive"])
+  .exactOptional()
+  .describe('How freely the agent reacts to messages. Default: "minimal" where it has the message tool.');
+
+export const inlineButtons = z
+  .strictObject({
+    inlineButtons: z
+      .enum(["off", "dm", "group", "all", "allowlist"])
+      .exactOptional()
+      .describe(
+        'Where the agent may offer buttons: nowhere, in private, in groups, everywhere, to those who may write. Default: "allowlist".',
+      ),
+  })
+  .exactOptional()
+  .describe("What the agent may use here.");
+
+export const memorySchema = z
+  .strictObject({
+    citations: z
+      .enum(["off", "on", "auto"])
+      .default("auto")
+      .describe('Whether the agent names the source of a memory: never, always, or "auto" (in private only).'),
+  })
+  .prefault({})
+  .describe("Memory.");
+
+export const hooksSchema = z
+  .strictObject({
+    internal: z
+      .strictObject({
+        enabled: z.boolean().default(true).describe("false: no module is loaded."),
+        handlers: z
+          .array(
+            z.strictObject({
+              event: z.enum(["agent:bootstrap"]).describe("agent:bootstrap: before the workspace files go into the prompt."),
+              module: z.string().min(1).describe("Path of a TypeScript or JavaScript module, relative to this file."),
+              export: z.string().min(1).default("default").describe("Name of the function that the module exports."),
+            }),
+          )
+          .default([])
+          .describe("In the order in which they run; each sees what the one before left."),
+      })
+      .prefault({})
+      .describe("Your own code inside Parley."),
+  })
+  .prefault({})
+  .describe("Hooks.");
