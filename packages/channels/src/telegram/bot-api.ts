@@ -2,7 +2,7 @@
 import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, type RefusedAnswer } from "./refusals.ts";
-import { type Transport, transport } from "./transport.ts";
+import { type Transport, transport } from "../transport.ts";
 
 export interface BotApiOptions {
   readonly token: string;
@@ -42,7 +42,7 @@ const maxAnswerBytes = 4 * 1024 * 1024;
 export async function botApi({ token, apiRoot, clock }: BotApiOptions): Promise<BotApi> {
   const { Api, InputFile: File } = await import("grammy");
   const root = apiRoot.replace(/\/+$/, "");
-  const line = transport(clock);
+  const line = transport(clock, "Telegram");
   const fetchJson = async (url: string, init: FetchInit): Promise<{ json(): Promise<unknown> }> => {
     const isPoll = url.endsWith("/getUpdates");
     const isUpload = typeof init.body !== "string";

@@ -5,7 +5,7 @@ import type { Update } from "grammy/types";
 import { Fault, isFault, type Log, sleep } from "@parley/protocol";
 import { type BotApi, grammySignal, pollSeconds } from "./bot-api.ts";
 import { wantedUpdates } from "./normalize.ts";
-import { type Persistence, waitAfterMs } from "./persist.ts";
+import { type Persistence, waitAfterMs } from "../persist.ts";
 import { refusalWords } from "./refusals.ts";
 
 export interface PollOptions extends Persistence {

@@ -1,4 +1,4 @@
-// Trying on until Telegram answers: the waits between attempts of polling and of setting up. Sends never come through here: only the lane runner repeats them.
+// Trying on until a platform answers: the waits between attempts of polling and of setting up. Sends never come through here: only the lane runner repeats them.
 import { type Clock, Fault, type Ids, isFault, sleep } from "@parley/protocol";
 import type { HealthBoard } from "./health.ts";
 
@@ -19,13 +19,13 @@ export function backoffMs(failures: number, ids: Ids): number {
   return capMs / 2 + (ids.chance() * capMs) / 2;
 }
 
-/** How long to wait after this failure: Telegram's own word first. */
+/** How long to wait after this failure: the platform's own word first. */
 export function waitAfterMs(error: unknown, failures: number, ids: Ids): number {
   return isFault(error, "rate_limited") && error.retryAfterMs !== undefined ? error.retryAfterMs : backoffMs(failures, ids);
 }
 
 /**
- * Calls until it succeeds. Null when the signal ended it, or when Telegram denies the account for good (health is `down` then).
+ * Calls until it succeeds. Null when the signal ended it, or when the platform denies the account for good (health is `down` then).
  * Only for calls that may be repeated freely.
  */
 export async function untilDone<T>(call: () => Promise<T>, { clock, ids, health, signal }: Persistence): Promise<T | null> {

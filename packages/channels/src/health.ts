@@ -1,6 +1,6 @@
 // What an account says about itself. One log line for each transition, never one for each failure.
 import type { Clock, Log } from "@parley/protocol";
-import type { ChannelHealth } from "../channel.ts";
+import type { ChannelHealth } from "./channel.ts";
 
 export interface HealthBoard {
   read(): ChannelHealth;

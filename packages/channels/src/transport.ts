@@ -1,4 +1,4 @@
-// One HTTP exchange with the Bot API on node:http, because its events tell what a send needs to know: were bytes written?
+// One HTTP exchange with a platform on node:http, because its events tell what a send needs to know: were bytes written?
 // Until the socket is connected (TLS: until the handshake is done) nothing of the request can have left: the Fault is `unavailable`, or `aborted`.
 // From then on, and on a reused connection from the start, whatever goes wrong before the whole answer is read is `ambiguous`.
 import * as http from "node:http";
@@ -7,7 +7,7 @@ import { type Clock, Fault } from "@parley/protocol";
 
 export interface Exchange {
   readonly url: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | AsyncIterable<Uint8Array>;
   readonly signal?: Pick<AbortSignal, "aborted" | "addEventListener" | "removeEventListener"> | undefined;
@@ -21,6 +21,7 @@ export interface Exchange {
 
 export interface Answer {
   readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
   readonly bytes: Uint8Array;
 }
 
@@ -38,7 +39,8 @@ const connectMs = 10_000;
 /** Idle connections are closed long before servers do (75 s is nginx' default), so that a send seldom meets a connection that is just closing. */
 const idleMs = 10_000;
 
-export function transport(clock: Clock): Transport {
+/** `platform` is what failures call the other side. */
+export function transport(clock: Clock, platform: string): Transport {
   const agents = { calls: new Map<string, http.Agent>(), poll: new Map<string, http.Agent>() };
   const agentFor = (line: Exchange["line"], protocol: string): http.Agent => {
     let agent = agents[line].get(protocol);
@@ -54,7 +56,7 @@ export function transport(clock: Clock): Transport {
     agents[line].clear();
   };
   return {
-    exchange: (request) => exchange(clock, agentFor(request.line, new URL(request.url).protocol), request),
+    exchange: (request) => exchange(clock, platform, agentFor(request.line, new URL(request.url).protocol), request),
     renewPoll: () => drop("poll"),
     close() {
       for (const agent of agents.calls.values()) closeIdle(agent);
@@ -71,6 +73,7 @@ function closeIdle(agent: http.Agent): void {
 
 function exchange(
   clock: Clock,
+  platform: string,
   agent: http.Agent,
   { url, method, headers, body, signal, deadlineMs, maxBytes }: Exchange,
 ): Promise<Answer> {
@@ -93,8 +96,8 @@ function exchange(
       request.destroy();
     };
     const onAbort = (): void => fail("the call was aborted", undefined, "aborted");
-    const deadline = clock.after(deadlineMs, () => fail(`no whole answer from Telegram within ${deadlineMs} ms`));
-    const connecting = clock.after(connectMs, () => fail(`no connection to Telegram within ${connectMs} ms`));
+    const deadline = clock.after(deadlineMs, () => fail(`no whole answer from ${platform} within ${deadlineMs} ms`));
+    const connecting = clock.after(connectMs, () => fail(`no connection to ${platform} within ${connectMs} ms`));
     signal?.addEventListener("abort", onAbort);
 
     request.on("socket", (socket) => {
@@ -105,17 +108,19 @@ function exchange(
       if (socket.connecting) socket.once(isSecure ? "secureConnect" : "connect", connected);
       else connected();
     });
-    request.on("error", (cause) => fail(`the connection to Telegram failed: ${errorWord(cause)}`, cause));
+    request.on("error", (cause) => fail(`the connection to ${platform} failed: ${errorWord(cause)}`, cause));
     request.on("response", (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > maxBytes) return fail(`Telegram's answer is longer than ${maxBytes} bytes`, undefined, "invalid");
+        if (size > maxBytes) return fail(`${platform}'s answer is longer than ${maxBytes} bytes`, undefined, "invalid");
         chunks.push(chunk);
       });
-      response.on("end", () => settle(() => resolve({ status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) })));
-      response.on("error", (cause) => fail(`Telegram's answer was cut off: ${errorWord(cause)}`, cause));
+      response.on("end", () =>
+        settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) })),
+      );
+      response.on("error", (cause) => fail(`${platform}'s answer was cut off: ${errorWord(cause)}`, cause));
     });
     if (body === undefined || typeof body === "string") request.end(body);
     else void writeAll(request, body).catch((cause: unknown) => fail("the request's body could not be read", cause));
