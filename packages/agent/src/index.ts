@@ -2,7 +2,15 @@
 export { type PromptBudget, promptBudget } from "./prompt/budget.ts";
 export { type CompiledPrompt, compile, type FileReport, hashOf, type SectionReport } from "./prompt/compile.ts";
 export { heartbeatToken, silentToken } from "./prompt/control-tokens.ts";
-export { diff, explain, type PromptDiff, type PromptExplanation, type PromptMove } from "./prompt/explain.ts";
+export {
+  type Comparable,
+  diff,
+  explain,
+  type PromptDiff,
+  type PromptExplanation,
+  type PromptMove,
+  type SchemaReport,
+} from "./prompt/explain.ts";
 export {
   type Audience,
   type ChannelFacts,

@@ -24,6 +24,9 @@ export interface FileReport {
   readonly state: BootstrapFile["state"];
   readonly rawChars: number;
   readonly injectedChars: number;
+  readonly truncated: boolean;
+  /** Of what is injected. */
+  readonly hash: string;
 }
 
 export interface CompiledPrompt {
@@ -67,12 +70,7 @@ export function compile(sections: readonly Section[], facts: PromptFacts, budget
     stable,
     volatile,
     sections: sections.map((section) => report(section, facts, kept.get(section.id), cuts)),
-    files: facts.stable.files.files.map(({ name, state, rawChars, text: injected }) => ({
-      name,
-      state,
-      rawChars,
-      injectedChars: injected.length,
-    })),
+    files: facts.stable.files.files.map(fileReport),
     truncations: [...fileCuts(facts), ...cuts],
     hash: hashOf(text),
     stableHash: hashOf(stable),
@@ -125,6 +123,11 @@ function report(section: Section, facts: PromptFacts, text: string | undefined, 
     included: text !== undefined,
     reason,
   };
+}
+
+function fileReport({ name, state, rawChars, text, truncated }: BootstrapFile): FileReport {
+  const injected = state === "present" ? text : "";
+  return { name, state, rawChars, injectedChars: injected.length, truncated, hash: state === "missing" ? "" : hashOf(text) };
 }
 
 function fileCuts({ stable }: PromptFacts): Cut[] {

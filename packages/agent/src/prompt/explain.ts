@@ -1,7 +1,7 @@
 // A compiled prompt told to an operator: what is in it and why, and what moved between two. Plain values for the CLI and /context.
 import type { ToolSchema } from "@parley/models";
 import type { Cut } from "./budget.ts";
-import type { CompiledPrompt, FileReport, SectionReport } from "./compile.ts";
+import { type CompiledPrompt, type FileReport, hashOf, type SectionReport } from "./compile.ts";
 import { estimateTokens, tokenEstimator } from "./tokens.ts";
 
 export interface PromptExplanation {
@@ -18,7 +18,14 @@ export interface PromptExplanation {
   readonly files: readonly FileReport[];
   readonly truncations: readonly Cut[];
   /** Schemas travel beside the prompt and count against the same window. */
-  readonly tools: readonly { readonly name: string; readonly chars: number; readonly tokens: number }[];
+  readonly tools: readonly SchemaReport[];
+}
+
+export interface SchemaReport {
+  readonly name: string;
+  readonly chars: number;
+  readonly tokens: number;
+  readonly hash: string;
 }
 
 export function explain(prompt: CompiledPrompt, schemas: readonly ToolSchema[] = []): PromptExplanation {
@@ -35,10 +42,12 @@ export function explain(prompt: CompiledPrompt, schemas: readonly ToolSchema[] =
     sections: prompt.sections,
     files: prompt.files,
     truncations: prompt.truncations,
-    tools: schemas.map((schema) => {
-      const json = JSON.stringify(schema);
-      return { name: schema.name, chars: json.length, tokens: estimateTokens(json) };
-    }),
+    tools: schemas
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((schema) => {
+        const json = JSON.stringify(schema);
+        return { name: schema.name, chars: json.length, tokens: estimateTokens(json), hash: hashOf(json) };
+      }),
   };
 }
 
@@ -54,10 +63,17 @@ export interface PromptDiff {
   /** True when the provider's cache of the prefix is lost. */
   readonly stableMoved: boolean;
   readonly moves: readonly PromptMove[];
+  /** Workspace files whose injected text moved. */
+  readonly files: readonly string[];
+  /** Tools whose schemas came, went or changed. They stand before the prompt in a provider's cache, so all of it is lost with them. */
+  readonly tools: readonly string[];
 }
 
+/** What two prompts are compared by. */
+export type Comparable = Pick<PromptExplanation, "stableHash" | "sections" | "files"> & Partial<Pick<PromptExplanation, "tools">>;
+
 /** What moved from `before` to `after`, in the order of the prompt. */
-export function diff(before: CompiledPrompt, after: CompiledPrompt): PromptDiff {
+export function diff(before: Comparable, after: Comparable): PromptDiff {
   const old = new Map(before.sections.map((section) => [section.id, section]));
   const moves = after.sections.flatMap((section) => {
     const was = old.get(section.id);
@@ -65,5 +81,18 @@ export function diff(before: CompiledPrompt, after: CompiledPrompt): PromptDiff 
     const change: PromptMove["change"] = was === undefined || !was.included ? "added" : section.included ? "changed" : "removed";
     return [{ id: section.id, zone: section.zone, change, charsBefore: was?.chars ?? 0, charsAfter: section.chars }];
   });
-  return { stableMoved: before.stableHash !== after.stableHash, moves };
+  return {
+    stableMoved: before.stableHash !== after.stableHash,
+    moves,
+    files: movedNames(before.files, after.files),
+    tools: movedNames(before.tools ?? [], after.tools ?? []),
+  };
+}
+
+type Named = readonly { readonly name: string; readonly hash: string }[];
+
+function movedNames(before: Named, after: Named): string[] {
+  const hashes = (list: Named): Map<string, string> => new Map(list.map(({ name, hash }) => [name, hash]));
+  const [was, is] = [hashes(before), hashes(after)];
+  return [...new Set([...is.keys(), ...was.keys()])].filter((name) => was.get(name) !== is.get(name));
 }

@@ -23,6 +23,8 @@ export interface HookFile {
   readonly name: BootstrapName;
   readonly path: string;
   readonly text: string | null;
+  /** Why a file that is there has no text: a link out of the workspace, a size beyond all bounds, no right to read it. */
+  readonly refused?: string;
 }
 
 /** May replace, add or remove files. Gate and caps are applied to what the last hook returned. A throw keeps the files as they were. */
@@ -48,6 +50,7 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     const path = join(request.workspace, name);
     const file = await reader.read(request.workspace, name);
     if (file.state === "refused") options.log.warn({ path, session: request.session, reason: file.reason }, "workspace file refused");
+    if (file.state === "refused") return { name, path, text: null, refused: file.reason };
     return { name, path, text: file.state === "present" ? file.text : null };
   };
   return {
@@ -58,7 +61,8 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
       const byName = new Map(files.map((file) => [file.name, file]));
       const present = bootstrapNames.filter(gated).flatMap((name) => {
         const file = byName.get(name);
-        return file === undefined || (file.text === null && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file)];
+        const isAbsent = file?.text === null && file.refused === undefined;
+        return file === undefined || (isAbsent && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file)];
       });
       return trimToCaps({ files: present }, options.caps);
     },
@@ -72,7 +76,8 @@ function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapR
   return name !== "HEARTBEAT.md" || heartbeats;
 }
 
-function bootstrapFile({ name, path, text }: HookFile): BootstrapFile {
+function bootstrapFile({ name, path, text, refused }: HookFile): BootstrapFile {
+  if (text === null && refused !== undefined) return { name, path, state: "refused", text: refused, rawChars: 0, truncated: false };
   if (text === null) return { name, path, state: "missing", text: "", rawChars: 0, truncated: false };
   return { name, path, state: "present", text: stripChatTokens(text.trim()), rawChars: text.length, truncated: false };
 }

@@ -1,9 +1,8 @@
 // Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, of bounded size.
 // An unchanged file (same device, inode, size and times) is not read again.
 import { constants } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { type FileHandle, open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { Fault } from "@parley/protocol";
 
 /** Far above the injected caps, far below what would hurt. */
 export const readLimitBytes = 2 * 1024 * 1024;
@@ -34,8 +33,9 @@ export function rootedReader(): RootedReader {
         seen.delete(path);
         return found;
       }
-      // NONBLOCK: opening a FIFO must not hang the turn. NOFOLLOW: the last part was resolved already.
-      const handle = await open(found.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      const opened = await openedAt(path, found.path);
+      if ("state" in opened) return opened;
+      const { handle } = opened;
       try {
         const stat = await handle.stat({ bigint: true });
         if (!stat.isFile()) return refused(path, "it is not a regular file");
@@ -65,9 +65,23 @@ async function realPlace(root: string, path: string): Promise<Place> {
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return { state: "missing" };
-    if (code === "ELOOP") return refused(path, "its links go in a circle");
-    throw new Fault("unavailable", `${path} cannot be read: ${String(cause)}`, { cause });
+    return refused(path, code === "ELOOP" ? "its links go in a circle" : unreadable(cause));
   }
+}
+
+/** A file that cannot be opened is told, never thrown: it must not silence the agent. */
+async function openedAt(path: string, real: string): Promise<{ readonly handle: FileHandle } | Exclude<RootedFile, { state: "present" }>> {
+  try {
+    // NONBLOCK: opening a FIFO must not hang the turn. NOFOLLOW: the last part was resolved already.
+    return { handle: await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK) };
+  } catch (cause) {
+    const gone = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+    return gone ? { state: "missing" } : refused(path, unreadable(cause));
+  }
+}
+
+function unreadable(cause: unknown): string {
+  return `it cannot be read (${cause instanceof Error && "code" in cause ? String(cause.code) : String(cause)})`;
 }
 
 function refused(path: string, reason: string): RootedFile & { readonly state: "refused" } {

@@ -16,8 +16,9 @@ export type BootstrapName = (typeof bootstrapNames)[number];
 export interface BootstrapFile {
   readonly name: BootstrapName;
   readonly path: string;
-  readonly state: "present" | "missing";
-  /** What is injected; empty when missing. */
+  /** `refused`: there is something of that name which may not be read. */
+  readonly state: "present" | "missing" | "refused";
+  /** What is injected; of a refused file the reason, of a missing one nothing. */
   readonly text: string;
   /** UTF-16 units in the file before any cut. */
   readonly rawChars: number;

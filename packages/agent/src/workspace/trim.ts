@@ -28,7 +28,7 @@ export function trimText(name: string, text: string, maxChars: number): string {
 export function trimToCaps(snapshot: BootstrapSnapshot, caps: BootstrapCaps): BootstrapSnapshot {
   let leftChars = caps.totalChars;
   const files = snapshot.files.map((file): BootstrapFile => {
-    if (file.state === "missing") return file;
+    if (file.state !== "present") return file;
     const text = trimText(file.name, file.text, Math.min(caps.fileChars, leftChars));
     leftChars -= text.length;
     return text === file.text ? file : { ...file, text, truncated: true };

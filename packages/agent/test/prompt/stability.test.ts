@@ -75,6 +75,7 @@ test("after an edit of SOUL.md the diff names exactly project_context", () => {
   const moved = diff(prompt(soul("Dry."), {}), prompt(soul("Warm."), {}));
   expect(moved.stableMoved).toBe(true);
   expect(moved.moves.map(({ id, change }) => [id, change])).toEqual([["project_context", "changed"]]);
+  expect([moved.files, moved.tools]).toEqual([["SOUL.md"], []]);
 });
 
 test("between two chats of one audience and policy only volatile sections move", () => {
@@ -98,7 +99,7 @@ test("a diff tells what came and what went", () => {
 test("an explanation counts sections, files and tool schemas", () => {
   const told = explain(prompt(soul("Dry."), {}), [{ name: "read", description: "Read", parameters: { type: "object" } }]);
   expect(told.estimator).toBe("chars/4");
-  expect(told.files).toEqual([{ name: "SOUL.md", state: "present", rawChars: 4, injectedChars: 4 }]);
+  expect(told.files).toMatchObject([{ name: "SOUL.md", state: "present", rawChars: 4, injectedChars: 4, truncated: false }]);
   expect(told.tools[0]?.chars).toBeGreaterThan(40);
   expect(told.sections.filter((each) => each.included).reduce((sum, each) => sum + each.chars, 0)).toBeLessThanOrEqual(told.chars);
 });

@@ -42,6 +42,7 @@ function text(facts: StableFacts, { files }: StableFacts["files"]): string | nul
 }
 
 function injected({ name, path, state, text: content, truncated }: BootstrapFile): string {
+  if (state === "refused") return `[${plainLine(content, pathChars)}]`;
   if (state === "missing") return `[missing: expected at ${plainLine(path, pathChars)}]`;
   return content === "" && truncated ? `[...omitted, read ${name} for full content...]` : content;
 }
