@@ -35,6 +35,34 @@ export { type ToolFact, type ToolSet, toolSet } from "./prompt/tool-list.ts";
 export { sanitizeOutbound } from "./reply/outbound.ts";
 export { noRedaction, type Redaction } from "./reply/redact.ts";
 export { type ReplyOptions, type ReplyParser, replyParser } from "./reply/reply-parser.ts";
+export { commandSummary, findSkillCommand, type SkillCommand, skillCommands } from "./skills/commands.ts";
+export { skillEnvironment, type SkillValues } from "./skills/environment.ts";
+export {
+  hasSetting,
+  isAllowed,
+  judgeSkill,
+  type SkillEntry,
+  type SkillSurroundings,
+  type SkillVerdict,
+  type Unmet,
+} from "./skills/gates.ts";
+export { installSkill, type InstalledSkill, type InstallRequest } from "./skills/install/install.ts";
+export { listSkills, type SkillListing } from "./skills/listing.ts";
+export { skillId, type SkillGates, type SkillManifest } from "./skills/manifest.ts";
+export {
+  defaultSkillLimits,
+  type RejectedSkill,
+  type Skill,
+  type SkillLimits,
+  type SkillRoot,
+  type SkillShelf,
+  type SkillShelves,
+  skillShelves,
+  type SkillSource,
+  skillSources,
+} from "./skills/shelf.ts";
+export { skillText } from "./skills/skill-file.ts";
+export { suspicionsIn } from "./skills/suspicions.ts";
 export { disarm, fence, stripChatTokens } from "./untrusted.ts";
 export { type UserMessageInput, userMessage } from "./user-message.ts";
 export {
@@ -49,6 +77,15 @@ export { type EnsuredWorkspace, ensureWorkspace } from "./workspace/ensure-works
 export { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./workspace/snapshot.ts";
 export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
 export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/warning.ts";
+export { essentialsOf } from "./context/essentials.ts";
+export { flushRequest, flushSystem } from "./context/flush-prompt.ts";
+export { contextKeeper, type Keeper, longLog } from "./context/keeper.ts";
+export { defaultCompaction, defaultPruning, type CompactionSettings, type PruningSettings } from "./context/settings.ts";
+export { tokensOfText } from "./context/size.ts";
+export { type Placed, standing } from "./context/standing.ts";
+export { summarise, type Summarised, type SummaryInput } from "./context/summarise.ts";
+export { rootedReader } from "./workspace/read-rooted.ts";
+export type { Fitted, LoopContext, Prepared } from "./loop/context-port.ts";
 export type { BadCall, Journal, JournalStep } from "./loop/journal.ts";
 export type { Gate, GateDecision } from "./loop/calls.ts";
 export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";

@@ -57,7 +57,7 @@ export type Entry =
       readonly isError: boolean;
       readonly atMs: number;
     }
-  /** What stands for everything before it in a view. */
+  /** What stands in a view for the entries through `throughSeq`; those after it stay, also where they come before the summary itself. */
   | { readonly type: "summary"; readonly text: string; readonly throughSeq: number; readonly atMs: number }
   /** Shown to people, never to a model: a notice, a command's answer. */
   | { readonly type: "notice"; readonly text: string; readonly atMs: number };
@@ -65,3 +65,4 @@ export type Entry =
 export type UserEntry = Extract<Entry, { type: "user" }>;
 export type AssistantEntry = Extract<Entry, { type: "assistant" }>;
 export type ToolResultEntry = Extract<Entry, { type: "toolResult" }>;
+export type SummaryEntry = Extract<Entry, { type: "summary" }>;

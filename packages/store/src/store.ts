@@ -174,7 +174,7 @@ export interface Inbox {
 
 /** One logged thing that a turn did. `absorbed` steps are written by the store: body is the JSON list of row ids. */
 export interface Step {
-  readonly kind: "model" | "intent" | "result" | "preview" | "absorbed";
+  readonly kind: "model" | "intent" | "result" | "summary" | "preview" | "absorbed";
   readonly body: string;
 }
 

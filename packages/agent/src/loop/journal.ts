@@ -1,6 +1,6 @@
 // What a turn has done so far, as its durable record keeps it. A resumed turn replays these steps instead of doing them again:
 // a logged answer is never asked for twice, and a tool whose start is logged never starts twice unless it only reads (I7).
-import type { AssistantEntry, ToolResultEntry, UserEntry } from "@parley/protocol";
+import type { AssistantEntry, SummaryEntry, ToolResultEntry, Usage, UserEntry } from "@parley/protocol";
 
 /** A call that the model wrote wrongly: it stands in the transcript with empty arguments and is answered with this reason. */
 export interface BadCall {
@@ -14,6 +14,8 @@ export type JournalStep =
   /** Logged before a tool that writes or sends starts. */
   | { readonly kind: "intent"; readonly callId: string; readonly name: string }
   | { readonly kind: "result"; readonly entry: ToolResultEntry }
+  /** What stands for the beginning of the conversation from here on; `usage` of the calls that made it. */
+  | { readonly kind: "summary"; readonly entry: SummaryEntry; readonly usage: Usage }
   /** What people wrote while the turn ran. Logged by `absorb` itself. */
   | { readonly kind: "absorbed"; readonly entries: readonly UserEntry[] };
 

@@ -1,8 +1,9 @@
 // The agent loop: ask the model, settle its tool calls, ask again, until it answers in words. A function of context, model, tools and
 // signal; what must survive a crash goes through the journal, and a resumed turn is the same function over the logged steps (I7, I11).
-import type { Model, ModelRequest, ToolSchema } from "@parley/models";
+import type { Model, ModelMessage, ModelRequest, ToolSchema } from "@parley/models";
 import { type Entry, type ThinkingLevel, type ToolCall, type Usage, type UserEntry, addUsage, noUsage } from "@parley/protocol";
 import { ask } from "./answer.ts";
+import type { LoopContext, Prepared } from "./context-port.ts";
 import { type CallGroup, type CallPorts, settleCalls } from "./calls.ts";
 import type { LoopEnd, LoopEvent, LoopStop } from "./event.ts";
 import type { BadCall } from "./journal.ts";
@@ -22,6 +23,8 @@ export interface LoopInput {
   readonly maxSteps?: number;
   /** A reply is owed: when the model ends without a word it is asked once more, without tools. */
   readonly finalPass?: boolean;
+  /** Whether nothing of an answer can be shown: only thoughts, only tags. Default: it is blank. */
+  readonly saysNothing?: (text: string) => boolean;
 }
 
 /** Says before each call whether the turn may spend more: token and money caps. */
@@ -33,13 +36,19 @@ export interface Ledger {
 export interface LoopDeps extends CallPorts {
   readonly model: Model;
   readonly ledger?: Ledger;
-  /** Pruning: what of history and turn is shown to the model. Default: everything. */
-  readonly view?: (entries: readonly Entry[]) => readonly Entry[];
+  /** Makes what the model is shown fit. Default: it is shown everything. */
+  readonly context?: LoopContext;
   /** Stop, deadline, drain, lost lease. */
   readonly signal: AbortSignal;
 }
 
 const defaultMaxSteps = 50;
+
+/** Not kept: the transcript only holds what was said. A request must not end with the model's own words, some providers go on with those. */
+const askAgain: ModelMessage = {
+  role: "user",
+  content: [{ type: "text", text: "[Parley: nothing of your last message can be shown. Answer now, in words, without tools.]" }],
+};
 
 /** Ends with exactly one `end` event. Throws only what the journal, the gate or the ledger throws; models and tools fail as values. */
 export async function* runLoop(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent, void> {
@@ -80,22 +89,34 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     const verdict = await deps.ledger?.mayCall(state.usage);
     if (verdict?.ok === false) return yield done("capped", { finalText: "", reason: verdict.reason });
 
+    await keep(await deps.context?.prepare([...input.history, ...entries], signal), state, deps);
+    if (signal.aborted) return yield done("aborted", { finalText: "" });
     const step = state.calls + 1;
     yield { type: "modelStart", step };
     const shown = [...input.history, ...entries];
+    const fitted = deps.context?.fit(shown) ?? { entries: shown };
+    const maxTokens = Math.min(input.maxTokens ?? Infinity, fitted.maxTokens ?? Infinity);
+    const view = viewOf(fitted.entries);
     const request: ModelRequest = {
       system: input.system,
-      messages: viewOf(deps.view?.(shown) ?? shown),
+      messages: next.closing === "empty" ? [...view, askAgain] : view,
       tools: schemas,
       ...(next.closing === null ? {} : { toolChoice: "none" }),
       thinking: input.thinking,
-      ...(input.maxTokens === undefined ? {} : { maxTokens: input.maxTokens }),
+      ...(maxTokens === Infinity ? {} : { maxTokens }),
       cacheKey: input.cacheKey,
     };
     const { entry, bad, error } = yield* ask(deps.model, request, taken, signal, deps.clock);
     const { model, stop, usage } = entry;
     state.usage = addUsage(state.usage, usage);
     yield { type: "modelEnd", step, model, stop, usage, ...(error === undefined ? {} : { error }) };
+    if (error?.kind === "context_overflow") {
+      const shorter = await deps.context?.overflowed(shown, signal);
+      if (shorter !== undefined && shorter !== null) {
+        await keep(shorter, state, deps);
+        continue;
+      }
+    }
     if (error !== undefined || stop === "error" || stop === "aborted") {
       // Not logged: a resumed turn asks again. Kept as an entry, so that a turn that is closed here has a true history.
       entries.push(entry);
@@ -109,6 +130,15 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     state.calls = step;
     state.closing = next.closing;
   }
+}
+
+/** A summary is logged before anything is shown from it: whoever resumes the turn shows the same. */
+async function keep(made: Prepared | undefined, state: TurnState, { journal }: LoopDeps): Promise<void> {
+  if (made === undefined) return;
+  state.usage = addUsage(state.usage, made.usage);
+  if (made.summary === null) return;
+  await journal.checkpoint([{ kind: "summary", entry: made.summary, usage: made.usage }]);
+  state.entries.push(made.summary);
 }
 
 type Closing = "steps" | "loop" | "empty" | null;
@@ -134,6 +164,9 @@ function replay(input: LoopInput, deps: LoopDeps): TurnState {
       state.entries.push(...step.entries);
     } else if (step.kind === "result") {
       state.entries.push(step.entry);
+    } else if (step.kind === "summary") {
+      state.entries.push(step.entry);
+      state.usage = addUsage(state.usage, step.usage);
     } else {
       state.closing = step.closing ? (closingNow(state, input) ?? "steps") : null;
       state.entries.push(step.entry);
@@ -159,7 +192,7 @@ function nextCall(state: TurnState, input: LoopInput): { kind: "end"; stop: Loop
   if (state.closing !== null && state.closing !== "empty") return { kind: "end", stop: state.closing };
   const usedTools = last.content.some((part) => part.type === "toolCall");
   if (usedTools && state.closing === null) return { kind: "call", closing: closingNow(state, input) };
-  if (input.finalPass === true && state.closing === null && textOf(last).trim() === "") return { kind: "call", closing: "empty" };
+  if (input.finalPass === true && state.closing === null && isEmpty(last, input)) return { kind: "call", closing: "empty" };
   return { kind: "end", stop: last.stop === "length" ? "length" : "stop" };
 }
 
@@ -178,6 +211,11 @@ function ending(stop: LoopStop, state: TurnState, more: Partial<LoopEnd>): LoopE
 
 function textOf(entry: Extract<Entry, { type: "assistant" }>): string {
   return entry.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+function isEmpty(entry: Extract<Entry, { type: "assistant" }>, { saysNothing }: LoopInput): boolean {
+  const text = textOf(entry);
+  return text.trim() === "" || saysNothing?.(text) === true;
 }
 
 function toolSchema({ name, description, parameters }: CallPorts["tools"][number]): ToolSchema {

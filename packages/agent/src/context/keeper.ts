@@ -1,0 +1,283 @@
+// Keeps what a model is shown within its window, for one turn: prunes when that costs no cache, compacts when pruning is not enough, and
+// squeezes when a summary cannot be had. Everything it shows is a view; a summary is one more entry at the log's end (I11). What it knows
+// of the past comes from the log alone, so a resumed turn decides as the first one did.
+import type { AssistantEntry, Clock, Entry, Log, SummaryEntry, Usage } from "@parley/protocol";
+import { addUsage, noUsage } from "@parley/protocol";
+import type { Fitted, LoopContext, Prepared } from "../loop/context-port.ts";
+import { planCut } from "./plan.ts";
+import { prune } from "./prune.ts";
+import type { CompactionSettings, PruningSettings } from "./settings.ts";
+import { charsPerToken, tokensOf, tokensOfAll } from "./size.ts";
+import { squeeze } from "./squeeze.ts";
+import { standing, type Placed } from "./standing.ts";
+import type { Summarised, SummaryInput } from "./summarise.ts";
+import { excerpt } from "./summary-prompt.ts";
+
+export interface KeeperOptions {
+  /** The session before this turn, as far as it is read; oldest first. */
+  readonly history: readonly Placed[];
+  /** Seq of the session's last entry; the turn's own entries follow it. */
+  readonly lastSeq: number;
+  /** Of the model, tokens. */
+  readonly windowTokens: number;
+  readonly maxTokens: number;
+  /** System prompt and tools. */
+  readonly overheadTokens: number;
+  readonly pruning: PruningSettings;
+  readonly compaction: CompactionSettings;
+  /** Through here the last call saw its view pruned. */
+  readonly prunedThroughSeq: number;
+  /** Asks a model for a summary. */
+  readonly summarise: (input: Omit<SummaryInput, "cacheKey" | "mark">, signal: AbortSignal) => Promise<Summarised>;
+  /** What is repeated of AGENTS.md with a summary; empty for nothing. */
+  readonly essentials: () => Promise<string>;
+  /** Lets the model save what should outlast the conversation. `cycle` names the stretch between two compactions; the port keeps to once. */
+  readonly flush: (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage>;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Log;
+}
+
+export interface Keeper extends LoopContext {
+  /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary. */
+  compact(entries: readonly Entry[], signal: AbortSignal, focus?: string): Promise<Prepared & { readonly reason?: string }>;
+  /** Tokens of the view, by our estimate and the provider's last count. */
+  tokens(entries: readonly Entry[]): number;
+  /** To be handed to the next turn's keeper. */
+  prunedThroughSeq(): number;
+}
+
+/** The reserve never takes more of a window than this. */
+const mostReserveShare = 0.25;
+/** Of what the window leaves for the conversation: the part that stays word for word, and the summary. */
+const keepShare = 0.5;
+const summaryShare = 0.25;
+const summaryChars = { least: 1_200, most: 16_000 } as const;
+/** Of a window too small for the usual distance between flush and compaction. */
+const flushShare = 0.1;
+/** Beyond this much of it a request is squeezed before it is refused; the rest is for the answer and for what we count wrong. */
+const fullShare = 0.95;
+const leastAnswerTokens = 256;
+const requestChars = 4_000;
+/** A history of so many entries or bytes is compacted however large the window is (I9). */
+export const longLog = { entries: 1_000, bytes: 4_000_000 } as const;
+/** Shorter requests that are tried after the provider refused one: a compacted one, then a squeezed one. */
+const mostRecoveries = 2;
+
+export function contextKeeper(options: KeeperOptions): Keeper {
+  const { windowTokens, overheadTokens, pruning, compaction, log } = options;
+  const limitTokens = windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
+  let prunedThrough = options.prunedThroughSeq;
+  /** How much more than our estimate the provider counts, at least; learnt from its refusals. */
+  let leastScale = 1;
+  let squeezeShare = fullShare;
+  let recoveries = 0;
+  let recoveredAt = -1;
+  /** A compaction that did not help is not tried again before the view was small once. */
+  let armed = true;
+
+  const place = (entries: readonly Entry[]): readonly Placed[] =>
+    entries.map((entry, at) => options.history[at] ?? { seq: options.lastSeq + 1 + at - options.history.length, entry });
+
+  /** Summary first, then what came after it, the part up to the mark pruned. */
+  function viewOfLog(placed: readonly Placed[], markSeq: number): readonly Entry[] {
+    const { summary, tail } = standing(placed);
+    const older = tail.filter(({ seq }) => seq <= markSeq);
+    const pruned = prune([...(summary === null ? [] : [summary.entry]), ...older.map(({ entry }) => entry)], windowTokens, pruning);
+    return [...pruned, ...tail.slice(older.length).map(({ entry }) => entry)];
+  }
+
+  /** The provider's own count of the last request against our estimate of it; a request before the last summary says nothing any more. */
+  function scaleOf(placed: readonly Placed[]): number {
+    const { summary } = standing(placed);
+    const at = placed.findLastIndex(({ seq, entry }) => isCounted(entry) && seq > (summary?.seq ?? -Infinity));
+    const last = placed[at]?.entry;
+    if (last?.type !== "assistant") return leastScale;
+    const asked = overheadTokens + tokensOfAll(viewOfLog(placed.slice(0, at), prunedThrough));
+    return Math.max(leastScale, Math.min(promptTokens(last), windowTokens) / Math.max(1, asked));
+  }
+
+  const sized = (view: readonly Entry[], scale: number): number => Math.ceil((overheadTokens + tokensOfAll(view)) * scale);
+
+  function coolAndPrune(placed: readonly Placed[]): void {
+    const lastSeq = placed.at(-1)?.seq ?? 0;
+    if (pruning.mode === "always" || (pruning.mode === "cache-ttl" && isCold(placed))) prunedThrough = lastSeq;
+  }
+
+  function isCold(placed: readonly Placed[]): boolean {
+    const last = placed.findLast(({ entry }) => entry.type === "assistant")?.entry;
+    return last?.type === "assistant" && options.clock.now() - last.atMs >= pruning.ttlMs;
+  }
+
+  /** A view that a side question can carry along. */
+  const fittingView = (placed: readonly Placed[], scale: number): readonly Entry[] =>
+    squeezed(viewOfLog(placed, prunedThrough), scale, limitTokens / windowTokens);
+
+  function squeezed(view: readonly Entry[], scale: number, share: number): readonly Entry[] {
+    return squeeze(view, Math.max(0, Math.floor((windowTokens * share) / scale) - overheadTokens), tokensOf);
+  }
+
+  async function flushed(placed: readonly Placed[], scale: number, signal: AbortSignal): Promise<Usage> {
+    return options.flush(fittingView(placed, scale), standing(placed).summary?.entry.throughSeq ?? 0, signal);
+  }
+
+  interface How {
+    readonly scale: number;
+    /** Cut off three quarters at least, also where all of it would fit. */
+    readonly most?: boolean;
+    readonly signal: AbortSignal;
+    readonly focus?: string;
+    /** Of the running turn; absent when none runs. */
+    readonly turnFrom?: number;
+  }
+
+  async function summary(placed: readonly Placed[], how: How): Promise<Prepared & { readonly reason?: string }> {
+    const { scale, signal, focus, turnFrom = Infinity } = how;
+    const { summary: previous, tail } = standing(placed);
+    const entries = tail.map(({ entry }) => entry);
+    const sizeOf = (entry: Entry): number => tokensOf(entry) * scale;
+    const turnAt = tail.findIndex(({ seq }) => seq >= turnFrom);
+    const roomTokens = Math.max(0, limitTokens - overheadTokens * scale);
+    const quarter = how.most === true ? (tokensOfAll(entries) * scale) / 4 : Infinity;
+    const cut = planCut({
+      entries,
+      sizeOf,
+      keepTokens: Math.min(compaction.keepRecentTokens, roomTokens * keepShare, quarter),
+      turnFrom: turnAt < 0 ? entries.length : turnAt,
+      roomTokens: roomTokens * (keepShare + summaryShare),
+    });
+    const through = cut === null ? undefined : tail[cut - 1];
+    if (cut === null || through === undefined) return { summary: null, usage: noUsage, reason: "there is nothing to compact" };
+
+    const maxChars = Math.floor((roomTokens * summaryShare * charsPerToken) / scale);
+    const made = await options.summarise(
+      {
+        previous: previous === null ? null : withoutAddenda(previous.entry.text),
+        entries: entries.slice(0, cut),
+        ...(focus === undefined ? {} : { focus }),
+        inputTokens: Math.floor((windowTokens * keepShare) / scale),
+        maxChars: Math.min(summaryChars.most, Math.max(summaryChars.least, maxChars)),
+        keepIdentifiers: compaction.mode === "safeguard" && compaction.identifierPolicy === "strict",
+      },
+      signal,
+    );
+    if (!made.ok) {
+      log.warn({ reason: made.reason }, "the conversation could not be summarised; it stays as it is");
+      return { summary: null, usage: made.usage, reason: made.reason };
+    }
+    const addenda = [
+      requestAddendum(placed.filter(({ seq }) => seq >= turnFrom && seq <= through.seq)),
+      essentialsAddendum(await options.essentials()),
+    ].filter((text) => text !== "");
+    const entry: SummaryEntry = {
+      type: "summary",
+      text: [made.text, ...addenda].join("\n\n"),
+      throughSeq: through.seq,
+      atMs: options.clock.now(),
+    };
+    log.info({ summarised: cut, kept: entries.length - cut, chars: entry.text.length }, "conversation compacted");
+    return { summary: entry, usage: made.usage };
+  }
+
+  return {
+    async prepare(entries, signal) {
+      const placed = place(entries);
+      const scale = scaleOf(placed);
+      coolAndPrune(placed);
+      let tokens = sized(viewOfLog(placed, prunedThrough), scale);
+      if (tokens > limitTokens && pruning.mode !== "off") {
+        // The cache is lost either way: pruning is the cheaper loss.
+        prunedThrough = placed.at(-1)?.seq ?? 0;
+        tokens = sized(viewOfLog(placed, prunedThrough), scale);
+      }
+      const { tail } = standing(placed);
+      const bytes = tokensOfAll(tail.map(({ entry }) => entry)) * charsPerToken;
+      const long = tail.length >= longLog.entries || bytes >= longLog.bytes;
+      const due = tokens > limitTokens || long;
+      const { softThresholdTokens, forceFlushTranscriptBytes } = compaction.memoryFlush;
+      const nearlyDue =
+        tokens > limitTokens - Math.min(softThresholdTokens, limitTokens * flushShare) || bytes >= forceFlushTranscriptBytes;
+      let usage = (due && armed) || nearlyDue ? await flushed(placed, scale, signal) : noUsage;
+      if (!due) armed = true;
+      if (!due || !armed || signal.aborted) return { summary: null, usage };
+      armed = false;
+      const made = await summary(placed, { scale, signal, most: long, turnFrom: options.lastSeq + 1 });
+      usage = addUsage(usage, made.usage);
+      return { summary: made.summary, usage };
+    },
+
+    fit(entries): Fitted {
+      const placed = place(entries);
+      const scale = scaleOf(placed);
+      const view = squeezed(viewOfLog(placed, prunedThrough), scale, squeezeShare);
+      const leftTokens = Math.floor(windowTokens * fullShare) - sized(view, scale);
+      return { entries: view, ...(leftTokens < options.maxTokens ? { maxTokens: Math.max(leastAnswerTokens, leftTokens) } : {}) };
+    },
+
+    async overflowed(entries, signal) {
+      const placed = place(entries);
+      const answers = placed.filter(({ entry }) => entry.type === "assistant").length;
+      recoveries = answers === recoveredAt ? recoveries + 1 : 1;
+      recoveredAt = answers;
+      if (recoveries > mostRecoveries) return null;
+      const refused = squeezed(viewOfLog(placed, prunedThrough), scaleOf(placed), squeezeShare);
+      leastScale = Math.max(leastScale, windowTokens / Math.max(1, overheadTokens + tokensOfAll(refused)));
+      if (pruning.mode !== "off") prunedThrough = placed.at(-1)?.seq ?? 0;
+      let usage = noUsage;
+      if (recoveries === 1) {
+        usage = await flushed(placed, leastScale, signal);
+        const made = await summary(placed, { scale: leastScale, signal, turnFrom: options.lastSeq + 1 });
+        usage = addUsage(usage, made.usage);
+        if (made.summary !== null) return { summary: made.summary, usage };
+      }
+      squeezeShare /= 2;
+      log.warn({ share: squeezeShare }, "the request was too long for the model; parts of it are left out");
+      return { summary: null, usage };
+    },
+
+    async compact(entries, signal, focus) {
+      const placed = place(entries);
+      const scale = scaleOf(placed);
+      const usage = await flushed(placed, scale, signal);
+      const made = await summary(placed, { scale, signal, most: true, ...(focus === undefined ? {} : { focus }) });
+      return { ...made, usage: addUsage(usage, made.usage) };
+    },
+
+    tokens(entries) {
+      const placed = place(entries);
+      return sized(viewOfLog(placed, prunedThrough), scaleOf(placed));
+    },
+
+    prunedThroughSeq: () => prunedThrough,
+  };
+}
+
+function isCounted(entry: Entry): entry is AssistantEntry {
+  return entry.type === "assistant" && promptTokens(entry) > 0;
+}
+
+function promptTokens({ usage }: AssistantEntry): number {
+  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+}
+
+// ---- what stands below a summary's own words ----
+
+const requestTitle = "## The request that is being worked on, word for word";
+const essentialsTitle = "## Still in force, from AGENTS.md";
+
+/** The cut went through the running turn, so what it answers is among the summarised. */
+function requestAddendum(cutOff: readonly Placed[]): string {
+  const said = cutOff.flatMap(({ entry }) =>
+    entry.type === "user" ? entry.content.map((part) => (part.type === "text" ? part.text : "[image]")) : [],
+  );
+  return said.length === 0 ? "" : `${requestTitle}\n${excerpt(said.join("\n"), requestChars)}`;
+}
+
+function essentialsAddendum(text: string): string {
+  return text === "" ? "" : `${essentialsTitle}\n${text}`;
+}
+
+/** What goes into the next summary: the addenda are made anew. */
+function withoutAddenda(text: string): string {
+  const at = [requestTitle, essentialsTitle].map((title) => text.indexOf(`\n\n${title}\n`)).filter((found) => found >= 0);
+  return at.length === 0 ? text : text.slice(0, Math.min(...at));
+}

@@ -1,0 +1,44 @@
+// How much of a window something takes. Two measures: characters, in which the pruning ratios are defined, and tokens, estimated from
+// UTF-8 bytes, because four characters a token holds for English and is far too few for Chinese or Cyrillic.
+import type { AssistantContent, Entry, ImageContent, TextContent } from "@parley/protocol";
+
+export const charsPerToken = 4;
+/** What an image counts for: providers charge 1,000 to 2,000 tokens for a usual one. */
+export const imageChars = 8_000;
+
+type Part = TextContent | ImageContent | AssistantContent;
+
+/** Tokens of plain text by our estimate. */
+export function tokensOfText(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / charsPerToken);
+}
+
+/** Characters of what a model reads of an entry; notices are for people. */
+export function charsOf(entry: Entry): number {
+  return measure(entry, (text) => text.length);
+}
+
+export function tokensOf(entry: Entry): number {
+  return Math.ceil(measure(entry, (text) => Buffer.byteLength(text)) / charsPerToken);
+}
+
+export function tokensOfAll(entries: readonly Entry[]): number {
+  return entries.reduce((sum, entry) => sum + tokensOf(entry), 0);
+}
+
+export function charsOfAll(entries: readonly Entry[]): number {
+  return entries.reduce((sum, entry) => sum + charsOf(entry), 0);
+}
+
+function measure(entry: Entry, sizeOf: (text: string) => number): number {
+  if (entry.type === "notice") return 0;
+  if (entry.type === "summary") return sizeOf(entry.text);
+  const parts: readonly Part[] = entry.content;
+  return parts.reduce((sum, part) => sum + partSize(part, sizeOf), 0);
+}
+
+function partSize(part: Part, sizeOf: (text: string) => number): number {
+  if (part.type === "image") return imageChars;
+  if (part.type === "toolCall") return sizeOf(part.name) + sizeOf(JSON.stringify(part.args));
+  return sizeOf(part.text);
+}

@@ -1,0 +1,28 @@
+// Which part of a session's log still stands before a model: the newest summary, and what came after the last entry that it covers.
+// A summary is an entry of its own at the log's end; what it covers stays in the transcript (I11).
+import type { Entry, SummaryEntry } from "@parley/protocol";
+
+/** An entry with its place in the session's transcript; what the running turn added has the places that its commit will give it. */
+export interface Placed {
+  readonly seq: number;
+  readonly entry: Entry;
+}
+
+export interface Standing {
+  readonly summary: (Placed & { readonly entry: SummaryEntry }) | null;
+  /** Oldest first, without summaries and notices. */
+  readonly tail: readonly Placed[];
+}
+
+export function standing(log: readonly Placed[]): Standing {
+  const summary = log.findLast(isSummary) ?? null;
+  const throughSeq = summary?.entry.throughSeq ?? -Infinity;
+  return {
+    summary,
+    tail: log.filter(({ seq, entry }) => seq > throughSeq && entry.type !== "summary" && entry.type !== "notice"),
+  };
+}
+
+function isSummary(placed: Placed): placed is Placed & { readonly entry: SummaryEntry } {
+  return placed.entry.type === "summary";
+}
