@@ -4,6 +4,7 @@ export * from "./address.ts";
 export * from "./capabilities.ts";
 export * from "./clock.ts";
 export * from "./entry.ts";
+export * from "./env-names.ts";
 export * from "./fault.ts";
 export * from "./frames.ts";
 export * from "./ids.ts";

@@ -1,0 +1,104 @@
+// Whether a skill may be used by this agent on this machine, and if not, all that is missing. Says which settings are there, never what
+// they hold.
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import type { SkillManifest } from "./manifest.ts";
+import { skillId } from "./manifest.ts";
+
+/** What the operator says of one skill. */
+export interface SkillEntry {
+  readonly enabled?: boolean;
+  /** Names of the variables that it sets. */
+  readonly env: ReadonlySet<string>;
+  readonly hasApiKey: boolean;
+}
+
+export interface SkillSurroundings {
+  /** Node's name of the platform. */
+  readonly platform: string;
+  /** The search path for programs. */
+  readonly path: string;
+  readonly hasEnv: (name: string) => boolean;
+  /** Whether the config has something at this dotted path that is not false, empty or zero. */
+  readonly hasConfig: (path: string) => boolean;
+  readonly entry: (key: string) => SkillEntry | null;
+}
+
+export interface Unmet {
+  readonly kind: "os" | "bin" | "anyBins" | "env" | "config";
+  readonly what: string;
+}
+
+export type SkillVerdict =
+  | { readonly status: "ready" }
+  | { readonly status: "disabled"; readonly reason: string }
+  | { readonly status: "unmet"; readonly reason: string; readonly unmet: readonly Unmet[] };
+
+export async function judgeSkill({ key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): Promise<SkillVerdict> {
+  const entry = around.entry(key);
+  if (entry?.enabled === false) return { status: "disabled", reason: `skills.entries.${key}.enabled is false` };
+  const unmet: Unmet[] = [];
+  if (gates.os.length > 0 && !gates.os.includes(around.platform)) unmet.push({ kind: "os", what: gates.os.join(" or ") });
+  if (!gates.always) {
+    const [bins, anyBins] = await Promise.all([
+      Promise.all(gates.bins.map((name) => isProgram(name, around.path))),
+      Promise.all(gates.anyBins.map((name) => isProgram(name, around.path))),
+    ]);
+    unmet.push(...gates.bins.filter((_, index) => bins[index] !== true).map((what): Unmet => ({ kind: "bin", what })));
+    if (gates.anyBins.length > 0 && !anyBins.includes(true)) unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
+    const hasEnv = (name: string): boolean =>
+      around.hasEnv(name) || entry?.env.has(name) === true || (name === primaryEnv && entry?.hasApiKey === true);
+    unmet.push(...gates.env.filter((name) => !hasEnv(name)).map((what): Unmet => ({ kind: "env", what })));
+    unmet.push(...gates.config.filter((path) => !around.hasConfig(path)).map((what): Unmet => ({ kind: "config", what })));
+  }
+  return unmet.length === 0 ? { status: "ready" } : { status: "unmet", reason: unmet.map(unmetWords).join("; "), unmet };
+}
+
+function unmetWords({ kind, what }: Unmet): string {
+  switch (kind) {
+    case "os":
+      return `it is for ${what}`;
+    case "bin":
+      return `the program ${what} is missing`;
+    case "anyBins":
+      return `one of the programs ${what} is needed`;
+    case "env":
+      return `the variable ${what} is not set`;
+    case "config":
+      return `${what} is not set in the config`;
+  }
+}
+
+/** A name only: a path would ask whether any file is there. */
+async function isProgram(name: string, path: string): Promise<boolean> {
+  if (!/^[\w.+-]{1,64}$/.test(name)) return false;
+  const found = path.split(delimiter).map(async (folder) => {
+    if (folder === "") return false;
+    const file = join(folder, name);
+    try {
+      await access(file, constants.X_OK);
+      return (await stat(file)).isFile();
+    } catch {
+      // Not in this folder, which is the answer.
+      return false;
+    }
+  });
+  return (await Promise.all(found)).includes(true);
+}
+
+/** Null lists allow everything; every list narrows. */
+export function isAllowed(name: string, lists: readonly (readonly string[] | undefined)[]): boolean {
+  const id = skillId(name);
+  return lists.every((list) => list === undefined || list.some((each) => skillId(each) === id));
+}
+
+/** Follows own properties only. */
+export function hasSetting(config: unknown, path: string): boolean {
+  let at = config;
+  for (const step of path.split(".")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return false;
+    at = (at as { [key: string]: unknown })[step];
+  }
+  return at !== undefined && at !== null && at !== false && at !== "" && at !== 0;
+}

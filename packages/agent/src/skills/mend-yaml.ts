@@ -1,0 +1,46 @@
+// What people write in front matter that YAML does not take, and where what they meant is plain: a colon or a "#" or an opening character
+// of YAML in the text of a description, and tabs for indentation. Tried only on a block that could not be read as it is.
+
+/** Keys whose value is text whatever it looks like. */
+const textKeys = new Set(["name", "description", "homepage", "license", "compatibility", "version", "author", "argument-hint"]);
+
+export interface Mended {
+  readonly block: string;
+  readonly notes: readonly string[];
+}
+
+/** Null when there is nothing to mend. */
+export function mended(block: string): Mended | null {
+  const notes: string[] = [];
+  const lines = untabbed(block.split("\n"), notes);
+  const out: string[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const match = /^([A-Za-z][\w-]*):[ ]+(\S.*)$/.exec(line);
+    const [, key = "", value = ""] = match ?? [];
+    if (!textKeys.has(key) || /^[|>]/.test(value) || isQuoted(value)) {
+      out.push(line);
+      continue;
+    }
+    // Lines that are indented below belong to the text.
+    const more: string[] = [];
+    while (/^\s+\S/.test(lines[at + 1] ?? "")) {
+      more.push((lines[at + 1] ?? "").trim());
+      at += 1;
+    }
+    out.push(`${key}: ${JSON.stringify([value.trim(), ...more].join(" "))}`);
+    notes.push(`the text of "${key}" is read as it stands; in YAML it needs quotes`);
+  }
+  return notes.length === 0 ? null : { block: out.join("\n"), notes };
+}
+
+function isQuoted(value: string): boolean {
+  const text = value.trim();
+  return text.length > 1 && ((text.startsWith('"') && /[^\\]"$/.test(text)) || (text.startsWith("'") && text.endsWith("'")));
+}
+
+function untabbed(lines: readonly string[], notes: string[]): readonly string[] {
+  if (!lines.some((line) => /^\s*\t/.test(line))) return lines;
+  notes.push("tabs that indent are read as two spaces");
+  return lines.map((line) => line.replace(/^[ \t]+/, (run) => run.replaceAll("\t", "  ")));
+}

@@ -1,0 +1,111 @@
+// All skills of an agent: workspace before managed before bundled before extra folders, and of two with one name the first is used and the
+// other shown as shadowed. What cannot be used is kept with its reason. The roots are looked through at every load; only files that changed
+// are read.
+import { dirname } from "node:path";
+import { skillId, type SkillManifest } from "./manifest.ts";
+import { skillFiles } from "./skill-file.ts";
+import { skillFolders } from "./skill-folders.ts";
+
+/** In order of precedence. */
+export const skillSources = ["workspace", "managed", "bundled", "extra"] as const;
+export type SkillSource = (typeof skillSources)[number];
+
+export interface SkillRoot {
+  readonly source: SkillSource;
+  /** Absolute. */
+  readonly path: string;
+}
+
+export interface Skill {
+  readonly manifest: SkillManifest;
+  readonly source: SkillSource;
+  readonly root: string;
+  /** Absolute path of its SKILL.md. */
+  readonly file: string;
+  /** Absolute; what its relative paths start from. */
+  readonly folder: string;
+  readonly notes: readonly string[];
+}
+
+export interface RejectedSkill {
+  readonly source: SkillSource;
+  readonly file: string;
+  readonly reason: string;
+}
+
+export interface SkillShelf {
+  /** One for each name, by name. */
+  readonly skills: readonly Skill[];
+  readonly shadowed: readonly { readonly skill: Skill; readonly by: Skill }[];
+  readonly rejected: readonly RejectedSkill[];
+  /** Roots that hold more than is looked at. */
+  readonly cut: readonly string[];
+}
+
+export interface SkillLimits {
+  readonly maxSkillsPromptChars: number;
+  readonly maxSkillsInPrompt: number;
+  readonly maxSkillsLoadedPerSource: number;
+  readonly maxCandidatesPerRoot: number;
+  readonly maxSkillFileBytes: number;
+}
+
+/** The seeds' numbers. */
+export const defaultSkillLimits: SkillLimits = {
+  maxSkillsPromptChars: 18_000,
+  maxSkillsInPrompt: 150,
+  maxSkillsLoadedPerSource: 200,
+  maxCandidatesPerRoot: 300,
+  maxSkillFileBytes: 256_000,
+};
+
+export interface SkillShelves {
+  load(roots: readonly SkillRoot[], limits: SkillLimits): Promise<SkillShelf>;
+  /** How often contents were read from disk; for reports. */
+  readonly reads: number;
+}
+
+export function skillShelves(): SkillShelves {
+  const files = skillFiles();
+
+  async function loadRoot(root: SkillRoot, limits: SkillLimits): Promise<{ skills: Skill[]; rejected: RejectedSkill[]; cut: boolean }> {
+    const { source } = root;
+    const found = await skillFolders(root.path, limits.maxCandidatesPerRoot);
+    const readings = await Promise.all(
+      found.files.map(async (file) => ({ file, reading: await files.read(root.path, file, limits.maxSkillFileBytes) })),
+    );
+    const skills: Skill[] = [];
+    const rejected: RejectedSkill[] = found.refused.map((each) => ({ source, ...each }));
+    for (const { file, reading } of readings) {
+      if (reading === null) continue;
+      if (!reading.ok) rejected.push({ source, file, reason: reading.reason });
+      else if (skills.length >= limits.maxSkillsLoadedPerSource)
+        rejected.push({ source, file, reason: `its root has more than ${limits.maxSkillsLoadedPerSource} skills` });
+      else skills.push({ manifest: reading.manifest, source, root: root.path, file, folder: dirname(file), notes: reading.notes });
+    }
+    return { skills, rejected, cut: found.cut };
+  }
+
+  return {
+    get reads() {
+      return files.reads;
+    },
+    async load(roots, limits) {
+      const loaded = await Promise.all(roots.map((root) => loadRoot(root, limits)));
+      const byName = new Map<string, Skill>();
+      const shadowed: { skill: Skill; by: Skill }[] = [];
+      for (const skill of loaded.flatMap(({ skills }) => skills)) {
+        const id = skillId(skill.manifest.name);
+        const by = byName.get(id);
+        if (by === undefined) byName.set(id, skill);
+        else if (by.file !== skill.file) shadowed.push({ skill, by });
+      }
+      return {
+        skills: [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, skill]) => skill),
+        shadowed,
+        rejected: loaded.flatMap(({ rejected }) => rejected),
+        cut: roots.flatMap(({ path }, index) => (loaded[index]?.cut === true ? [path] : [])),
+      };
+    },
+  };
+}
