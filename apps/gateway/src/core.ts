@@ -8,7 +8,9 @@ import { cooldowns, type Models } from "@parley/models";
 import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import { activationCommand } from "./commands/activation.ts";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { newCommand, resetCommand } from "./commands/new.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
 import { stopCommand } from "./commands/stop.ts";
@@ -35,7 +37,7 @@ import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
 import { startPools, type Pools } from "./pools.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
 import { closeTurn } from "./turn/close-turn.ts";
-import { laneCommand } from "./turn/lane-command.ts";
+import { laneCommand, type LaneCommand } from "./turn/lane-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { runLane } from "./turn/run-lane.ts";
@@ -108,6 +110,11 @@ export function gatewayCore(options: CoreOptions): Core {
     pairCommand(pairing),
     ...options.commands,
   ];
+  const inLane: readonly LaneCommand[] = [
+    newCommand(store.sessions, clock),
+    resetCommand(store.sessions, clock),
+    activationCommand(store.sessions),
+  ];
 
   const closed = closedChats(store.cells);
 
@@ -117,7 +124,7 @@ export function gatewayCore(options: CoreOptions): Core {
     sessions: store.sessions,
     admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: botLoops(clock) }),
     route,
-    runPastLane: pastLaneCommands(commands),
+    runPastLane: pastLaneCommands(commands, inLane),
     presses: presses({ cells: store.cells, channel, clock, log }),
     readReaction: reactions({ outbox: store.outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(store.inbox, running.stop),
@@ -139,7 +146,7 @@ export function gatewayCore(options: CoreOptions): Core {
     cells: store.cells,
     solitude: solitude(),
     close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, clock, log }),
-    command: laneCommand(store.turns, store.sessions, clock),
+    command: laneCommand({ turns: store.turns, commands: inLane, log }),
     agent: agentTurn({
       turns: store.turns,
       sessions: store.sessions,
@@ -172,7 +179,7 @@ export function gatewayCore(options: CoreOptions): Core {
     closed,
     setUp: ready,
     running,
-    menu: commandMenu(commands),
+    menu: commandMenu(commands, inLane),
     start: () =>
       startPools({
         store,

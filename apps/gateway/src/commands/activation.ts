@@ -2,6 +2,7 @@
 // before what the config says.
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
+import type { LaneCommand } from "../turn/lane-command.ts";
 
 export type Activation = "mention" | "always";
 
@@ -12,8 +13,16 @@ export function activationOf(session: Session): Activation | null {
   return value === "mention" || value === "always" ? value : null;
 }
 
+export function activationCommand(sessions: Sessions): LaneCommand {
+  return {
+    name: "activation",
+    summary: "answer to everything in this group, or only when mentioned",
+    run: ({ key, args, inbound }) => setActivation(sessions, key, args, inbound.address.kind !== "dm"),
+  };
+}
+
 /** What is said back. `shared`: the command was given where several people write. */
-export async function setActivation(sessions: Sessions, key: SessionKey, args: string, shared: boolean): Promise<string> {
+async function setActivation(sessions: Sessions, key: SessionKey, args: string, shared: boolean): Promise<string> {
   if (!shared) return "In private I answer everything; /activation is for groups.";
   const wanted = args.trim().toLowerCase();
   if (wanted === "mention" || wanted === "always") {

@@ -2,6 +2,7 @@
 // Each may be repeated after a crash and then changes nothing more.
 import { isForOwners, type Command } from "../inbound/command.ts";
 import type { Admitted, RunPastLane } from "../inbound/receive.ts";
+import type { LaneCommand } from "../turn/lane-command.ts";
 
 export interface PastLaneCommand {
   readonly name: string;
@@ -11,38 +12,36 @@ export interface PastLaneCommand {
 }
 
 type Listed = Pick<PastLaneCommand, "name" | "summary">;
-
-/** Handled where the lane runs; listed here so that /help is whole. */
-const laneCommands: readonly Listed[] = [
-  { name: "new", summary: "begin a new conversation" },
-  { name: "reset", summary: "the same as /new" },
-  { name: "activation", summary: "answer to everything in this group, or only when mentioned" },
-];
+/** Commands that keep their place in the lane run elsewhere; what is listed here makes /help and the menu whole. */
+type InLane = Pick<LaneCommand, "name" | "summary">;
 
 /** What the platform's menu shows: what everybody may use. */
-export function commandMenu(commands: readonly PastLaneCommand[]): readonly { readonly name: string; readonly description: string }[] {
-  return listed([...commands, help(commands)], false).map(({ name, summary }) => ({ name, description: summary }));
+export function commandMenu(
+  commands: readonly PastLaneCommand[],
+  inLane: readonly InLane[],
+): readonly { readonly name: string; readonly description: string }[] {
+  return listed([...commands, help(commands, inLane), ...inLane], false).map(({ name, summary }) => ({ name, description: summary }));
 }
 
-export function pastLaneCommands(commands: readonly PastLaneCommand[]): RunPastLane {
-  const table = new Map([...commands, help(commands)].map((command) => [command.name, command]));
+export function pastLaneCommands(commands: readonly PastLaneCommand[], inLane: readonly InLane[]): RunPastLane {
+  const table = new Map([...commands, help(commands, inLane)].map((command) => [command.name, command]));
   return async (command: Command, by: Admitted) => {
     const found = table.get(command.name === "start" ? "help" : command.name);
     return found === undefined ? null : found.run(command.args, by);
   };
 }
 
-function help(commands: readonly PastLaneCommand[]): PastLaneCommand {
+function help(commands: readonly PastLaneCommand[], inLane: readonly InLane[]): PastLaneCommand {
   return {
     name: "help",
     summary: "what I understand",
     run: async (_args, { owner }) =>
-      listed(commands, owner)
+      listed([...commands, ...inLane], owner)
         .map(({ name, summary }) => `/${name} - ${summary}`)
         .join("\n"),
   };
 }
 
 function listed(commands: readonly Listed[], owner: boolean): readonly Listed[] {
-  return [...commands, ...laneCommands].filter(({ name }) => owner || !isForOwners(name));
+  return commands.filter(({ name }) => owner || !isForOwners(name));
 }

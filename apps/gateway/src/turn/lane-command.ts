@@ -1,34 +1,73 @@
-// Commands that keep their place among the messages: /new and /reset begin a new epoch of the session, /activation says when the agent
-// answers in it. A message that stood after /new is a row of its own behind it, and its answer is answer enough.
-import { parseConversationKey, type Clock, type SessionKey } from "@parley/protocol";
-import type { Sessions, Turns } from "@parley/store";
-import { setActivation } from "../commands/activation.ts";
-import { messageAfter } from "../inbound/command.ts";
-import { beginAnew } from "../inbound/reset-policy.ts";
-import { parseRowPayload, type RowPayload } from "../inbound/row-payload.ts";
+// Commands that keep their place among the messages, because they change what the messages after them meet. The table stands in core.ts;
+// a command is one file under commands/. A message that stood after /new is a row of its own behind it.
+import { parseConversationKey, type Inbound, type Json, type Log, type SessionKey } from "@parley/protocol";
+import type { Held } from "@parley/queue";
+import type { CellWrite, Turn, Turns } from "@parley/store";
+import { parseRowPayload } from "../inbound/row-payload.ts";
 import { textDelivery } from "../outbound/notice.ts";
 import type { TurnWork } from "./run-lane.ts";
+import { turnNames } from "./turn-names.ts";
 
-export function laneCommand(turns: Turns, sessions: Sessions, clock: Clock): TurnWork {
-  async function run(key: SessionKey, { command, inbound }: RowPayload): Promise<string | null> {
-    if (command?.name === "activation") return setActivation(sessions, key, command.args, inbound.address.kind !== "dm");
-    await beginAnew(sessions, key, clock.now());
-    if (command !== undefined && messageAfter(command) !== null) return null;
-    return "A new conversation. What was said before is kept, but I no longer look at it.";
-  }
+export interface LaneCommandCall {
+  readonly key: SessionKey;
+  readonly name: string;
+  /** What stands after the name, trimmed. */
+  readonly args: string;
+  readonly inbound: Inbound;
+  readonly owner: boolean;
+  readonly turn: Turn;
+  /** Its signal ends long work; whoever takes long covers itself with it. */
+  readonly held: Held;
+  readonly log: Log;
+}
+
+/** What a command comes to; a lone string is what is said back, null says nothing. */
+export interface LaneCommandEnd {
+  readonly answer: string | null;
+  /** Appended to the transcript, in order; JSON text. */
+  readonly entries?: readonly string[];
+  readonly patch?: { readonly [field: string]: Json };
+  readonly cells?: readonly CellWrite[];
+}
+
+export interface LaneCommand {
+  readonly name: string;
+  /** Other names that people type; `parseCommand` knows them too. */
+  readonly aliases?: readonly string[];
+  /** One line for /help and for the platforms' menus. */
+  readonly summary: string;
+  /** Must bear repetition: a crash before the commit runs it again. */
+  run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
+}
+
+export interface LaneCommandOptions {
+  readonly turns: Turns;
+  readonly commands: readonly LaneCommand[];
+  readonly log: Log;
+}
+
+export function laneCommand({ turns, commands, log }: LaneCommandOptions): TurnWork {
+  const table = new Map(commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const)));
 
   return async (turn, held) => {
     const [row] = turn.rows;
     if (row === undefined) return { afterMs: 0, reason: "an empty turn" };
-    const payload = parseRowPayload(row.payload);
+    const { command, inbound, owner } = parseRowPayload(row.payload);
+    const found = table.get(command?.name ?? "");
+    if (command === undefined) throw new Error("a row that is no command was run as one");
     // What the command writes carries no fencing token, so the lease is proven right before (I3).
     await held.renew();
-    const answer = await run(turn.lane as SessionKey, payload);
+    const call = { key: turn.lane as SessionKey, ...command, inbound, owner, turn, held, log: log.child(turnNames(turn)) };
+    // A row may outlive the build that knew its command.
+    const said = found === undefined ? `There is no /${command.name} any more.` : await found.run(call);
+    const { answer, entries = [], patch, cells } = typeof said === "string" || said === null ? { answer: said } : said;
     await turns.commit(turn, turn.id, {
       outcome: "commanded",
-      reason: `/${payload.command?.name ?? ""}`,
-      entries: [],
+      reason: `/${command.name}`,
+      entries,
       deliveries: answer === null ? [] : [textDelivery(`${turn.id}/0`, parseConversationKey(turn.conversation), answer, turn.id)],
+      ...(patch === undefined ? {} : { patch }),
+      ...(cells === undefined ? {} : { cells }),
     });
     return { settled: true };
   };
