@@ -42,8 +42,10 @@ import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/med
 import type { ShowProgress } from "./turn/progress.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
+import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
 import { setUp, type SetUp } from "./turn/set-up.ts";
 import { solitude } from "./turn/solitude.ts";
+import type { House } from "./turn/turn-facts.ts";
 
 export interface CoreOptions {
   readonly config: Config;
@@ -61,7 +63,8 @@ export interface CoreOptions {
   readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
   /** What no answer may show. */
   readonly redaction: Redaction;
-  readonly shell: string | undefined;
+  /** What is the same in every prompt; absent: nothing of it is told. */
+  readonly house?: House;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
   readonly bootId: string;
@@ -78,6 +81,7 @@ export interface Core {
   /** Chats that take nothing: an operator's retry opens one. */
   readonly closed: Pick<ClosedChats, "open">;
   readonly setUp: SetUp;
+  readonly prompts: PromptBook;
   readonly running: RunningTurns;
   /** What a platform's menu of commands shows. */
   readonly menu: ReturnType<typeof commandMenu>;
@@ -102,7 +106,8 @@ export function gatewayCore(options: CoreOptions): Core {
   const route = router({ agents: config.agents.list.map((agent) => agent.id), bindings, dmScope, identityLinks, rules, moved });
   const running = runningTurns();
   const queue = config.messages.queue;
-  const ready = setUp({ ...options, channel, rules, cooldowns: cooldowns(clock) });
+  const prompts = promptBook(store.cells, clock);
+  const ready = setUp({ ...options, house: options.house ?? {}, prompts, channel, rules, cooldowns: cooldowns(clock) });
   const commands: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, running.stop),
     queueCommand(store.sessions, queue),
@@ -178,6 +183,7 @@ export function gatewayCore(options: CoreOptions): Core {
     owners: ownersBook,
     closed,
     setUp: ready,
+    prompts,
     running,
     menu: commandMenu(commands, inLane),
     start: () =>

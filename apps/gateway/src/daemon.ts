@@ -15,6 +15,7 @@ import { controlServer, type ControlServer } from "./control/server.ts";
 import { gatewayCore, type Core } from "./core.ts";
 import { databaseJobs, type DatabaseJobs } from "./database-jobs.ts";
 import { fullCheck } from "./full-check.ts";
+import { houseOf } from "./house.ts";
 import { movedChats } from "./inbound/moved-chats.ts";
 import { logger } from "./logger.ts";
 import { findMessage } from "./methods/find-message.ts";
@@ -24,6 +25,7 @@ import { systemdNotify } from "./notify.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import type { Pools } from "./pools.ts";
+import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { version } from "./version.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
 import {
@@ -150,7 +152,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     models: wireModels(config, mediaPath, clock, log),
     media: wireMedia(config, mediaPath, clock),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
-    hooks: [],
+    hooks: bootstrapHooks(config, options.path, clock),
     commands: [
       statusCommand({
         sessions: store.sessions,
@@ -164,7 +166,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     ],
     showProgress: wireProgress({ hub, clock }),
     redaction: wireRedaction(config, options.places.home, options.token),
-    shell: env["SHELL"],
+    house: await houseOf(config, options.places.home, env["SHELL"], ids),
     bootId,
     clock,
     ids,

@@ -1,7 +1,7 @@
 // The config: where it lies, what it may say, what it says.
 export { isLoopbackBind, listenAddress } from "./config.ts";
 export type * from "./config.ts";
-export { hostEnv, placesIn, type Env, type Places } from "./home.ts";
+export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";

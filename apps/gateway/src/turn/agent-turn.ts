@@ -10,6 +10,7 @@ import {
   parseSessionKey,
   type Address,
   type Clock,
+  type Json,
   type Log,
   type SessionKey,
 } from "@parley/protocol";
@@ -29,6 +30,7 @@ import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
+import type { PromptNote } from "./prompt-book.ts";
 import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import { troubleNotes } from "./trouble-notes.ts";
@@ -46,6 +48,14 @@ export interface TurnSetup {
   readonly timeoutMs: number;
   /** Keeps a tool's long output; returns its path. */
   readonly spill: (callId: string, text: string) => Promise<string>;
+  /** Parley's own words for this turn's user message. */
+  readonly notes?: readonly string[];
+  /** The model was told to answer inside `<final>`. */
+  readonly finalOnly?: boolean;
+  /** A request in a group that comes out empty is told so, as in private. */
+  readonly tellsEmptyInGroups?: boolean;
+  /** What the commit writes, so that this prompt can be shown later. */
+  readonly promptNote?: (turn: string) => PromptNote;
 }
 
 export interface AgentTurnOptions {
@@ -96,7 +106,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       context: openingContext(turn),
       address,
       bootAtMs: options.bootAtMs,
-      notes: trouble.notes,
+      notes: [...trouble.notes, ...(setup.notes ?? [])],
       cap,
       read: media.read,
     });
@@ -127,6 +137,9 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       progress.text(turn.id, text);
       preview.show(text, replyTo);
     };
+    const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
+    const parser = (): ReplyParser => newParser(journal.rows(), messages, options.redaction, setup.finalOnly === true);
+    const promptNote = setup.promptNote?.(turn.id);
     try {
       await media.prepare(opening.slice(-cap));
       await media.prepare(turn.rows.filter((row) => !opening.includes(row)));
@@ -138,7 +151,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             incoming: messages.opening,
             thinking: setup.thinking,
             cacheKey: turn.lane,
-            finalPass: address.kind === "dm",
+            finalPass: isOwed,
+            saysNothing: (text) => saysNothing(parser(), text),
           },
           {
             model: setup.model,
@@ -156,7 +170,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           },
         ),
         show,
-        () => newParser(journal.rows(), messages, options.redaction),
+        parser,
       );
       const previewed = await preview.close();
       return await finish(
@@ -167,8 +181,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           session,
           address,
           journal,
-          messages,
-          patch: { ...history.patch, ...trouble.patch },
+          isOwed,
+          parser: parser(),
+          promptNote,
+          patch: { ...history.patch, ...trouble.patch, ...promptNote?.patch },
           timedOut: timeout.signal.aborted,
           log,
         },
@@ -190,14 +206,16 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     readonly session: Session;
     readonly address: Address;
     readonly journal: TurnJournal;
-    readonly messages: TurnMessages;
-    readonly patch: { readonly [field: string]: number };
+    readonly isOwed: boolean;
+    readonly parser: ReplyParser;
+    readonly promptNote: PromptNote | undefined;
+    readonly patch: { readonly [field: string]: Json };
     readonly timedOut: boolean;
     readonly log: Log;
   }
 
   async function finish(at: Finish, end: LoopEnd): Promise<WorkEnd> {
-    const { turn, held, journal, messages, log } = at;
+    const { turn, held, journal, log } = at;
     if (end.stop === "parked") {
       await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: clock.now() + 86_400_000 });
       return { settled: true };
@@ -210,11 +228,12 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const outcome = turnOutcome({
       end,
       timedOut: at.timedOut,
-      replyOwed: at.address.kind === "dm",
-      parser: newParser(journal.rows(), messages, options.redaction),
+      replyOwed: at.isOwed,
+      parser: at.parser,
     });
-    const what = turnCommit({ ...at, end, outcome });
+    const what = turnCommit({ ...at, end, outcome, cells: at.promptNote?.cells ?? [] });
     await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
+    at.promptNote?.committed();
     log.info(
       {
         joined: journal
@@ -248,10 +267,21 @@ function placeOf({ rows, conversation }: Turn): Place {
   return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
-function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction): ReplyParser {
+function isAddressed({ payload }: Row): boolean {
+  return parseRowPayload(payload).inbound.addressed;
+}
+
+/** Nothing of it can be shown, and the model did not choose silence. */
+function saysNothing(parser: ReplyParser, text: string): boolean {
+  parser.push(text);
+  const outcome = parser.end();
+  return outcome.kind === "silent" && outcome.reason === "empty";
+}
+
+function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction, finalOnly: boolean): ReplyParser {
   const current = rows.at(-1);
   const messageId = current === undefined ? null : messages.messageIdOf(current);
-  return replyParser({ redaction, ...(messageId === null ? {} : { currentMessageId: messageId }) });
+  return replyParser({ redaction, finalOnly, ...(messageId === null ? {} : { currentMessageId: messageId }) });
 }
 
 /** Follows the loop to its end, telling the visible text as it grows. */

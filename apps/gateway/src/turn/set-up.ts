@@ -1,28 +1,45 @@
 // What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
+// Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bootstrapFiles, compile, promptBudget, promptSections, type BootstrapHook, type CompiledPrompt } from "@parley/agent";
-import type { Channel } from "@parley/channels";
+import {
+  bootstrapFiles,
+  compile,
+  diff,
+  explain,
+  promptBudget,
+  promptSections,
+  warnOnce,
+  type BootstrapHook,
+  type BootstrapSnapshot,
+  type CompiledPrompt,
+  type PromptExplanation,
+  type PromptFacts,
+  type PromptMode,
+} from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
-import { accountKey, Fault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { TurnSetup } from "./agent-turn.ts";
-import { turnFacts } from "./turn-facts.ts";
+import type { Surface } from "./channel-facts.ts";
+import { toolsHash, type PromptBook } from "./prompt-book.ts";
+import { repoRoots } from "./repo-root.ts";
+import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
 
 export interface SetUpOptions {
   readonly config: Config;
   readonly models: Models;
   readonly cooldowns: Cooldowns;
   readonly tools: readonly Tool[];
-  readonly channel: (account: string) => Channel | null;
+  readonly channel: (account: string) => Surface | null;
   /** What the config says of a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
   readonly hooks: readonly BootstrapHook[];
-  /** The user's login shell, for the runtime line. */
-  readonly shell: string | undefined;
+  readonly house: House;
+  readonly prompts: PromptBook;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -35,17 +52,43 @@ export interface SetUpRequest extends Place {
   readonly log?: Log;
 }
 
+/** A session may be asked for its prompt without being in a conversation. */
+export interface PromptRequest {
+  readonly agent: string;
+  readonly session: Session;
+  readonly place: Place | null;
+}
+
+export interface PromptNow {
+  readonly compiled: CompiledPrompt;
+  readonly explanation: PromptExplanation;
+  readonly facts: PromptFacts;
+}
+
 export interface SetUp {
   forTurn(request: SetUpRequest): Promise<TurnSetup>;
   /** The prompt that a turn in this session would get now. */
-  prompt(request: SetUpRequest): Promise<CompiledPrompt>;
+  prompt(request: PromptRequest): Promise<PromptNow>;
+  /** Turns since the start that found the stable zone of their session moved, by the section that moved; `tools` are the schemas. */
+  stableMoves(): ReadonlyMap<string, number>;
 }
 
+interface Prepared extends PromptNow {
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly files: BootstrapSnapshot;
+  readonly thinking: TurnSetup["thinking"];
+}
+
+const truncationField = "truncationTold";
+
 export function setUp(options: SetUpOptions): SetUp {
-  const { config, log } = options;
+  const { config, prompts } = options;
   const { defaults } = config.agents;
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
-  const files = bootstrapFiles({ caps, hooks: options.hooks, log });
+  const files = bootstrapFiles({ caps, hooks: options.hooks, log: options.log });
+  const repoRootOf = repoRoots();
+  const moves = new Map<string, number>();
 
   function agentOf(id: string): AgentConfig {
     const found = config.agents.list.find((agent) => agent.id === id);
@@ -53,74 +96,118 @@ export function setUp(options: SetUpOptions): SetUp {
     return found;
   }
 
-  async function modelOf(agent: AgentConfig, log = options.log): Promise<Model> {
+  async function modelOf(agent: AgentConfig, log: Log): Promise<Model> {
     const [primary, ...fallbacks] = await Promise.all([agent.model.primary, ...agent.model.fallbacks].map((id) => options.models.get(id)));
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     const { clock, ids, cooldowns } = options;
     return withFallbacks([primary, ...fallbacks], { clock, ids, log, cooldowns });
   }
 
-  function rulesOf(place: Place): Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> {
-    return (place.address.kind === "dm" ? null : options.rules(place)) ?? {};
+  function rulesOf(place: Place | null): Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> {
+    return (place === null || place.address.kind === "dm" ? null : options.rules(place)) ?? {};
   }
 
   /** Those of the agent that its place leaves it. */
-  function toolsAt(place: Place): readonly Tool[] {
+  function toolsAt(place: Place | null): readonly Tool[] {
     const { tools: allowed } = rulesOf(place);
     return allowed === undefined ? options.tools : options.tools.filter((tool) => allowed.includes(tool.name));
   }
 
-  async function compiled(request: SetUpRequest, agent: AgentConfig, model: Model): Promise<CompiledPrompt> {
-    const { session, address } = request;
-    const audience = address.kind === "dm" ? "private" : "shared";
-    const snapshot = await files.load({
-      workspace: agent.workspace,
-      mode: "full",
-      audience,
-      heartbeats: false,
-      agent: agent.id,
-      session: session.key,
-    });
+  async function prepared({ session, place, ...request }: PromptRequest, log = options.log): Promise<Prepared> {
+    const agent = agentOf(request.agent);
+    const { kind } = parseSessionKey(session.key);
+    const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
+    const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
+    const audience = isShared ? "shared" : "private";
+    const [model, snapshot] = await Promise.all([
+      modelOf(agent, log),
+      files.load({
+        workspace: agent.workspace,
+        mode,
+        audience,
+        heartbeats: tellsHeartbeats(config),
+        agent: agent.id,
+        session: session.key,
+      }),
+    ]);
+    const tools = toolsAt(place);
+    const thinking = "off";
     const facts = turnFacts({
       config,
+      house: options.house,
       agent,
+      mode,
       model,
       audience,
-      tools: toolsAt(request),
+      tools,
       files: snapshot,
       session,
-      address,
-      channel: options.channel(accountKey(address)),
-      placeText: rulesOf(request).systemPrompt,
-      shell: options.shell,
+      address: place?.address ?? null,
+      surface: place === null ? null : options.channel(accountKey(place.address)),
+      placeText: rulesOf(place).systemPrompt,
+      repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
+      thinking,
+      reasoning: "off",
     });
-    return compile(promptSections, facts, promptBudget(model.contextWindow));
+    const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
+    const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, thinking };
+  }
+
+  /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
+  async function watchStable(session: Session, explanation: PromptExplanation, log: Log): Promise<void> {
+    const last = prompts.last(session);
+    if (last === null || (last.stable === explanation.stableHash && last.tools === toolsHash(explanation))) return;
+    const before = await prompts.explanation(last);
+    const moved = before === null ? null : diff(before, explanation);
+    const sections = moved?.moves.filter(({ zone }) => zone === "stable").map(({ id }) => id) ?? ["unknown"];
+    const causes = [...sections, ...(moved !== null && moved.tools.length > 0 ? ["tools"] : [])];
+    for (const cause of causes) moves.set(cause, (moves.get(cause) ?? 0) + 1);
+    log.info(
+      { moved: causes, files: moved?.files ?? [], tools: moved?.tools ?? [], stable: explanation.stableHash, was: last.stable },
+      "the stable prompt moved: this call will miss the provider's cache",
+    );
   }
 
   return {
-    async forTurn(request) {
-      const agent = agentOf(request.agent);
-      const model = await modelOf(agent, request.log);
-      const prompt = await compiled(request, agent, model);
+    async forTurn({ agent, session, log = options.log, ...place }) {
+      const { compiled, explanation, model, tools, files: snapshot, thinking } = await prepared({ agent, session, place }, log);
       log.debug(
-        { session: request.session.key, prompt: prompt.hash, stable: prompt.stableHash, chars: prompt.text.length },
+        { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
         "prompt compiled",
       );
+      await watchStable(session, explanation, log);
+      const { workspace } = agentOf(agent);
+      const told = toldIn(session);
+      const warned = warnOnce(snapshot, defaults.bootstrapPromptTruncationWarning, told);
       return {
         model,
-        system: { stable: prompt.stable, volatile: prompt.volatile },
-        tools: toolsAt(request),
-        workspace: agent.workspace,
-        thinking: "off",
+        system: { stable: compiled.stable, volatile: compiled.volatile },
+        tools,
+        workspace,
+        thinking,
         timeoutMs: defaults.timeoutSeconds * 1000,
-        spill: (callId, text) => spill(agent.workspace, callId, text),
+        spill: (callId, text) => spill(workspace, callId, text),
+        notes: warned.note === null ? [] : [warned.note],
+        finalOnly: needsReasoningTags({ model, thinking }),
+        tellsEmptyInGroups: defaults.silentReply.group === "deny",
+        promptNote(turn) {
+          const note = prompts.note(turn, place, session, compiled, explanation);
+          return warned.note === null
+            ? note
+            : { ...note, patch: { ...note.patch, [truncationField]: { epoch: session.epoch, note: warned.note } } };
+        },
       };
     },
-    async prompt(request) {
-      const agent = agentOf(request.agent);
-      return compiled(request, agent, await modelOf(agent));
-    },
+    prompt: prepared,
+    stableMoves: () => moves,
   };
+}
+
+/** Once per conversation: after /new the model knows nothing of what it was told. */
+function toldIn({ fields, epoch }: Session): string | undefined {
+  const told = fields[truncationField] as { readonly epoch?: number; readonly note?: string } | undefined;
+  return told?.epoch === epoch ? told.note : undefined;
 }
 
 /** Call ids are made by models and providers, so only their harmless characters become part of a file's name. */

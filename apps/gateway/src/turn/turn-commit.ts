@@ -40,6 +40,8 @@ export interface CommitInput {
   readonly patch: { readonly [field: string]: Json };
   readonly end: LoopEnd;
   readonly outcome: Outcome;
+  /** Written in the same transaction. */
+  readonly cells: readonly CellWrite[];
 }
 
 /** A turn that failed leaves its rows `dead`: an operator can look at them and try them again. */
@@ -51,9 +53,10 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-export function turnCommit({ turn, session, address, previewed, patch, end, outcome }: CommitInput): Commit {
+export function turnCommit({ turn, session, address, previewed, patch, end, outcome, cells: more }: CommitInput): Commit {
   const last = openingContext(turn).at(-1);
-  const { outcome: sendable, cells } = withShortButtons(outcome);
+  const { outcome: sendable, cells: buttons } = withShortButtons(outcome);
+  const cells = [...buttons, ...more];
   const delivery = deliveryOf(turn, address, sendable, previewed);
   return {
     outcome: rowOutcomes[outcome.kind],

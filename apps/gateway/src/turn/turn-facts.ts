@@ -3,25 +3,38 @@
 import { arch, hostname, platform } from "node:os";
 import {
   builtInOverlay,
+  hashedIds,
   promptFacts,
   type Audience,
   type BootstrapSnapshot,
-  type ChannelFacts,
+  type DocumentationFacts,
   type PromptFacts,
+  type PromptMode,
   type StableInput,
   type SurfaceFacts,
 } from "@parley/agent";
-import type { Channel } from "@parley/channels";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
-import type { Address } from "@parley/protocol";
+import type { Address, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { version } from "../version.ts";
+import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
+
+/** What is the same for every turn of this installation. */
+export interface House {
+  readonly docs?: DocumentationFacts;
+  /** Key of the codes that stand for owner ids under `commands.ownerDisplay: "hash"`. */
+  readonly ownerKey?: string;
+  /** The user's login shell. */
+  readonly shell?: string | undefined;
+}
 
 export interface StableSources {
   readonly config: Config;
+  readonly house: House;
   readonly agent: AgentConfig;
+  readonly mode: PromptMode;
   readonly model: Model;
   readonly audience: Audience;
   /** The effective ones, after policy. */
@@ -31,69 +44,91 @@ export interface StableSources {
 
 export interface SurfaceSources extends StableSources {
   readonly session: Session;
-  readonly address: Address;
-  readonly channel: Channel | null;
+  /** Null for turns without a conversation. */
+  readonly address: Address | null;
+  readonly surface: Surface | null;
   /** The configured text of a shared place. */
   readonly placeText: string | undefined;
-  readonly shell: string | undefined;
+  readonly repo: string | undefined;
+  readonly thinking: ThinkingLevel;
+  readonly reasoning: ReasoningLevel;
 }
 
 export function turnFacts(sources: SurfaceSources): PromptFacts {
   return promptFacts(stableFacts(sources), surfaceFacts(sources));
 }
 
-function stableFacts({ config, agent, model, audience, tools, files }: StableSources): StableInput {
-  const { defaults } = config.agents;
+/** Heartbeats are explained, and HEARTBEAT.md is read, only where they are sent. */
+export function tellsHeartbeats({ agents }: Config): boolean {
+  const { every, includeSystemPromptSection } = agents.defaults.heartbeat;
+  return includeSystemPromptSection && Number.parseInt(every, 10) > 0;
+}
+
+/** A model without a channel for its reasoning, told to think, thinks in tags. */
+export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "model" | "thinking">): boolean {
+  return thinking !== "off" && !model.reasoning;
+}
+
+function stableFacts({ config, house, agent, mode, model, audience, tools, files }: StableSources): StableInput {
   const family = familyOf(model);
   return {
     version,
     agent: agent.id,
-    mode: "full",
+    mode,
     audience,
     modelFamily: family,
     provider: builtInOverlay(family),
     tools,
     skills: [],
-    citations: "auto",
+    citations: config.memory.citations,
     modelAliases: [],
     workspace: agent.workspace,
     files,
-    warnTruncation: defaults.bootstrapPromptTruncationWarning === "always",
-    owners: config.commands.ownerAllowFrom,
-    timeZone: defaults.userTimezone,
+    warnTruncation: config.agents.defaults.bootstrapPromptTruncationWarning === "always",
+    docs: house.docs,
+    owners: shownOwners(config, house),
+    timeZone: config.agents.defaults.userTimezone,
   };
 }
 
-function surfaceFacts({ agent, model, session, address, channel, placeText, shell }: SurfaceSources): SurfaceFacts {
+function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
+  const { config, house, agent, model, tools, session, address, surface, placeText, repo, thinking, reasoning } = sources;
+  const { tts } = config.messages;
   return {
     session: session.key,
-    channel: channel === null ? undefined : channelFacts(address, channel),
+    channel: address === null || surface === null ? undefined : channelFacts(config, address, surface),
     context: placeText,
-    reactions: "off",
-    contextTellsSilence: false,
-    reasoningTags: false,
-    reasoning: "off",
-    thinking: "off",
+    reactions: address === null ? "off" : reactionLevel(config, address, tools),
+    ttsHint: tts.auto === "off" ? undefined : spoken(tts),
+    contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),
+    heartbeatPrompt: tellsHeartbeats(config) ? config.agents.defaults.heartbeat.prompt : undefined,
+    reasoningTags: needsReasoningTags(sources),
+    reasoning,
+    thinking,
     host: hostname(),
+    repo,
     os: platform(),
     arch: arch(),
     node: process.version,
-    shell,
+    shell: house.shell,
     model: model.id,
     defaultModel: agent.model.primary,
   };
 }
 
-function channelFacts(address: Address, { name, capabilities, actions = [] }: Channel): ChannelFacts {
-  return {
-    name,
-    kind: address.kind,
-    threaded: address.thread !== undefined,
-    capabilities,
-    actions,
-    buttons: capabilities.inlineButtons ? "on" : "unsupported",
-    approvals: "none",
-  };
+/** Without a key nobody is shown, rather than everybody in clear. */
+function shownOwners({ commands }: Config, { ownerKey }: House): readonly string[] {
+  if (commands.ownerDisplay === "raw") return commands.ownerAllowFrom;
+  return ownerKey === undefined ? [] : hashedIds(commands.ownerAllowFrom, ownerKey);
+}
+
+function spoken({ auto, maxTextLength }: Config["messages"]["tts"]): string {
+  const when = auto === "always" ? "Your replies are spoken." : "Your reply is spoken when the message it answers was a voice message.";
+  return [
+    when,
+    "Write spoken replies for the ear: short sentences, no tables, no code, no raw links; say numbers and names as one says them.",
+    `At most ${maxTextLength} characters are spoken; put the essential first.`,
+  ].join("\n");
 }
 
 /** A model's id without its provider. */

@@ -65,7 +65,6 @@ export async function course({ modelMs, turns }: { readonly modelMs: number; rea
     commands: [],
     showProgress: () => noProgress,
     redaction: noRedaction,
-    shell: undefined,
     bootId: "course",
     clock,
     ids: seededIds(1),

@@ -109,7 +109,6 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       commands: options.commands ?? [],
       showProgress: () => noProgress,
       redaction: noRedaction,
-      shell: undefined,
       bootId,
       clock: own.clock,
       ids: seededIds(boots),

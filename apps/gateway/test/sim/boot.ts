@@ -60,7 +60,6 @@ export async function boot(options: BootOptions): Promise<Booted> {
     commands: [],
     showProgress: () => noProgress,
     redaction: noRedaction,
-    shell: undefined,
     // Files and prompt are no part of the message path; reading them would bring the disk's own timing in.
     forTurn: async () => ({
       model,

@@ -88,7 +88,6 @@ export async function rush(): Promise<Rush> {
     hooks: [],
     commands: [],
     showProgress: () => noProgress,
-    shell: undefined,
     redaction: noRedaction,
     bootId: "boot",
     clock,

@@ -1,0 +1,99 @@
+// Modules that the config names for `agent:bootstrap`: loaded when a turn first needs them, and anew when they changed on disk. A module that
+// cannot be loaded, throws, does not end or returns nonsense is an error that names its path; the turn goes on with the files it had.
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
+import { bootstrapNames, type BootstrapHook, type HookFile } from "@parley/agent";
+import { expandPath, type Config } from "@parley/config";
+import { Fault, sleep, type Clock } from "@parley/protocol";
+
+/** What a handler is given. It may change `context.bootstrapFiles` in place, or return the files. */
+export interface BootstrapEvent {
+  readonly type: "agent";
+  readonly action: "bootstrap";
+  readonly sessionKey: string;
+  readonly context: {
+    readonly workspaceDir: string;
+    bootstrapFiles: BootstrapHookFile[];
+    readonly cfg: Config;
+    readonly sessionKey: string;
+    readonly sessionId: string;
+    readonly agentId: string;
+  };
+}
+
+/** `name` is one of the workspace files; others are left out. */
+export interface BootstrapHookFile {
+  name: string;
+  path: string;
+  content?: string;
+  missing: boolean;
+}
+
+type Handler = (event: BootstrapEvent) => unknown;
+
+/** A turn must not wait for a hook that never ends. */
+const hookMs = 5_000;
+
+export function bootstrapHooks(config: Config, configPath: string, clock: Clock): readonly BootstrapHook[] {
+  const { enabled, handlers } = config.hooks.internal;
+  if (!enabled) return [];
+  return handlers.map(({ module, export: name }) => {
+    const path = expandPath(module, dirname(configPath));
+    return async (files, { workspace, session, agent }) => {
+      try {
+        const handler = await handlerOf(path, name);
+        const bootstrapFiles = files.map(eventFile);
+        const context = { workspaceDir: workspace, bootstrapFiles, cfg: config, sessionKey: session, sessionId: session, agentId: agent };
+        const event: BootstrapEvent = { type: "agent", action: "bootstrap", sessionKey: session, context };
+        const returned = await withinTime(clock, async () => handler(event));
+        return readFiles(Array.isArray(returned) ? returned : event.context.bootstrapFiles, files);
+      } catch (cause) {
+        throw new Fault("invalid", `the agent:bootstrap hook ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}`, {
+          cause,
+        });
+      }
+    };
+  });
+}
+
+/** The path's time of change is part of the address, so that an edit is seen without a restart. */
+async function handlerOf(path: string, name: string): Promise<Handler> {
+  const { mtimeMs } = await stat(path);
+  const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as { readonly [name: string]: unknown };
+  const handler = loaded[name];
+  if (typeof handler !== "function") throw new Error(`it exports no function "${name}"`);
+  return handler as Handler;
+}
+
+async function withinTime<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timeout = sleep(clock, hookMs, late.signal).then(() => {
+    throw new Error(`it took longer than ${hookMs} ms`);
+  });
+  try {
+    return await Promise.race([work(), timeout]);
+  } finally {
+    late.abort();
+    timeout.catch(() => {});
+  }
+}
+
+function eventFile({ name, path, text }: HookFile): BootstrapHookFile {
+  return { name, path, missing: text === null, ...(text === null ? {} : { content: text }) };
+}
+
+function readFiles(files: readonly unknown[], before: readonly HookFile[]): HookFile[] {
+  const had = new Map(before.map((file) => [file.name as string, file]));
+  return files.flatMap((file): HookFile[] => {
+    if (typeof file !== "object" || file === null) throw new Error("it left something that is no file in bootstrapFiles");
+    const { name, path, content, missing } = file as Partial<BootstrapHookFile>;
+    const known = bootstrapNames.find((each) => each === name);
+    if (known === undefined) return [];
+    if (content !== undefined && typeof content !== "string") throw new Error(`the content of ${known} is no text`);
+    const old = had.get(known);
+    const at = typeof path === "string" ? path : (old?.path ?? known);
+    if (content !== undefined && missing !== true) return [{ name: known, path: at, text: content }];
+    return [{ name: known, path: at, text: null, ...(old?.refused === undefined ? {} : { refused: old.refused }) }];
+  });
+}
