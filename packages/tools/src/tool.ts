@@ -15,6 +15,8 @@ export interface ToolScope {
   readonly turn: string;
   readonly callId: string;
   readonly workspace: string;
+  /** What the turn's skills add to the environment of its processes: the operator's values, for this turn only. */
+  readonly env?: { readonly [name: string]: string };
   /** Aborts at stop, deadline, lost lease; a tool then ends within a second and takes its processes along. */
   readonly signal: AbortSignal;
 }
