@@ -25,6 +25,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       id: agent.id,
       workspace: agent.workspace === undefined ? workspace : expandPath(agent.workspace, home),
       model: chosen(agent.model, defaults.model),
+      contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
     };
   });
   return {

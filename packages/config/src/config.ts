@@ -89,6 +89,46 @@ export interface AgentDefaults {
   readonly repoRoot?: string;
   readonly heartbeat: { readonly every: string; readonly prompt: string; readonly includeSystemPromptSection: boolean };
   readonly silentReply: { readonly group: "deny" | "allow" };
+  readonly contextPruning: ContextPruningConfig;
+  readonly compaction: CompactionConfig;
+  readonly startupContext: {
+    readonly enabled: boolean;
+    readonly dailyMemoryDays: number;
+    readonly maxFileChars: number;
+    readonly maxTotalChars: number;
+  };
+  readonly contextLimits: ContextLimits;
+}
+
+export interface ContextPruningConfig {
+  readonly mode: "off" | "cache-ttl" | "always";
+  readonly ttlMs: number;
+  readonly keepLastAssistants: number;
+  readonly softTrimRatio: number;
+  readonly hardClearRatio: number;
+  readonly minPrunableToolChars: number;
+  readonly softTrim: { readonly maxChars: number; readonly headChars: number; readonly tailChars: number };
+  readonly hardClear: { readonly enabled: boolean; readonly placeholder: string };
+  readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+}
+
+export interface CompactionConfig {
+  readonly mode: "default" | "safeguard";
+  readonly reserveTokensFloor: number;
+  readonly keepRecentTokens: number;
+  readonly identifierPolicy: "strict" | "off";
+  readonly memoryFlush: {
+    readonly enabled: boolean;
+    readonly softThresholdTokens: number;
+    readonly forceFlushTranscriptBytes: number;
+  };
+  readonly postCompactionSections: readonly string[];
+}
+
+export interface ContextLimits {
+  /** Bytes of UTF-8. */
+  readonly toolResultMaxChars: number;
+  readonly postCompactionMaxChars: number;
 }
 
 export interface AgentConfig {
@@ -96,6 +136,8 @@ export interface AgentConfig {
   /** Absolute. */
   readonly workspace: string;
   readonly model: ModelChoice;
+  /** Merged with the defaults. */
+  readonly contextLimits: ContextLimits;
 }
 
 export type DmPolicy = "pairing" | "allowlist" | "open" | "disabled";

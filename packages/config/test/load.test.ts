@@ -9,7 +9,14 @@ describe("without a file", () => {
     const { config, warnings, path } = await loadText(null);
     expect(config.gateway).toEqual({ port: 7275, bind: "loopback", auth: {}, allowedHosts: [] });
     expect(config.agents.defaults.model).toEqual({ primary: "rehearsal/rehearsal", fallbacks: [] });
-    expect(config.agents.list).toEqual([{ id: "main", workspace: `${home}/workspace`, model: config.agents.defaults.model }]);
+    expect(config.agents.list).toEqual([
+      {
+        id: "main",
+        workspace: `${home}/workspace`,
+        model: config.agents.defaults.model,
+        contextLimits: { toolResultMaxChars: 8192, postCompactionMaxChars: 1800 },
+      },
+    ]);
     expect(config.channels).toEqual({ telegram: {}, discord: {}, web: { enabled: true } });
     expect(config.session).toEqual({
       dmScope: "per-channel-peer",

@@ -1,5 +1,6 @@
 // agents.*: defaults for all agents and the list of them.
 import { z } from "zod";
+import { agentContextLimitsSchema, compactionSchema, contextLimitsSchema, contextPruningSchema, startupContextSchema } from "./context.ts";
 import { agentName } from "./fields.ts";
 import { modelChoice } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
@@ -22,6 +23,10 @@ const defaults = z
     repoRoot: z.string().min(1).exactOptional().describe("The repository named in the prompt. Default: the one that holds the workspace."),
     heartbeat: heartbeatSchema,
     silentReply: silentReplySchema,
+    contextPruning: contextPruningSchema,
+    compaction: compactionSchema,
+    startupContext: startupContextSchema,
+    contextLimits: contextLimitsSchema,
   })
   .prefault({})
   .describe("What every agent has unless its own entry says otherwise.");
@@ -34,6 +39,7 @@ const agent = z.strictObject({
     .exactOptional()
     .describe("Default: agents.defaults.workspace for the first agent, workspace-<id>/ in the state folder for others."),
   model: modelChoice.exactOptional().describe("Default: agents.defaults.model."),
+  contextLimits: agentContextLimitsSchema,
 });
 
 export const agentsSchema = z
