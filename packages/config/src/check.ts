@@ -1,5 +1,5 @@
 // What a schema cannot see: blocks that contradict each other, names that lead nowhere, and settings that would let strangers in (I13).
-import { isAgentId, reservedWords } from "@parley/protocol";
+import { isAgentId, isUnsafeEnvName, reservedWords } from "@parley/protocol";
 import { accountPath } from "./accounts.ts";
 import { routingFindings } from "./check-routing.ts";
 import { isLoopbackBind, type Config, type DmPolicy } from "./config.ts";
@@ -17,6 +17,7 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
     ...agentFindings(file),
     ...channelFindings(file, config),
     ...linkFindings(config),
+    ...skillFindings(config),
     ...routingFindings(file, config),
   ];
 }
@@ -147,6 +148,16 @@ function webhookPlaces({ channels }: ConfigFile): ConfigPath[] {
     }
   }
   return places;
+}
+
+function skillFindings({ skills }: Config): Finding[] {
+  return Object.entries(skills.entries).flatMap(([key, { env }]) =>
+    Object.keys(env)
+      .filter(isUnsafeEnvName)
+      .map((name) =>
+        finding(["skills", "entries", key, "env", name], `${name} changes how programs run and is not set for a skill`, "Remove it"),
+      ),
+  );
 }
 
 function linkFindings({ session }: Config): Finding[] {

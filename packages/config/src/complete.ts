@@ -5,6 +5,7 @@ import type { AgentConfig, AgentDefaults, Config, ModelChoice } from "./config.t
 import { expandPath, type Env } from "./home.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";
+import { skillsOf, skillsOfAgent } from "./skills.ts";
 
 export function complete(file: ConfigFile, env: Env, home: string): Config {
   const providers = providersOf(file, env);
@@ -26,6 +27,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       workspace: agent.workspace === undefined ? workspace : expandPath(agent.workspace, home),
       model: chosen(agent.model, defaults.model),
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
+      ...skillsOfAgent(agent, defaults),
     };
   });
   return {
@@ -40,6 +42,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     tools: file.tools,
     memory: file.memory,
     hooks: file.hooks,
+    skills: skillsOf(file.skills, home),
     store: file.store,
     logging: file.logging,
   };

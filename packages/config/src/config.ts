@@ -28,6 +28,7 @@ export interface Config {
   readonly memory: { readonly citations: "off" | "on" | "auto" };
   readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
   readonly tools: { readonly rehearsal: boolean };
+  readonly skills: SkillsConfig;
   readonly store: { readonly driver: "sqlite" };
   readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
 }
@@ -98,6 +99,7 @@ export interface AgentDefaults {
     readonly maxTotalChars: number;
   };
   readonly contextLimits: ContextLimits;
+  readonly skills?: readonly string[];
 }
 
 export interface ContextPruningConfig {
@@ -138,6 +140,33 @@ export interface AgentConfig {
   readonly model: ModelChoice;
   /** Merged with the defaults. */
   readonly contextLimits: ContextLimits;
+  /** The only skills that it may use; absent: all. */
+  readonly skills?: readonly string[];
+  /** In place of `skills.limits.maxSkillsPromptChars`. */
+  readonly maxSkillsPromptChars?: number;
+}
+
+export interface SkillsConfig {
+  /** Absolute. */
+  readonly load: { readonly extraDirs: readonly string[] };
+  readonly bundled: boolean;
+  readonly allowBundled?: readonly string[];
+  readonly entries: { readonly [key: string]: SkillEntryConfig };
+  readonly limits: {
+    readonly maxSkillsPromptChars: number;
+    readonly maxSkillsInPrompt: number;
+    readonly maxSkillsLoadedPerSource: number;
+    readonly maxCandidatesPerRoot: number;
+    readonly maxSkillFileBytes: number;
+  };
+}
+
+export interface SkillEntryConfig {
+  readonly enabled?: boolean;
+  readonly apiKey?: Secret;
+  /** What looks like a credential is a secret. */
+  readonly env: { readonly [name: string]: string | Secret };
+  readonly config: { readonly [key: string]: unknown };
 }
 
 export type DmPolicy = "pairing" | "allowlist" | "open" | "disabled";

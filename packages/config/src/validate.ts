@@ -37,7 +37,8 @@ function findings(issue: z.core.$ZodIssue): readonly Finding[] {
     if (inner.length > 0) return inner.flatMap((each) => findings({ ...each, path: [...issue.path, ...each.path] }));
   }
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
-  const got = typeof fix === "string" || secretKeys.has(at.at(-1) ?? "") ? null : describeInput(issue.input);
+  const isSecret = secretKeys.has(at.at(-1) ?? "") || (at[0] === "skills" && at[3] === "env");
+  const got = typeof fix === "string" || isSecret ? null : describeInput(issue.input);
   const message = got === null ? issue.message : `${got}: ${lowerFirst(issue.message)}`;
   return [{ at, problem: { message, ...(typeof fix === "string" ? { fix } : {}) } }];
 }

@@ -4,6 +4,7 @@ import { agentContextLimitsSchema, compactionSchema, contextLimitsSchema, contex
 import { agentName } from "./fields.ts";
 import { modelChoice } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
+import { skillNames } from "./skills.ts";
 
 const timeZone = z.string().refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
 
@@ -21,6 +22,7 @@ const defaults = z
       .default("once")
       .describe("Whether the agent is told that a workspace file was cut."),
     repoRoot: z.string().min(1).exactOptional().describe("The repository named in the prompt. Default: the one that holds the workspace."),
+    skills: skillNames.exactOptional().describe("Names of the only skills that agents may use; [] is none. Default: all."),
     heartbeat: heartbeatSchema,
     silentReply: silentReplySchema,
     contextPruning: contextPruningSchema,
@@ -39,6 +41,13 @@ const agent = z.strictObject({
     .exactOptional()
     .describe("Default: agents.defaults.workspace for the first agent, workspace-<id>/ in the state folder for others."),
   model: modelChoice.exactOptional().describe("Default: agents.defaults.model."),
+  skills: skillNames.exactOptional().describe("Names of the only skills that this agent may use, in place of agents.defaults.skills."),
+  skillsLimits: z
+    .strictObject({
+      maxSkillsPromptChars: z.number().int().min(0).max(200_000).exactOptional().describe("Most characters of the list of skills."),
+    })
+    .exactOptional()
+    .describe("In place of skills.limits for this agent."),
   contextLimits: agentContextLimitsSchema,
 });
 

@@ -8,6 +8,7 @@ import { gatewaySchema } from "./gateway.ts";
 import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
 import { sessionSchema } from "./session.ts";
+import { skillsSchema } from "./skills.ts";
 
 /** Grows when a key changes its meaning or goes away. */
 export const configVersion = 1;
@@ -80,6 +81,10 @@ export const configSchema = z.strictObject({
         .default("raw")
         .describe("How ownerAllowFrom is shown to the model: the ids themselves, or codes that say nothing to others."),
       ownerDisplaySecret: secretField('Key of these codes for ownerDisplay "hash". Default: one kept in the state folder.').exactOptional(),
+      nativeSkills: z
+        .union([z.boolean(), z.literal("auto")], { error: 'true, false or "auto"' })
+        .default("auto")
+        .describe("Whether skills that people may call are commands of their own in the platforms' menus; /skill NAME works always."),
     })
     .prefault({})
     .describe("Chat commands."),
@@ -94,6 +99,7 @@ export const configSchema = z.strictObject({
     .describe("Tools."),
   memory: memorySchema,
   hooks: hooksSchema,
+  skills: skillsSchema,
   store: z
     .strictObject({ driver: z.enum(["sqlite"]).default("sqlite").describe("Where messages are kept: state.db in the state folder.") })
     .prefault({})
