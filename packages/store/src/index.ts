@@ -4,4 +4,6 @@ export { type Boot } from "./sqlite/boots.ts";
 export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open.ts";
 export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
 export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts";
+export { type RedisAddress } from "./redis/connection.ts";
+export { type RedisOptions, type RedisStore, redisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";

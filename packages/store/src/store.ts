@@ -444,8 +444,9 @@ export interface Store {
   readonly sessions: Sessions;
   readonly cells: Cells;
   readonly events: Events;
-  /** Hints that `take` on this pool may now succeed. May be lost, late or spurious. Returns how to stop listening. */
-  onReady(wake: (pool: string) => void): () => void;
+  /** Hints that `take` on this pool may now succeed, or at `atMs`, and in which lane, where the driver knows. Of what this handle wrote;
+   *  may be lost, late or spurious. Returns how to stop listening. */
+  onReady(wake: (pool: string, lane?: string, atMs?: number) => void): () => void;
   /** One bounded slice of upkeep (retention). True when more is left. */
   sweep(limit: number): Promise<boolean>;
   /** Dead rows that nobody dismissed, and troubled deliveries; each counted up to 1,000. */

@@ -1,4 +1,5 @@
 // The history of starts: how a boot knows that the one before did not end well, and how a crash loop is counted.
+import { bootsKept } from "../limits.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
@@ -10,9 +11,6 @@ export interface Boot {
   /** A turn ended in it: whatever killed it, it was not its start. */
   readonly worked: boolean;
 }
-
-/** More than the crash-loop rule looks at. */
-const bootsKept = 50;
 
 export interface Boots {
   /** Newest first; the current one is among them. */

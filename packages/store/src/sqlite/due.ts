@@ -1,12 +1,10 @@
 // When a lane may be taken: the rules of debounce, kept in one place.
 // A lane that became runnable keeps its time (I15); only a row that asks to wait moves it, and never past the limit.
+import { longestDebounceMs } from "../limits.ts";
 import type { RowRecord } from "./rows.ts";
 import type { LaneRecord, LaneTable } from "./lanes.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
-
-/** Parts of an album may postpone a lane by this much, counted from its first waiting row. */
-export const longestDebounceMs = 5000;
 
 /** Rows whose own due time is looked at; the parts of one paste or album are fewer. */
 const lookedAt = 20;

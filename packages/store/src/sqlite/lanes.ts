@@ -1,6 +1,7 @@
 // Leases on lanes: the generic half of turns and outbox. The fencing token is checked by the first statement of every verb
 // that takes a lease (I3). Expiry refuses nothing: only a newer token, a release or a stop does.
 import { Fault } from "@parley/protocol";
+import { countedUpTo } from "../limits.ts";
 import type { Lanes, LaneView, Lease, Want } from "../store.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
@@ -16,9 +17,6 @@ export interface LaneRecord {
   readonly holder: string | null;
   readonly turn: string | null;
 }
-
-/** The most that is ever counted, so that a flood cannot make counting quadratic. */
-export const countedUpTo = 1000;
 
 export interface LaneTable {
   get(lane: string): LaneRecord | undefined;

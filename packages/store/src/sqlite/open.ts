@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
 import type { Clock, Log } from "@parley/protocol";
+import { countedUpTo, eventsKept } from "../limits.ts";
 import type { Store } from "../store.ts";
 import { acceptRows } from "./accept.ts";
 import { type Boot, bootHistory } from "./boots.ts";
@@ -11,7 +12,7 @@ import { deliveryTable } from "./delivery-record.ts";
 import { sqliteEvents } from "./events.ts";
 import { damagedFault, openFault } from "./failure.ts";
 import { sqliteInbox } from "./inbox.ts";
-import { countedUpTo, laneTable } from "./lanes.ts";
+import { laneTable } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
 import { sqliteOutbox } from "./outbox.ts";
 import { postDeliveries } from "./post.ts";
@@ -116,7 +117,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     outbox: sqliteOutbox(scope, conversations, deliveries, post),
     sessions: sqliteSessions(scope, sessions),
     cells: sqliteCells(scope, cells),
-    events: sqliteEvents(scope, options.eventsKept ?? 10_000),
+    events: sqliteEvents(scope, options.eventsKept ?? eventsKept),
     onReady: (wake) => tx.onReady(wake),
     troubled: () => tx.run(() => ({ rows: deadRows.get(countedUpTo)?.n ?? 0, deliveries: troubled.get(countedUpTo)?.n ?? 0 })),
     sweep: (limit) => tx.run(() => sweep(limit)),

@@ -1,15 +1,7 @@
 // Upkeep in bounded slices (I9): what ended leaves after some days, floods of refused rows sooner. Entries are never deleted here.
+import { idleLaneMs, keptAfterEndMs, refusedKept } from "../limits.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
-
-/** Guards must outlive what a platform redelivers (24 h) and may not outlive its ids (Telegram draws them anew after a week). */
-export const keptAfterEndMs = 5 * 86_400_000;
-
-/** Refused rows that stay per account: enough to see who knocks, little enough that a flood cannot fill the disk. */
-export const refusedKept = 10_000;
-
-/** A lane that was not leased for this long goes; the next lease's token is the clock's, so tokens still only grow. */
-const idleLaneMs = 7 * 86_400_000;
 
 /** Deletes at most about `limit` records of each sort; true when some sort had more. */
 export function retention({ db, clock }: Scope): (limit: number) => boolean {

@@ -2,6 +2,7 @@
 // The attempt count is raised before anything is handed out, so that a message which kills the process is counted.
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
+import { mostEntriesShown } from "../limits.ts";
 import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
 import type { CellBook } from "./cells.ts";
 import { absorbedStep, rowClaims } from "./claim.ts";
@@ -12,8 +13,6 @@ import type { SessionBook } from "./sessions.ts";
 import { query } from "./statements.ts";
 import type { CommitTurn } from "./turn-commit.ts";
 import type { TurnRecord, TurnTable } from "./turn-record.ts";
-
-const mostEntriesShown = 1_000;
 
 export interface TurnParts {
   readonly lanes: LaneTable;

@@ -1,0 +1,157 @@
+// The one connection of a handle: calls scripts, translates what goes wrong, comes back by itself. Nothing waits in a queue while Redis is
+// away: a call fails at once, so that no platform is acknowledged for what is not stored (I1).
+import { Fault } from "@parley/protocol";
+import type { Clock, FaultCode, Log } from "@parley/protocol";
+import type { Redis } from "ioredis";
+import { callFault, openFault } from "./failure.ts";
+import type { Script } from "./script.ts";
+
+/** Where Redis is. The url may hold a password: it is never shown. */
+export interface RedisAddress {
+  /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS, or the path of a Unix socket. */
+  readonly url: string;
+  /** PEM texts, for an authority of one's own and for a server that asks for a certificate. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+}
+
+export interface ConnectionOptions extends RedisAddress {
+  /** Begins every durable key; it becomes the hash tag. */
+  readonly keyPrefix: string;
+  /** Absent: the server's time. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+  readonly log: Log;
+}
+
+/** What `take` found: pool, lane and time of each lane that was scheduled. */
+export type ReadyListener = (pool: string, lane?: string, atMs?: number) => void;
+
+export interface Connection {
+  /** Runs the verb. Throws the Fault that it refuses with; "unavailable" when Redis cannot be reached or cannot write. */
+  call<T>(script: Script, args: object): Promise<T>;
+  /** A section of INFO, name -> value. */
+  info(section: string): Promise<ReadonlyMap<string, string>>;
+  /** A setting; null where the server does not tell. */
+  setting(name: string): Promise<string | null>;
+  onReady(listen: ReadyListener): () => void;
+  /** Host and port, without the password. */
+  readonly place: string;
+  close(): Promise<void>;
+}
+
+/** Silence after a command, or at connecting, that counts as a dead connection. A script of ours takes milliseconds. */
+const silenceMs = 5_000;
+const mostReconnectMs = 1_000;
+
+type Answer = ["done", unknown, readonly (string | number)[]] | ["refused", FaultCode, string];
+
+/** Connects once; rejects with a Fault when that fails. Later losses are healed behind the scenes. */
+export async function connect(options: ConnectionOptions): Promise<Connection> {
+  const { log, clock } = options;
+  const { Redis } = await import("ioredis");
+  const place = placeOf(options.url);
+  const redis: Redis = new Redis(options.url, {
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    lazyConnect: true,
+    connectTimeout: silenceMs,
+    socketTimeout: silenceMs,
+    keepAlive: 10_000,
+    // What was under way when the connection broke is told to its caller at once, who knows whether it may ask again.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
+    // A primary that became a replica answers READONLY: the next connection finds the new primary.
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+  });
+  const listeners = new Set<ReadyListener>();
+  const prefix = `{${options.keyPrefix}}:`;
+  let lastError: unknown = null;
+  let closing = false;
+
+  redis.on("error", (error: unknown) => (lastError = error));
+  try {
+    await redis.connect();
+  } catch (error) {
+    redis.disconnect();
+    throw openFault(place, lastError ?? error);
+  }
+  let away = false;
+  redis.on("close", () => {
+    if (closing || away) return;
+    away = true;
+    log.warn({ redis: place, error: lastError }, "Redis is away: nothing is accepted until it is back");
+  });
+  redis.on("ready", () => {
+    if (away) log.info({ redis: place }, "Redis is back");
+    away = false;
+  });
+
+  const evaluate = async ({ sha, lua }: Script, args: readonly string[]): Promise<unknown> => {
+    try {
+      return await redis.evalsha(sha, 1, ...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+      return await redis.eval(lua, 1, ...args);
+    }
+  };
+
+  return {
+    place,
+    async call<T>(script: Script, args: object): Promise<T> {
+      if (redis.status !== "ready") throw callFault(place, "unsent", lastError);
+      let answer: Answer;
+      try {
+        answer = (await evaluate(script, [prefix, clock === undefined ? "" : `${clock.now()}`, wellFormedJson(args)])) as Answer;
+      } catch (error) {
+        throw callFault(place, script.repeatable ? "repeatable" : "unknown", error);
+      }
+      if (answer[0] === "refused") throw new Fault(answer[1], answer[2]);
+      const [, value, woken] = answer;
+      for (let n = 0; n < woken.length; n += 3) {
+        for (const listen of listeners) listen(`${woken[n]}`, `${woken[n + 1]}`, Number(woken[n + 2]));
+      }
+      return value as T;
+    },
+    async info(section) {
+      const lines = (await redis.info(section)).split("\r\n").filter((line) => line.includes(":"));
+      return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
+    },
+    async setting(name) {
+      try {
+        const [, value] = (await redis.config("GET", name)) as readonly string[];
+        return value ?? null;
+      } catch {
+        // Hosted servers forbid CONFIG; what cannot be asked is not judged.
+        return null;
+      }
+    },
+    onReady(listen) {
+      listeners.add(listen);
+      return () => void listeners.delete(listen);
+    },
+    async close() {
+      if (closing) return;
+      closing = true;
+      // What waits for its answer gets it; a server that is away has none to give.
+      await redis.quit().catch(() => redis.disconnect());
+    },
+  };
+}
+
+/** A lone surrogate, which a person may send, is no text that Redis could read back: it becomes U+FFFD, as everywhere in UTF-8. */
+function wellFormedJson(args: object): string {
+  const text = JSON.stringify(args);
+  if (!/\\ud[89a-f]/.test(text)) return text;
+  return JSON.stringify(args, (_key, value: unknown) => (typeof value === "string" ? value.toWellFormed() : value));
+}
+
+function placeOf(url: string): string {
+  if (url.startsWith("/")) return url;
+  try {
+    return new URL(url).host;
+  } catch (cause) {
+    throw new Fault("invalid", "store.redis.url is no address: write redis://host:6379, rediss:// for TLS, or the path of a socket", {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,57 @@
+// What an error of Redis or of the connection means for Parley: one place that reads their words, so that every caller sees a Fault.
+// Source of the words: the error replies of redis.io (server.c, script.c).
+import { Fault } from "@parley/protocol";
+
+/** `unsent`: Redis never saw the call; `repeatable`: it may have, and may be asked the same again; `unknown`: it may have. */
+type Fate = "unsent" | "repeatable" | "unknown";
+
+/** First word of an error reply -> what to tell, after "Redis at <place>". None of these has changed anything. */
+const replies: { readonly [word: string]: string } = {
+  OOM: "is full: raise maxmemory in redis.conf, or free some memory; Parley goes on by itself",
+  MISCONF: "cannot write to its disk and refuses changes: free some space there; Parley goes on by itself",
+  LOADING: "is still loading its data",
+  BUSY: "is busy with another program's script",
+  READONLY: "is a replica: Parley needs the primary",
+  MASTERDOWN: "is a replica whose primary is away",
+  NOREPLICAS: "has too few replicas and refuses changes",
+  NOAUTH: "wants a password: set store.redis.url to redis://user:password@host:port",
+  WRONGPASS: "does not take this user and password: check store.redis.url",
+  NOPERM: "does not let this user do what Parley needs: give it the commands of the docs (docs/redis.md)",
+};
+
+/** The Fault of a call. Errors of a script pass unchanged: they are bugs. */
+export function callFault(place: string, fate: Fate, error: unknown): unknown {
+  if (error instanceof Error && error.name === "ReplyError") {
+    const words = replyWords(error);
+    return words === null ? error : new Fault("unavailable", `Redis at ${place} ${words}`, { cause: error });
+  }
+  // Said by ioredis before it sends anything.
+  const unsent = fate === "unsent" || (error instanceof Error && error.message.startsWith("Stream isn't writeable"));
+  if (!unsent && fate === "unknown") {
+    return new Fault("ambiguous", `Redis at ${place} went away before it answered: it may or may not have stored this`, { cause: error });
+  }
+  return new Fault("unavailable", `Redis at ${place} cannot be reached${because(error)}; Parley goes on by itself when it is back`, {
+    cause: error,
+  });
+}
+
+/** The Fault that opening rejects with. */
+export function openFault(place: string, error: unknown): unknown {
+  const words = error instanceof Error ? replyWords(error) : null;
+  if (words !== null) {
+    const forGood = /^(NOAUTH|WRONGPASS|NOPERM)/.test((error as Error).message);
+    return new Fault(forGood ? "invalid" : "unavailable", `Redis at ${place} ${words}`, { cause: error });
+  }
+  return new Fault("unavailable", `Redis at ${place} cannot be reached${because(error)}: start it, or correct store.redis.url`, {
+    cause: error,
+  });
+}
+
+function replyWords({ message }: Error): string | null {
+  const word = message.split(" ", 1)[0] ?? "";
+  return replies[word] ?? null;
+}
+
+function because(error: unknown): string {
+  return error instanceof Error && error.message !== "" ? ` (${error.message})` : "";
+}

@@ -1,0 +1,46 @@
+// The producer's side: accept, stop, and the operator's view of rows.
+import { Fault } from "@parley/protocol";
+import type { Accepted, Inbox, Stop } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import { type RowReply, rowViewOf } from "./records.ts";
+import { searchBy } from "./search.ts";
+import { acceptScript, dismissScript, findRowsScript, stopScript } from "./verbs/inbox.ts";
+
+type AcceptReply = readonly [id: string, seq: number, verdict: Accepted["verdict"], waiting: number];
+
+export function redisInbox(connection: Connection): Inbox {
+  const { call } = connection;
+  return {
+    async accept(rows) {
+      const answers = await call<readonly AcceptReply[]>(acceptScript, { rows });
+      return answers.map(([id, seq, verdict, waiting]) => ({ id, seq, verdict, waiting }));
+    },
+    async stop(lane, { turn, rows, outcome = "stopped", reason }) {
+      checkKept(rows);
+      const which = rows === "all" ? {} : rows;
+      const [told, ended] = await call<readonly [string | null, readonly string[]]>(stopScript, {
+        lane,
+        turn,
+        rows: which,
+        outcome,
+        reason,
+      });
+      return { turn: told, rows: ended };
+    },
+    async find({ limit, ...filter }) {
+      const found = await searchBy<RowReply>(connection, findRowsScript, filter, limit);
+      // A turn's rows stand in the order in which it claimed them.
+      return found
+        .map(rowViewOf)
+        .toSorted((a, b) => b.seq - a.seq)
+        .slice(0, limit);
+    },
+    dismiss: (ids) => call(dismissScript, { ids }),
+  };
+}
+
+function checkKept(rows: Stop["rows"]): void {
+  if (rows === undefined || rows === "all" || "ids" in rows) return;
+  const keep = "keepNewest" in rows ? rows.keepNewest : rows.keepOldest;
+  if (!Number.isInteger(keep) || keep < 0) throw new Fault("invalid", `stop cannot keep ${keep} rows`);
+}

@@ -1,0 +1,86 @@
+// The scale-out driver: durable state in one Redis primary, shared by any number of processes. Leases end by time alone, because no lock
+// proves anything about other machines. Every verb is one script, so it happens as a whole or not at all.
+import type { Clock, Log } from "@parley/protocol";
+import { eventsKept } from "../limits.ts";
+import type { Boot } from "../sqlite/boots.ts";
+import type { Store } from "../store.ts";
+import { redisCells } from "./cells.ts";
+import { connect, type Connection, type RedisAddress } from "./connection.ts";
+import { redisEvents } from "./events.ts";
+import { redisInbox } from "./inbox.ts";
+import { lostTakes } from "./lost-takes.ts";
+import { redisOutbox } from "./outbox.ts";
+import { redisSessions } from "./sessions.ts";
+import { checkServer } from "./start-check.ts";
+import { redisTurns } from "./turns.ts";
+import { listBootsScript, startBootScript, stopBootScript } from "./verbs/boots.ts";
+import { probeScript, sweepScript, troubledScript } from "./verbs/state.ts";
+
+export interface RedisOptions extends RedisAddress {
+  /** Begins the name of every key and is their hash tag; several Parleys may share a Redis under different ones. */
+  readonly keyPrefix: string;
+  readonly log: Log;
+  readonly bootId: string;
+  /** Names this process' place over its restarts: the boot enters the history of that node. Absent: an operator's look. */
+  readonly node?: string;
+  /** Starts on a Redis that may forget what it stored, with a warning. For trying things out. */
+  readonly acceptDataLoss?: boolean;
+  /** For tests. Absent: the server's own time, which is the same for all nodes. */
+  readonly clock?: Pick<Clock, "now">;
+  /** Events kept for replay; default 10,000. */
+  readonly eventsKept?: number;
+}
+
+export interface RedisStore extends Store {
+  /** Of this node; the newest first, at most 50. */
+  bootHistory(): Promise<readonly Boot[]>;
+}
+
+/** Throws Fault: "unavailable" when Redis cannot be reached, "invalid" or "unsupported", with the line to change, when it must not be used. */
+export async function redisStore(options: RedisOptions): Promise<RedisStore> {
+  const connection = await connect({ ...options, clock: options.clock });
+  try {
+    await checkServer(connection, options);
+    if (options.node !== undefined) await connection.call(startBootScript, { node: options.node, boot: options.bootId });
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return portsOn(connection, options);
+}
+
+type BootReply = readonly [boot: string, started: number, stopped: number | null, worked: number];
+
+function portsOn(connection: Connection, { log, node, bootId, ...options }: RedisOptions): RedisStore {
+  const { call } = connection;
+  const lost = lostTakes(bootId);
+  return {
+    inbox: redisInbox(connection),
+    turns: redisTurns(connection, lost),
+    outbox: redisOutbox(connection, lost),
+    sessions: redisSessions(connection),
+    cells: redisCells(connection),
+    events: redisEvents(connection, options.eventsKept ?? eventsKept),
+    onReady: (wake) => connection.onReady(wake),
+    sweep: async (limit) => (await call(sweepScript, { limit })) === 1,
+    async troubled() {
+      const [rows, deliveries] = await call<readonly [number, number]>(troubledScript, {});
+      return { rows, deliveries };
+    },
+    check: () =>
+      call(probeScript, {}).then(
+        () => ({ ok: true }),
+        (error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
+      ),
+    async bootHistory() {
+      if (node === undefined) return [];
+      const boots = await call<readonly BootReply[]>(listBootsScript, { node });
+      return boots.map(([boot, startedAtMs, stoppedAtMs, worked]) => ({ boot, startedAtMs, stoppedAtMs, worked: worked === 1 }));
+    },
+    async close() {
+      if (node !== undefined)
+        await call(stopBootScript, { boot: bootId }).catch((error: unknown) => log.warn({ error }, "the store closes unclean"));
+      await connection.close();
+    },
+  };
+}

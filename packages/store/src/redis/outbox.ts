@@ -1,0 +1,55 @@
+// The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
+import { Fault } from "@parley/protocol";
+import type { NewDelivery, Outbox } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import { laneViews } from "./lane-views.ts";
+import type { LostTakes } from "./lost-takes.ts";
+import { deliveryOf, type DeliveryReply } from "./records.ts";
+import { searchBy } from "./search.ts";
+import { takeBy } from "./take.ts";
+import {
+  dropScript,
+  extendParcelScript,
+  findDeliveriesScript,
+  postScript,
+  recordScript,
+  releaseParcelScript,
+  takeParcelScript,
+} from "./verbs/outbox.ts";
+
+type ParcelReply = readonly [lane: string, token: number, found: string | null, deliveries: readonly DeliveryReply[]];
+
+export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
+  const { call } = connection;
+  return {
+    async take(want) {
+      const answer = await takeBy<ParcelReply>(connection, takeParcelScript, lost, want, ([, , found]) => found);
+      if (typeof answer === "number" || answer === null) return { idle: true, nextAtMs: answer };
+      const [lane, token, , deliveries] = answer;
+      const { holder, term } = want;
+      return { lane, token, holder, ...(term === undefined ? {} : { term }), deliveries: deliveries.map(deliveryOf) };
+    },
+    extend: (lease, leaseMs) => call(extendParcelScript, { lease, leaseMs }),
+    async release(lease, { afterMs }) {
+      await call(releaseParcelScript, { lease, afterMs });
+    },
+    list: laneViews(connection, "o"),
+    async post(deliveries) {
+      checkParts(deliveries);
+      await call(postScript, { deliveries });
+    },
+    async record(lease, changes) {
+      await call(recordScript, { lease, changes });
+    },
+    async find({ limit, ...filter }) {
+      return (await searchBy<DeliveryReply>(connection, findDeliveriesScript, filter, limit)).map(deliveryOf);
+    },
+    drop: (ids, reason) => call(dropScript, { ids, reason }),
+  };
+}
+
+/** Throws Fault("invalid") for a delivery of nothing. */
+export function checkParts(deliveries: readonly NewDelivery[]): void {
+  const empty = deliveries.find(({ parts }) => parts.length === 0);
+  if (empty !== undefined) throw new Fault("invalid", `the delivery ${empty.id} has no parts`);
+}

@@ -1,0 +1,35 @@
+// Sessions and their transcript.
+import type { Session, Sessions } from "../store.ts";
+import { fieldPatch } from "./arguments.ts";
+import type { Connection } from "./connection.ts";
+import { entryOf, sessionOf, type SessionReply } from "./records.ts";
+import { listSessionsScript, openSessionScript, patchSessionScript, resetSessionScript, transcriptScript } from "./verbs/state.ts";
+
+/** Sessions looked at in one call. */
+const scan = 500;
+
+export function redisSessions({ call }: Connection): Sessions {
+  return {
+    open: async (key) => sessionOf(await call<SessionReply>(openSessionScript, { key })),
+    patch: async (key, patch) => sessionOf(await call<SessionReply>(patchSessionScript, { key, patch: fieldPatch(patch) })),
+    reset: async (key) => sessionOf(await call<SessionReply>(resetSessionScript, { key })),
+    async list({ prefix = "", sinceMs = 0, limit }) {
+      const found: Session[] = [];
+      for (let from = 0; found.length < limit; from += scan) {
+        const [sessions, lookedAt] = await call<readonly [readonly SessionReply[], number]>(listSessionsScript, {
+          prefix,
+          sinceMs,
+          from,
+          scan,
+        });
+        found.push(...sessions.map(sessionOf));
+        if (lookedAt < scan) break;
+      }
+      return found.toSorted((a, b) => b.updatedAtMs - a.updatedAtMs || (a.key < b.key ? -1 : 1)).slice(0, limit);
+    },
+    async transcript(key, { afterSeq = 0, epoch, newest, limit }) {
+      const entries = (await call<readonly string[]>(transcriptScript, { key, afterSeq, epoch, newest, limit })).map(entryOf);
+      return newest === true ? entries.toReversed() : entries;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// What a Redis must be before anything is trusted to it. Each refusal names the line of redis.conf that heals it.
+// INFO alone decides where it can, because hosted servers forbid CONFIG.
+import { Fault, type Log } from "@parley/protocol";
+import type { Connection } from "./connection.ts";
+
+/** The oldest Redis whose commands the scripts use. */
+const oldest = [6, 2] as const;
+
+type Server = Pick<Connection, "info" | "setting" | "place">;
+
+export interface CheckOptions {
+  readonly acceptDataLoss?: boolean;
+  readonly log: Log;
+}
+
+/** Throws Fault("unsupported") for what no setting heals, Fault("invalid") for settings. */
+export async function checkServer(server: Server, { acceptDataLoss = false, log }: CheckOptions): Promise<void> {
+  const { place } = server;
+  const [about, memory, persistence, replication, cluster] = await Promise.all(
+    ["server", "memory", "persistence", "replication", "cluster"].map((section) => server.info(section)),
+  );
+  const version = about?.get("redis_version") ?? "0";
+  if (isOlder(version)) {
+    throw new Fault("unsupported", `Redis at ${place} is version ${version}: Parley needs ${oldest.join(".")} or newer`);
+  }
+  if (about?.get("redis_mode") === "cluster" || cluster?.get("cluster_enabled") === "1") {
+    throw new Fault("unsupported", `Redis at ${place} is a cluster: Parley needs one primary. Set "cluster-enabled no" in redis.conf`);
+  }
+  if (replication?.get("role") === "slave") {
+    throw new Fault("invalid", `Redis at ${place} is a replica: let store.redis.url name its primary`);
+  }
+
+  const fsync = await server.setting("appendfsync");
+  const dangers = [
+    ...evictionDanger(memory?.get("maxmemory_policy")),
+    ...persistenceDanger(persistence?.get("aof_enabled") === "1", fsync),
+  ];
+  for (const { what, line } of dangers) {
+    const text = `Redis at ${place} ${what}. Set "${line}" in redis.conf`;
+    if (!acceptDataLoss) throw new Fault("invalid", `${text}; store.redis.acceptDataLoss: true starts all the same`);
+    log.warn({ redis: place }, text);
+  }
+  if (fsync === "everysec") {
+    log.info({ redis: place }, 'Redis writes to its disk once a second ("appendfsync everysec"): a power cut may lose the last second');
+  }
+}
+
+interface Danger {
+  readonly what: string;
+  readonly line: string;
+}
+
+function evictionDanger(policy: string | undefined): readonly Danger[] {
+  if (policy === undefined || policy === "noeviction") return [];
+  return [{ what: `throws keys away when its memory is full (maxmemory-policy is ${policy})`, line: "maxmemory-policy noeviction" }];
+}
+
+/** Snapshots alone lose minutes of what was acknowledged, so they are no persistence here. */
+function persistenceDanger(appends: boolean, fsync: string | null): readonly Danger[] {
+  if (!appends) return [{ what: "forgets what it stored when it dies (the append-only file is off)", line: "appendonly yes" }];
+  if (fsync === "no")
+    return [{ what: "leaves it to the system when to write to the disk (appendfsync is no)", line: "appendfsync everysec" }];
+  return [];
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+}

@@ -1,0 +1,178 @@
+// The verbs of sessions, cells and events, and those of the store as a whole.
+import { countedUpTo, idleLaneMs, keptAfterEndMs, refusedKept } from "../../limits.ts";
+import { cellsLua } from "../lua/cells.ts";
+import { deliveriesLua } from "../lua/deliveries.ts";
+import { lanesLua } from "../lua/lanes.ts";
+import { rowsLua } from "../lua/rows.ts";
+import { sessionsLua } from "../lua/sessions.ts";
+import { script } from "../script.ts";
+
+export const openSessionScript = script([sessionsLua], "return sessions.shown(arg.key)");
+
+export const patchSessionScript = script(
+  [sessionsLua],
+  String.raw`
+sessions.patch(arg.key, arg.patch)
+return sessions.shown(arg.key)`,
+);
+
+/** Not repeatable: each call begins a new epoch. */
+export const resetSessionScript = script(
+  [sessionsLua],
+  String.raw`
+sessions.open(arg.key)
+call('HINCRBY', key.session(arg.key), 'epoch', 1)
+sessions.touch(arg.key)
+return sessions.shown(arg.key)`,
+  { repeatable: false },
+);
+
+/** One slice from place `from` of the list, the newest first. Answers those that fit and how many were looked at. */
+export const listSessionsScript = script(
+  [sessionsLua],
+  String.raw`
+local found = {}
+local names = call('ZREVRANGEBYSCORE', key.sessions, '+inf', arg.sinceMs, 'LIMIT', arg.from, arg.scan)
+for _, name in ipairs(names) do
+  if string.sub(name, 1, #arg.prefix) == arg.prefix then found[#found + 1] = sessions.shown(name) end
+end
+return { found, #names }`,
+);
+
+export const transcriptScript = script(
+  [sessionsLua],
+  String.raw`
+local entries = key.entries(arg.key, arg.epoch or sessions.open(arg.key)[1])
+local after = '(' .. arg.afterSeq
+if arg.newest then return call('ZREVRANGEBYSCORE', entries, '+inf', after, 'LIMIT', 0, arg.limit) end
+return call('ZRANGEBYSCORE', entries, after, '+inf', 'LIMIT', 0, arg.limit)`,
+);
+
+export const getCellScript = script([cellsLua], "return cells.get(arg.key)");
+
+/** Not repeatable: the second call of a winner would lose to itself, or write again. */
+export const putCellScript = script(
+  [cellsLua],
+  String.raw`
+if arg.expect and cells.version(arg.key) ~= arg.expect then return false end
+return cells.put(arg.key, arg.value, arg.ttlMs)`,
+  { repeatable: false },
+);
+
+export const touchCellScript = script(
+  [cellsLua],
+  String.raw`
+if cells.version(arg.key) ~= arg.version then return 0 end
+cells.expire(arg.key, arg.ttlMs)
+return 1`,
+);
+
+export const removeCellScript = script(
+  [cellsLua],
+  String.raw`
+local version = cells.version(arg.key)
+if version == 0 or (arg.version and version ~= arg.version) then return 0 end
+cells.remove(arg.key)
+return 1`,
+);
+
+/** The order of the keys is that of their bytes. */
+export const listCellsScript = script(
+  [cellsLua],
+  String.raw`
+local found, from = {}, '[' .. arg.prefix
+while #found < arg.limit do
+  local names = call('ZRANGEBYLEX', key.cells, from, '[' .. arg.prefix .. '\255', 'LIMIT', 0, 200)
+  if #names == 0 then break end
+  for _, name in ipairs(names) do
+    local cell = cells.get(name)
+    if cell and #found < arg.limit then found[#found + 1] = { cell[1], cell[2], cell[3], cell[4] or false } end
+  end
+  from = '(' .. names[#names]
+end
+return found`,
+);
+
+/** The event log is a ring over all streams, so a slow or absent client cannot grow it (I9). */
+export const appendEventScript = script(
+  [],
+  String.raw`
+local before = call('GET', key.event(arg.id))
+if before then return tonumber(before) end
+local seq = count('event')
+call('SET', key.event(arg.id), seq)
+call('ZADD', key.events, seq, cjson.encode({ stream = arg.stream, id = arg.id }))
+call('ZADD', key.stream(arg.stream), seq, cjson.encode({ seq = seq, at = now, body = arg.body }))
+for _, each in ipairs(call('ZRANGEBYSCORE', key.events, '-inf', seq - arg.keep)) do
+  local old = cjson.decode(each)
+  call('ZREMRANGEBYSCORE', key.stream(old.stream), '-inf', seq - arg.keep)
+  call('DEL', key.event(old.id))
+  call('ZREM', key.events, each)
+end
+return seq`,
+);
+
+/** Answers the events, the first and the last seq of the log. */
+export const eventsAfterScript = script(
+  [],
+  String.raw`
+local first = call('ZRANGE', key.events, 0, 0, 'WITHSCORES')[2]
+local last = call('ZREVRANGE', key.events, 0, 0, 'WITHSCORES')[2]
+local events = call('ZRANGEBYSCORE', key.stream(arg.stream), '(' .. arg.seq, '+inf', 'LIMIT', 0, arg.limit)
+return { events, first and tonumber(first) or 0, last and tonumber(last) or 0 }`,
+);
+
+export const newestEventsScript = script([], "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)");
+
+export const probeScript = script([], "return count('probe')");
+
+/** Dead rows that nobody dismissed, and troubled deliveries. */
+export const troubledScript = script(
+  [],
+  `return { least(${countedUpTo}, call('ZCARD', key.dead)), least(${countedUpTo}, call('ZCARD', key.troubled)) }`,
+);
+
+/** One slice of upkeep (I9): removes about `limit` records of each sort; true when some sort had more. Entries are never removed. */
+export const sweepScript = script(
+  [lanesLua, rowsLua, deliveriesLua, cellsLua],
+  String.raw`
+local full = false
+local function slice(zset, before, remove)
+  local found = call('ZRANGEBYSCORE', zset, '-inf', before, 'LIMIT', 0, arg.limit)
+  for _, each in ipairs(found) do remove(each) end
+  if #found >= arg.limit then full = true end
+end
+
+local before = '(' .. (now - ${keptAfterEndMs})
+slice(key.ended, before, rows.remove)
+slice(key.turnsEnded, before, function(id)
+  call('DEL', key.turn(id))
+  call('ZREM', key.turnsEnded, id)
+end)
+slice(key.delivered, before, deliveries.remove)
+slice(key.expiring, now, cells.remove)
+
+-- A lane that went gets tokens from the clock when it comes back, so they still only grow.
+for _, kind in ipairs({ 'i', 'o' }) do
+  slice(key.idle(kind), '(' .. (now - ${idleLaneMs}), function(name)
+    local lane = lanes.get(kind, name)
+    local busy = lane and (lane.holder or lane.turn or (kind == 'o' and call('ZCARD', key.undone(name)) > 0))
+    if busy then
+      -- Looked at again when as much time has passed.
+      call('ZADD', key.idle(kind), now, name)
+    else
+      call('DEL', key.lane(kind, name))
+      call('ZREM', key.idle(kind), name)
+    end
+  end)
+end
+
+for _, account in ipairs(call('SMEMBERS', key.refusing)) do
+  local over = call('ZCARD', key.refused(account)) - ${refusedKept}
+  for _, id in ipairs(over > 0 and call('ZRANGE', key.refused(account), 0, least(over, arg.limit) - 1) or {}) do rows.remove(id) end
+  if over >= arg.limit then full = true end
+  if call('ZCARD', key.refused(account)) == 0 then call('SREM', key.refusing, account) end
+end
+call('ZREMRANGEBYSCORE', key.worked, '-inf', before)
+return full and 1 or 0`,
+);
