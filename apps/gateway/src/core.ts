@@ -10,6 +10,7 @@ import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { activationCommand } from "./commands/activation.ts";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { compactCommand } from "./commands/compact.ts";
 import { newCommand, resetCommand } from "./commands/new.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
@@ -119,6 +120,7 @@ export function gatewayCore(options: CoreOptions): Core {
     newCommand(store.sessions, clock),
     resetCommand(store.sessions, clock),
     activationCommand(store.sessions),
+    compactCommand({ sessions: store.sessions, setUp: options.forTurn ?? ready.forTurn, channel, running, clock }),
   ];
 
   const closed = closedChats(store.cells);

@@ -5,15 +5,19 @@ import type { Sessions } from "@parley/store";
 import { messageAfter } from "../inbound/command.ts";
 import { beginAnew } from "../inbound/reset-policy.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
+import { startupDue } from "../turn/startup-memory.ts";
 
 export function newCommand(sessions: Sessions, clock: Clock): LaneCommand {
   return {
     name: "new",
     summary: "begin a new conversation",
     async run({ key, name, args }) {
-      await beginAnew(sessions, key, clock.now());
+      const session = await beginAnew(sessions, key, clock.now());
       if (messageAfter({ name, args }) !== null) return null;
-      return "A new conversation. What was said before is kept, but I no longer look at it.";
+      return {
+        answer: "A new conversation. What was said before is kept, but I no longer look at it.",
+        patch: startupDue(session.epoch),
+      };
     },
   };
 }

@@ -10,7 +10,7 @@ export interface Command {
 /** These act at once, in receive: they must work while a turn runs. */
 const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair"]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
-const inLane = new Set(["new", "reset", "activation"]);
+const inLane = new Set(["new", "reset", "compact", "activation"]);
 /** Anybody else who gives one of these is ignored without a word. */
 const ownersOnly = new Set(["pair", "activation"]);
 /** What stands after these is the first message of the new conversation. */

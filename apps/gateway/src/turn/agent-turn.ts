@@ -24,6 +24,7 @@ import { parseRowPayload } from "../inbound/row-payload.ts";
 import { untilStored } from "../until-stored.ts";
 import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
 import { blocks } from "./blocks.ts";
+import { defaultContext, turnContext, type ContextSettings } from "./context.ts";
 import { sessionHistory } from "./history.ts";
 import { turnMedia } from "./media.ts";
 import type { ReadMedia } from "./media-reader.ts";
@@ -31,6 +32,7 @@ import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { PromptNote } from "./prompt-book.ts";
+import { startupField, startupNotes } from "./startup-memory.ts";
 import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import { troubleNotes } from "./trouble-notes.ts";
@@ -48,6 +50,8 @@ export interface TurnSetup {
   readonly timeoutMs: number;
   /** Keeps a tool's long output; returns its path. */
   readonly spill: (callId: string, text: string) => Promise<string>;
+  /** Absent: the defaults. */
+  readonly context?: ContextSettings;
   /** Parley's own words for this turn's user message. */
   readonly notes?: readonly string[];
   /** The model was told to answer inside `<final>`. */
@@ -92,6 +96,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       troubleNotes(options.outbox, session, turn.conversation),
       options.setUp({ agent, session, log, ...placeOf(turn) }),
     ]);
+    const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
+    const startup = await startupOf(turn, session, address, setup, log);
     const account = accountKey(address);
     const channel = options.channel(account);
     const running = options.running.begin(turn.id);
@@ -107,6 +113,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       address,
       bootAtMs: options.bootAtMs,
       notes: [...trouble.notes, ...(setup.notes ?? [])],
+      ...(startup.text === null ? {} : { startup: startup.text }),
       cap,
       read: media.read,
     });
@@ -147,7 +154,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         runLoop(
           {
             system: setup.system,
-            history: history.entries,
+            history: history.map(({ entry }) => entry),
             incoming: messages.opening,
             thinking: setup.thinking,
             cacheKey: turn.lane,
@@ -159,7 +166,9 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             tools: setup.tools,
             scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace },
             journal,
+            context,
             spill: setup.spill,
+            resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
             gate: async () => {
               await held.cover(setup.timeoutMs);
               return { kind: "go" };
@@ -184,7 +193,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           isOwed,
           parser: parser(),
           promptNote,
-          patch: { ...history.patch, ...trouble.patch, ...promptNote?.patch },
+          patch: { ...startup.patch, ...trouble.patch, ...promptNote?.patch, ...context.patch(end.entries) },
           timedOut: timeout.signal.aborted,
           log,
         },
@@ -198,6 +207,19 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       progress.end();
     }
   };
+
+  /** Recent notes for the first message after a bare /new. Read again when the turn is resumed: only what is committed counts as told. */
+  async function startupOf(
+    turn: Turn,
+    session: Session,
+    address: Address,
+    { workspace, context = defaultContext }: TurnSetup,
+    log: Log,
+  ): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
+    if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
+    const { startup: settings, timeZone } = context;
+    return { text: await startupNotes({ workspace, timeZone, nowMs: clock.now(), settings, log }), patch: { [startupField]: null } };
+  }
 
   interface Finish {
     readonly turn: Turn;

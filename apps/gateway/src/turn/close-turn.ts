@@ -6,7 +6,7 @@ import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, t
 import type { Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { formatContent } from "../outbound/content.ts";
-import type { TurnWork } from "./run-lane.ts";
+import { isCommand, type TurnWork } from "./run-lane.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
@@ -38,7 +38,13 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     let end: LoopEnd | undefined;
     // With its signal aborted the loop asks nobody and runs nothing; it only settles what the journal left open.
     for await (const event of runLoop(
-      { system: { stable: "", volatile: "" }, history: [], incoming: messages.opening, thinking: "off", cacheKey: turn.lane },
+      {
+        system: { stable: "", volatile: "" },
+        history: [],
+        incoming: isCommand(turn) ? [] : messages.opening,
+        thinking: "off",
+        cacheKey: turn.lane,
+      },
       {
         model: noModel,
         tools: options.tools,

@@ -1,35 +1,33 @@
-// The part of a session that a model is shown: the newest entries of the epoch the turn was opened in, back to an anchor that moves rarely,
-// because every move costs the provider's cache. The transcript itself is never touched (I11).
+// The part of a session's log that a turn can look at: the entries of the epoch it was opened in, from where the last summary left off.
+// Read backwards in pages and bounded (I9): the context keeper compacts a log long before it reaches these bounds.
+import { longLog, type Placed } from "@parley/agent";
 import type { Entry, SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 
-export interface History {
-  readonly entries: readonly Entry[];
-  /** Session fields to write when the anchor moved. */
-  readonly patch: { readonly [field: string]: number };
-}
+const most = { entries: longLog.entries * 2, bytes: longLog.bytes * 2 };
+const pageEntries = 250;
 
-/** When a view has grown to this many entries, its anchor moves so that `kept` remain. */
-const most = 400;
-const kept = 200;
-const anchorField = "historyAfterSeq";
+/** Where the last summary left off; only spares reading what it stands for. */
+export const standsFromField = "contextAfterSeq";
 
-export async function sessionHistory(sessions: Sessions, session: Session, epoch: number): Promise<History> {
-  const anchor = session.fields[anchorField];
-  const afterSeq = typeof anchor === "number" ? anchor : 0;
-  const stored = await sessions.transcript(session.key as SessionKey, { epoch, afterSeq, newest: true, limit: most });
-  if (stored.length < most) return { entries: stored.map(entryOf), patch: {} };
-  const start = turnStart(stored.map(entryOf), stored.length - kept);
-  const before = stored[start - 1];
-  return { entries: stored.slice(start).map(entryOf), patch: before === undefined ? {} : { [anchorField]: before.seq } };
-}
-
-/** The first entry at or after `from` that begins a turn: a view must not begin between a call and its result. */
-function turnStart(entries: readonly Entry[], from: number): number {
-  const found = entries.findIndex((entry, index) => index >= from && entry.type === "user");
-  return found < 0 ? from : found;
-}
-
-function entryOf(stored: { readonly body: string }): Entry {
-  return JSON.parse(stored.body) as Entry;
+/** Oldest first; ends with the session's last entry. */
+export async function sessionHistory(sessions: Sessions, session: Session, epoch: number): Promise<readonly Placed[]> {
+  const from = session.fields[standsFromField];
+  const floorSeq = typeof from === "number" ? from : 0;
+  const pages: Placed[][] = [];
+  let before = session.lastSeq + 1;
+  let entries = 0;
+  let bytes = 0;
+  while (before > floorSeq + 1 && entries < most.entries && bytes < most.bytes) {
+    const afterSeq = Math.max(floorSeq, before - 1 - pageEntries);
+    const stored = await sessions.transcript(session.key as SessionKey, { epoch, afterSeq, limit: before - 1 - afterSeq });
+    const page = stored.filter(({ seq }) => seq < before);
+    // Seqs are counted through all epochs, so an empty page is the beginning of this one.
+    if (page.length === 0) break;
+    pages.push(page.map(({ seq, body }) => ({ seq, entry: JSON.parse(body) as Entry })));
+    entries += page.length;
+    bytes += page.reduce((sum, { body }) => sum + body.length, 0);
+    before = afterSeq + 1;
+  }
+  return pages.toReversed().flat();
 }

@@ -75,7 +75,8 @@ export function runLane(options: RunLaneOptions): RunLane {
   };
 }
 
-function isCommand(turn: Turn): boolean {
+/** The only row is a command: nothing of it is talk for a model. */
+export function isCommand(turn: Turn): boolean {
   const [row] = turn.rows;
   return turn.rows.length === 1 && row !== undefined && parseRowPayload(row.payload).command !== undefined;
 }

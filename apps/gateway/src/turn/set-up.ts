@@ -25,6 +25,7 @@ import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { TurnSetup } from "./agent-turn.ts";
 import type { Surface } from "./channel-facts.ts";
+import { contextSettings } from "./context.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
@@ -177,7 +178,8 @@ export function setUp(options: SetUpOptions): SetUp {
         "prompt compiled",
       );
       await watchStable(session, explanation, log);
-      const { workspace } = agentOf(agent);
+      const ofAgent = agentOf(agent);
+      const { workspace } = ofAgent;
       const told = toldIn(session);
       const warned = warnOnce(snapshot, defaults.bootstrapPromptTruncationWarning, told);
       return {
@@ -188,6 +190,7 @@ export function setUp(options: SetUpOptions): SetUp {
         thinking,
         timeoutMs: defaults.timeoutSeconds * 1000,
         spill: (callId, text) => spill(workspace, callId, text),
+        context: contextSettings(config, ofAgent),
         notes: warned.note === null ? [] : [warned.note],
         finalOnly: needsReasoningTags({ model, thinking }),
         tellsEmptyInGroups: defaults.silentReply.group === "deny",

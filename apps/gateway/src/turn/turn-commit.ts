@@ -63,7 +63,7 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
     deliveries: delivery === null ? [] : [delivery],
-    patch: { ...patch, usage: { ...addUsage(usageOf(session), end.usage) } },
+    patch: { ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
     ...(cells.length === 0 ? {} : { cells }),
   };
@@ -103,6 +103,11 @@ function unsaid(outcome: Outcome, said: string): Outcome {
   const markdown = first.markdown.slice(said.length).trim();
   // The quote went out with the beginning.
   return { kind: "reply", parts: [...(markdown === "" ? [] : [{ ...first, markdown }]), ...others] };
+}
+
+/** The session's field that sums up what it used. */
+export function usageAfter(session: Session, usage: Usage): { readonly usage: Json } {
+  return { usage: { ...addUsage(usageOf(session), usage) } };
 }
 
 function usageOf(session: Session): Usage {

@@ -16,6 +16,8 @@ export interface TurnMessagesInput {
   readonly bootAtMs: number;
   /** Parley's own words to the agent for this turn. */
   readonly notes?: readonly string[];
+  /** Recent daily notes, for the first message of a new conversation. */
+  readonly startup?: string;
   /** Of more opening rows than this the oldest are told in one line each. */
   readonly cap: number;
   /** A message with what its files came to; by default files are told by what the platform says about them. */
@@ -56,6 +58,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     const built = entry(input.opening.slice(-input.cap), {
       ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
+      ...(input.startup === undefined ? {} : { startup: input.startup }),
       notes: [...(input.notes ?? []), ...droppedNotes(dropped.map(inboundOf))],
     });
     return [{ ...built, rows: input.opening.map((row) => row.id) }];

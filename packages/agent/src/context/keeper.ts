@@ -38,7 +38,8 @@ export interface KeeperOptions {
 }
 
 export interface Keeper extends LoopContext {
-  /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary. */
+  /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary: "nothing" is there to compact, or the
+   *  model's failure. */
   compact(entries: readonly Entry[], signal: AbortSignal, focus?: string): Promise<Prepared & { readonly reason?: string }>;
   /** Tokens of the view, by our estimate and the provider's last count. */
   tokens(entries: readonly Entry[]): number;
@@ -146,7 +147,7 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       roomTokens: roomTokens * (keepShare + summaryShare),
     });
     const through = cut === null ? undefined : tail[cut - 1];
-    if (cut === null || through === undefined) return { summary: null, usage: noUsage, reason: "there is nothing to compact" };
+    if (cut === null || through === undefined) return { summary: null, usage: noUsage, reason: "nothing" };
 
     const maxChars = Math.floor((roomTokens * summaryShare * charsPerToken) / scale);
     const made = await options.summarise(

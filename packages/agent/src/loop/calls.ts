@@ -22,6 +22,8 @@ export interface CallPorts {
   readonly scope: Omit<ToolScope, "callId" | "signal">;
   readonly journal: Journal;
   readonly spill: Spill;
+  /** Most text of one result that is kept. Default: 8 KB. */
+  readonly resultBytes?: number;
   readonly gate?: Gate;
   readonly clock: Clock;
   readonly log: Log;
@@ -132,7 +134,7 @@ async function* runBatch(
       const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
       if (answer === null)
         return { entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock), known: false };
-      const content = await capped(answer, call.id, ports.spill);
+      const content = await capped(answer, call.id, ports.spill, ports.resultBytes);
       const note = "tool" in what && what.nth >= repeatLimits.warn ? [{ type: "text" as const, text: repeatNote(what.nth) }] : [];
       return { entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock), known: true };
     }),

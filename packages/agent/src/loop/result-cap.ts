@@ -2,7 +2,7 @@
 import type { ImageContent, TextContent } from "@parley/protocol";
 import type { ToolResult } from "@parley/tools";
 
-/** Text of one result, in UTF-8 bytes. */
+/** Text of one result, in UTF-8 bytes, unless the operator says otherwise. */
 export const resultTextBytes = 8192;
 /** An error is a sentence, not a log; in UTF-16 units. */
 export const errorTextChars = 400;
@@ -13,10 +13,15 @@ const headShare = 0.75;
 export type Spill = (callId: string, text: string) => Promise<string>;
 
 /** The content to keep. `spill` stores the whole text and returns the path to name; its own failure costs the rest, never the result. */
-export async function capped(result: ToolResult, callId: string, spill: Spill): Promise<readonly (TextContent | ImageContent)[]> {
+export async function capped(
+  result: ToolResult,
+  callId: string,
+  spill: Spill,
+  maxBytes = resultTextBytes,
+): Promise<readonly (TextContent | ImageContent)[]> {
   const text = result.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const images = result.content.filter((part) => part.type === "image");
-  const fits = result.isError === true ? text.length <= errorTextChars : Buffer.byteLength(text) <= resultTextBytes;
+  const fits = result.isError === true ? text.length <= errorTextChars : Buffer.byteLength(text) <= maxBytes;
   if (fits) return text === "" && images.length === 0 ? [{ type: "text", text: "(no output)" }] : [...texts(text), ...images];
 
   const kept = await spill(callId, text).then(
@@ -26,7 +31,7 @@ export async function capped(result: ToolResult, callId: string, spill: Spill): 
   );
   const marker = `\n[... ${text.length} characters in all; ${kept} ...]\n`;
   if (result.isError === true) return texts(firstChars(text, errorTextChars - marker.length) + marker.trimEnd());
-  const room = resultTextBytes - Buffer.byteLength(marker);
+  const room = maxBytes - Buffer.byteLength(marker);
   const head = firstBytes(text, Math.floor(room * headShare));
   const tail = lastBytes(text, room - Buffer.byteLength(head));
   return [...texts(head + marker + tail), ...images];

@@ -1,0 +1,99 @@
+// /compact [what matters]: turns the beginning of this conversation into a summary now, and says what that saved. It keeps its place among
+// the messages; summary and answer are one commit, so a crash before it leaves the conversation as it was.
+import { plainLine } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import { accountKey, Fault, isFault, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
+import type { Sessions } from "@parley/store";
+import type { AgentTurnOptions } from "../turn/agent-turn.ts";
+import { turnContext } from "../turn/context.ts";
+import { sessionHistory } from "../turn/history.ts";
+import type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "../turn/lane-command.ts";
+import { usageAfter } from "../turn/turn-commit.ts";
+import { keepTyping } from "../turn/typing.ts";
+import type { RunningTurns } from "../turn/running-turns.ts";
+
+export interface CompactOptions {
+  readonly sessions: Sessions;
+  readonly setUp: AgentTurnOptions["setUp"];
+  readonly channel: (account: string) => Channel | null;
+  readonly running: RunningTurns;
+  readonly clock: Clock;
+}
+
+const focusChars = 800;
+
+export function compactCommand(options: CompactOptions): LaneCommand {
+  const { sessions, clock } = options;
+
+  async function compacted(call: LaneCommandCall, signal: AbortSignal): Promise<LaneCommandEnd> {
+    const { key, inbound, turn, held, log } = call;
+    const { address, guild, parent } = inbound;
+    const session = await sessions.open(key);
+    const agent = parseSessionKey(key).agent;
+    const place = { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+    const [history, setup] = await Promise.all([
+      sessionHistory(sessions, session, turn.epoch),
+      options.setUp({ agent, session, log, ...place }),
+    ]);
+    const context = turnContext({
+      sessions,
+      session,
+      epoch: session.epoch,
+      turn: turn.id,
+      agent,
+      address,
+      history,
+      setup,
+      held,
+      clock,
+      log,
+    });
+    const entries = history.map(({ entry }) => entry);
+    const focus = plainLine(call.args, focusChars);
+    const before = context.tokens(entries);
+    const made = await context.compact(entries, signal, focus === "" ? undefined : focus);
+    // Stopped, drained or lost: the next holder decides what becomes of the command.
+    if (signal.aborted) throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
+    const patch = { ...context.patch(made.summary === null ? [] : [made.summary]), ...usageAfter(session, made.usage) };
+    if (made.summary === null) return { answer: refusalOf(made.reason), patch };
+    const after = context.tokens([...entries, made.summary]);
+    const count = summarised(history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry));
+    const saved = before > after ? `, ${words(before - after)} saved` : "";
+    return {
+      answer: `Compacted: ${count} became a summary. The context takes about ${words(after)} tokens now, ${words(before)} before${saved}.`,
+      entries: [JSON.stringify(made.summary)],
+      patch,
+    };
+  }
+
+  return {
+    name: "compact",
+    summary: "turn the beginning of this conversation into a summary; say what matters after it",
+    async run(call) {
+      const running = options.running.begin(call.turn.id);
+      const stopTyping = keepTyping(options.channel(accountKey(call.inbound)), call.inbound.address, clock, call.log);
+      try {
+        return await compacted(call, AbortSignal.any([call.held.signal, running.signal]));
+      } finally {
+        stopTyping();
+        running.end();
+      }
+    },
+  };
+}
+
+function refusalOf(reason: string | undefined): string {
+  if (reason === "nothing") return "There is nothing to compact yet.";
+  return "⚠️ The conversation could not be summarised, so it stays as it was. Please try again later.";
+}
+
+function summarised(entries: readonly Entry[]): string {
+  const messages = entries.filter(({ type }) => type === "user" || type === "assistant").length;
+  return messages === 1 ? "1 message" : `${messages} messages`;
+}
+
+/** 950, 12.3k, 210k. */
+function words(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  return tokens < 100_000 ? `${(tokens / 1_000).toFixed(1)}k` : `${Math.round(tokens / 1_000)}k`;
+}

@@ -1,0 +1,135 @@
+// Gives a turn its context keeper: the settings from the config, the session's log, and the ports through which a compaction asks the
+// turn's model, reads AGENTS.md and lets the agent save notes. What the keeper decided is handed to the next turn as session fields.
+import { createHash } from "node:crypto";
+import {
+  contextKeeper,
+  defaultCompaction,
+  defaultPruning,
+  disarm,
+  essentialsOf,
+  rootedReader,
+  summarise,
+  tokensOfText,
+  type CompactionSettings,
+  type Keeper,
+  type Placed,
+  type PruningSettings,
+} from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import { noUsage, type Address, type Clock, type Entry, type Json, type Log } from "@parley/protocol";
+import type { Held } from "@parley/queue";
+import type { Session, Sessions } from "@parley/store";
+import { deadline } from "../deadline.ts";
+import type { TurnSetup } from "./agent-turn.ts";
+import { standsFromField } from "./history.ts";
+import { memoryFlush } from "./memory-flush.ts";
+import type { StartupSettings } from "./startup-memory.ts";
+
+/** What the config says about one agent's context. */
+export interface ContextSettings {
+  readonly pruning: PruningSettings;
+  readonly compaction: CompactionSettings;
+  readonly startup: StartupSettings;
+  readonly postCompactionMaxChars: number;
+  readonly toolResultMaxBytes: number;
+  /** IANA name. */
+  readonly timeZone: string;
+}
+
+export function contextSettings({ agents: { defaults } }: Config, { contextLimits }: AgentConfig): ContextSettings {
+  return {
+    pruning: defaults.contextPruning,
+    compaction: defaults.compaction,
+    startup: defaults.startupContext,
+    postCompactionMaxChars: contextLimits.postCompactionMaxChars,
+    toolResultMaxBytes: contextLimits.toolResultMaxChars,
+    timeZone: defaults.userTimezone,
+  };
+}
+
+export const defaultContext: ContextSettings = {
+  pruning: defaultPruning,
+  compaction: defaultCompaction,
+  startup: { enabled: true, dailyMemoryDays: 2, maxFileChars: 1_200, maxTotalChars: 2_800 },
+  postCompactionMaxChars: 1_800,
+  toolResultMaxBytes: 8_192,
+  timeZone: "UTC",
+};
+
+export interface TurnContextInput {
+  readonly sessions: Sessions;
+  readonly session: Session;
+  readonly epoch: number;
+  readonly turn: string;
+  readonly agent: string;
+  readonly address: Address;
+  readonly history: readonly Placed[];
+  readonly setup: Pick<TurnSetup, "model" | "system" | "tools" | "workspace" | "timeoutMs" | "context">;
+  readonly held: Pick<Held, "renew">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface TurnContext extends Keeper {
+  /** Session fields to write when the turn commits with these new entries. */
+  patch(added: readonly Entry[]): { readonly [field: string]: Json };
+}
+
+/** A summary that takes longer is done without: a person waits. */
+const summaryTimeoutMs = 180_000;
+const prunedField = "prunedThroughSeq";
+const compactionsField = "compactions";
+
+export function turnContext(input: TurnContextInput): TurnContext {
+  const { session, history, setup, clock, log } = input;
+  const { model } = setup;
+  const settings = setup.context ?? defaultContext;
+  const timeoutMs = Math.min(summaryTimeoutMs, setup.timeoutMs / 3);
+  const schemas = setup.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const flushes = settings.compaction.memoryFlush.enabled && input.address.kind === "dm";
+
+  const keeper = contextKeeper({
+    history,
+    lastSeq: session.lastSeq,
+    windowTokens: model.contextWindow,
+    maxTokens: model.maxTokens,
+    overheadTokens: tokensOfText(setup.system.stable + setup.system.volatile + JSON.stringify(schemas)),
+    pruning: settings.pruning,
+    compaction: settings.compaction,
+    prunedThroughSeq: numberIn(session, prunedField),
+    async summarise(request, signal) {
+      const timeout = deadline(clock, timeoutMs, "a summary");
+      const mark = createHash("sha256").update(`${input.turn} ${clock.now()}`).digest("hex").slice(0, 12);
+      const ports = { model, signal: AbortSignal.any([signal, timeout.signal]), clock };
+      return summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(() => timeout.cancel());
+    },
+    async essentials() {
+      const file = await rootedReader().read(setup.workspace, "AGENTS.md");
+      if (file.state !== "present") return "";
+      return disarm(essentialsOf(file.text, settings.compaction.postCompactionSections, settings.postCompactionMaxChars));
+    },
+    flush: flushes ? memoryFlush({ ...input, workspace: setup.workspace, timeZone: settings.timeZone, model }) : async () => noUsage,
+    clock,
+    log,
+  });
+
+  return {
+    ...keeper,
+    patch(added) {
+      const summaries = added.filter((entry) => entry.type === "summary");
+      const last = summaries.at(-1);
+      const pruned = keeper.prunedThroughSeq();
+      return {
+        ...(pruned === numberIn(session, prunedField) ? {} : { [prunedField]: pruned }),
+        ...(last === undefined
+          ? {}
+          : { [standsFromField]: last.throughSeq, [compactionsField]: numberIn(session, compactionsField) + summaries.length }),
+      };
+    },
+  };
+}
+
+function numberIn({ fields }: Session, field: string): number {
+  const value = fields[field];
+  return typeof value === "number" ? value : 0;
+}

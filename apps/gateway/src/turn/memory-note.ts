@@ -1,0 +1,69 @@
+// The only tool of the memory flush: appends to the day's notes in the workspace and can do nothing else. The place is fixed when the tool
+// is made; links that lead out of the workspace are refused.
+import { constants } from "node:fs";
+import { access, mkdir, open, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { stripChatTokens } from "@parley/agent";
+import { Fault } from "@parley/protocol";
+import { defineTool, textResult, type Tool } from "@parley/tools";
+import { z } from "zod";
+
+export const memoryFolder = "memory";
+
+const noteChars = 8_000;
+/** A day has no more to say; the file is read whole by others. */
+const fileBytes = 1_000_000;
+
+export function memoryNote(workspace: string, day: string, beforeFirst: () => Promise<void>): Tool {
+  const file = `${memoryFolder}/${day}.md`;
+  let first = true;
+  return defineTool({
+    name: "append_note",
+    summary: `Append to ${file}`,
+    description: `Appends Markdown to ${file}. The file is created when it does not exist; nothing in it is ever changed.`,
+    args: z.strictObject({ text: z.string().min(1).max(noteChars).describe("Short Markdown bullets.") }),
+    effect: "writes",
+    async run({ text }) {
+      if (first) await beforeFirst();
+      first = false;
+      await append(workspace, `${day}.md`, stripChatTokens(text.trim()));
+      return textResult(`Appended to ${file}.`);
+    },
+  });
+}
+
+/** Whether notes could be written: the folder, or the workspace that it would be made in. */
+export async function isWritable(workspace: string): Promise<boolean> {
+  const may = (path: string): Promise<boolean> =>
+    access(path, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false, // Whatever forbids it, no note will be written.
+    );
+  return (await may(join(workspace, memoryFolder))) || ((await isMissing(join(workspace, memoryFolder))) && (await may(workspace)));
+}
+
+function isMissing(path: string): Promise<boolean> {
+  return access(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+  );
+}
+
+async function append(workspace: string, name: string, text: string): Promise<void> {
+  const folder = join(workspace, memoryFolder);
+  await mkdir(folder, { recursive: true });
+  const [root, real] = await Promise.all([realpath(workspace), realpath(folder)]);
+  if (!real.startsWith(root + sep)) throw new Fault("denied", `${memoryFolder}/ leads out of the workspace`);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(join(real, name), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw new Fault("denied", `${memoryFolder}/${name} is not a file`);
+    if (stat.size + Buffer.byteLength(text) > fileBytes) throw new Fault("denied", `${memoryFolder}/${name} is full`);
+    // One write: a crash leaves all of it or, at worst, its beginning; what stood before is never touched.
+    await handle.appendFile(`${stat.size === 0 ? "" : "\n"}${text}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,66 @@
+// Recent daily notes for the first message after a bare /new or /reset, so that a new conversation does not begin with nothing. Once, in
+// private only, bounded; the text is fenced as data where the message is built.
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { rootedReader, tailOf } from "@parley/agent";
+import type { Json, Log } from "@parley/protocol";
+import { recentDays } from "./local-day.ts";
+import { memoryFolder } from "./memory-note.ts";
+
+export interface StartupSettings {
+  readonly enabled: boolean;
+  readonly dailyMemoryDays: number;
+  readonly maxFileChars: number;
+  readonly maxTotalChars: number;
+}
+
+export interface StartupRequest {
+  readonly workspace: string;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly nowMs: number;
+  readonly settings: StartupSettings;
+  readonly log: Log;
+}
+
+/** Session field: the epoch whose first message brings the notes along; null once it did. */
+export const startupField = "startupMemory";
+
+export function startupDue(epoch: number): { readonly [field: string]: Json } {
+  return { [startupField]: epoch };
+}
+
+const mostFiles = 20;
+
+/** Null when there is nothing to tell. Newest day first. */
+export async function startupNotes({ workspace, timeZone, nowMs, settings, log }: StartupRequest): Promise<string | null> {
+  if (!settings.enabled) return null;
+  const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
+  const names = await readdir(join(workspace, memoryFolder)).catch((): string[] => []); // No folder, no notes.
+  const files = days.flatMap((day) =>
+    names.filter((name) => name === `${day}.md` || (name.startsWith(`${day}-`) && name.endsWith(".md"))).toSorted(),
+  );
+  const reader = rootedReader();
+  const notes: string[] = [];
+  let leftChars = settings.maxTotalChars;
+  for (const name of files.slice(0, mostFiles)) {
+    const path = `${memoryFolder}/${name}`;
+    const file = await reader.read(workspace, path);
+    if (file.state === "refused") log.warn({ path, reason: file.reason }, "a daily note was not read");
+    if (file.state !== "present" || file.text.trim() === "") continue;
+    const title = `## ${path}\n`;
+    const roomChars = Math.min(settings.maxFileChars, leftChars - title.length - 1);
+    if (roomChars <= 0) break;
+    const note = title + newest(file.text.trim(), roomChars, path);
+    notes.push(note);
+    leftChars -= note.length + 1;
+  }
+  return notes.length === 0 ? null : notes.join("\n");
+}
+
+/** Notes are appended, so the end is the newest. */
+function newest(text: string, maxChars: number, path: string): string {
+  if (text.length <= maxChars) return text;
+  const marker = `[...earlier notes left out, read ${path} for all...]\n`;
+  return maxChars <= marker.length ? tailOf(text, maxChars) : marker + tailOf(text, maxChars - marker.length);
+}
