@@ -10,6 +10,7 @@ import {
   type DocumentationFacts,
   type PromptFacts,
   type PromptMode,
+  type SkillListing,
   type StableInput,
   type SurfaceFacts,
 } from "@parley/agent";
@@ -40,6 +41,8 @@ export interface StableSources {
   /** The effective ones, after policy. */
   readonly tools: readonly Tool[];
   readonly files: BootstrapSnapshot;
+  /** Those that the agent may use here, within their budget. */
+  readonly skills: SkillListing;
 }
 
 export interface SurfaceSources extends StableSources {
@@ -69,7 +72,7 @@ export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "mo
   return thinking !== "off" && !model.reasoning;
 }
 
-function stableFacts({ config, house, agent, mode, model, audience, tools, files }: StableSources): StableInput {
+function stableFacts({ config, house, agent, mode, model, audience, tools, files, skills }: StableSources): StableInput {
   const family = familyOf(model);
   return {
     version,
@@ -79,7 +82,8 @@ function stableFacts({ config, house, agent, mode, model, audience, tools, files
     modelFamily: family,
     provider: builtInOverlay(family),
     tools,
-    skills: [],
+    skills: skills.facts,
+    skillsNote: skills.note,
     citations: config.memory.citations,
     modelAliases: [],
     workspace: agent.workspace,

@@ -49,6 +49,8 @@ export interface StableInput {
   /** The effective tools, after policy. */
   readonly tools: readonly ToolFact[];
   readonly skills: readonly SkillFact[];
+  /** Told under the list of skills when it is not whole. */
+  readonly skillsNote?: string | undefined;
   /** `auto`: citations in private conversations only. */
   readonly citations: "off" | "on" | "auto";
   readonly modelAliases: readonly { readonly alias: string; readonly model: string }[];

@@ -29,7 +29,7 @@ function applies({ tools, skills: list }: StableFacts): boolean {
   return list.length > 0 && tools.has("read");
 }
 
-function text({ tools, skills: list }: StableFacts, maxDescriptionChars: number): string {
+function text({ tools, skills: list, skillsNote }: StableFacts, maxDescriptionChars: number): string {
   return [
     "Before replying: scan <available_skills> <description> entries.",
     `- If exactly one skill clearly applies: read its SKILL.md at <location> with \`${tools.name("read")}\`, then follow it.`,
@@ -39,6 +39,7 @@ function text({ tools, skills: list }: StableFacts, maxDescriptionChars: number)
     "<available_skills>",
     ...list.map((skill) => entry(skill, maxDescriptionChars)),
     "</available_skills>",
+    ...(skillsNote === undefined ? [] : [plainLine(skillsNote, 400)]),
   ].join("\n");
 }
 
@@ -46,7 +47,8 @@ function entry({ name, description, location }: SkillFact, maxDescriptionChars: 
   return [
     "  <skill>",
     `    <name>${xml(name, nameChars)}</name>`,
-    `    <description>${xml(description, maxDescriptionChars)}</description>`,
+    // A list over its budget shows names and places alone.
+    ...(description === "" ? [] : [`    <description>${xml(description, maxDescriptionChars)}</description>`]),
     `    <location>${xml(location, pathChars)}</location>`,
     "  </skill>",
   ].join("\n");
