@@ -17,7 +17,7 @@ import {
 } from "@parley/channels";
 import type { Redaction } from "@parley/agent";
 import { secretValues, type Config, type TelegramAccountConfig } from "@parley/config";
-import { modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
+import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
@@ -130,9 +130,18 @@ export function wireMedia(config: Config, folder: string, clock: Clock): Pick<Me
 
 function providersOf(config: Config): ModelsOptions["providers"] {
   return Object.fromEntries(
-    Object.entries(config.models.providers).map(([name, { apiKey, ...rest }]) => [
+    Object.entries(config.models.providers).map(([name, { apiKey, headers = {}, timers = {}, models, ...rest }]) => [
       name,
-      { ...rest, ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }) },
+      {
+        ...rest,
+        ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
+        headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()])),
+        timers: Object.fromEntries(Object.entries(timers).map(([timer, seconds]) => [timer.replace("Seconds", "Ms"), seconds * 1_000])),
+        models: models.map(({ compat, ...model }) => ({
+          ...model,
+          ...(compat?.supportedReasoningEfforts === undefined ? {} : { thinking: levelsOfEfforts(compat.supportedReasoningEfforts) }),
+        })),
+      },
     ]),
   );
 }

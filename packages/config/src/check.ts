@@ -14,6 +14,7 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
     ...gatewayFindings(config),
     ...providerFindings(config),
     ...modelFindings(file, config),
+    ...modelBookFindings(config),
     ...agentFindings(file),
     ...channelFindings(file, config),
     ...linkFindings(config),
@@ -61,6 +62,26 @@ function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] 
     }),
   );
 }
+
+function modelBookFindings({ agents, models }: Config): Finding[] {
+  const holders = new Map<string, string>();
+  return Object.entries(agents.defaults.models).flatMap(([ref, { alias }]) => {
+    const at = ["agents", "defaults", "models", ref];
+    const trouble = modelTrouble(ref, models.providers);
+    const found = trouble === null ? [] : [finding(at, trouble.message, trouble.fix)];
+    if (alias === undefined) return found;
+    const holder = holders.get(alias.toLowerCase());
+    holders.set(alias.toLowerCase(), holder ?? ref);
+    if (holder !== undefined)
+      found.push(finding([...at, "alias"], `"${alias}" is the alias of "${holder}" already`, "Choose another alias"));
+    if (modelCommandWords.has(alias.toLowerCase())) {
+      found.push(finding([...at, "alias"], `"${alias}" is a word of /model itself`, "Choose another alias"));
+    }
+    return found;
+  });
+}
+
+const modelCommandWords = new Set(["list", "status", "default", "reset"]);
 
 function agentFindings({ agents }: ConfigFile): Finding[] {
   const ids = agents.list.map((agent) => agent.id);

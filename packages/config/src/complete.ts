@@ -26,6 +26,9 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       id: agent.id,
       workspace: agent.workspace === undefined ? workspace : expandPath(agent.workspace, home),
       model: chosen(agent.model, defaults.model),
+      ...(agent.thinkingDefault === undefined ? {} : { thinkingDefault: agent.thinkingDefault }),
+      ...ownOr("reasoningDefault", agent, defaults),
+      ...ownOr("spend", agent, defaults),
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
       ...skillsOfAgent(agent, defaults),
     };
@@ -51,4 +54,14 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
 interface PartialChoice {
   readonly primary?: string;
   readonly fallbacks: readonly string[];
+}
+
+/** The agent's own value, else the defaults'; nothing when neither has one. */
+function ownOr<Key extends "reasoningDefault" | "spend">(
+  key: Key,
+  own: Pick<AgentConfig, Key>,
+  defaults: Pick<AgentConfig, Key>,
+): Pick<AgentConfig, Key> | object {
+  const value = own[key] ?? defaults[key];
+  return value === undefined ? {} : { [key]: value };
 }

@@ -1,5 +1,5 @@
 // The config as the rest of Parley reads it: complete, deeply readonly, accounts and agents merged with what they inherit.
-import type { AddressKind, DmScope } from "@parley/protocol";
+import type { AddressKind, DmScope, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Secret } from "./secret.ts";
 
 export interface Config {
@@ -57,6 +57,8 @@ export interface ProviderConfig {
   readonly api?: ProviderApi;
   readonly baseUrl?: string;
   readonly apiKey?: Secret;
+  readonly headers?: { readonly [name: string]: Secret };
+  readonly timers?: { readonly connectSeconds?: number; readonly firstTokenSeconds?: number; readonly idleSeconds?: number };
   /** Empty: any id is allowed. */
   readonly models: readonly ModelConfig[];
 }
@@ -67,6 +69,7 @@ export interface ModelConfig {
   readonly maxTokens?: number;
   readonly input?: readonly ("text" | "image")[];
   readonly reasoning?: boolean;
+  readonly compat?: { readonly supportedReasoningEfforts?: readonly string[] };
   /** US dollars per million tokens. */
   readonly cost?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number };
 }
@@ -77,10 +80,27 @@ export interface ModelChoice {
   readonly fallbacks: readonly string[];
 }
 
+/** By `PROVIDER/MODEL`: what people may choose. Empty: every declared model. */
+export interface ModelBook {
+  readonly [ref: string]: { readonly alias?: string; readonly params?: { readonly thinking?: ThinkingLevel } };
+}
+
+/** Most of a day and of a month; what is absent is not capped. */
+export interface SpendConfig {
+  readonly dayUsd?: number;
+  readonly monthUsd?: number;
+  readonly dayTokens?: number;
+  readonly monthTokens?: number;
+}
+
 export interface AgentDefaults {
   /** Absolute. */
   readonly workspace: string;
   readonly model: ModelChoice;
+  readonly models: ModelBook;
+  readonly thinkingDefault?: ThinkingLevel;
+  readonly reasoningDefault?: ReasoningLevel;
+  readonly spend?: SpendConfig;
   readonly maxConcurrent: number;
   readonly timeoutSeconds: number;
   readonly userTimezone: string;
@@ -138,6 +158,10 @@ export interface AgentConfig {
   /** Absolute. */
   readonly workspace: string;
   readonly model: ModelChoice;
+  /** Its own; the defaults' are not copied here, because a model's own setting comes between them. */
+  readonly thinkingDefault?: ThinkingLevel;
+  readonly reasoningDefault?: ReasoningLevel;
+  readonly spend?: SpendConfig;
   /** Merged with the defaults. */
   readonly contextLimits: ContextLimits;
   /** The only skills that it may use; absent: all. */

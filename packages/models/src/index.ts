@@ -13,4 +13,5 @@ export type { ReadImage } from "./sdk/prompt.ts";
 export * from "./providers/provider.ts";
 export * from "./registry.ts";
 export * from "./rehearsal/rehearsal.ts";
+export * from "./thinking.ts";
 export * from "./transcribe.ts";

@@ -1,6 +1,7 @@
 // What is known about well-known providers and models without any configuration. A config entry always wins over this table.
 // Sizes and prices are the providers' published ones where we know them; a family is matched by its longest prefix, so that dated
 // versions fall under their family. A model that is in no family gets cautious sizes and no price.
+import { thinkingLevels, type ThinkingLevel } from "@parley/protocol";
 import type { ModelPrice } from "./price.ts";
 
 export const modelApis = [
@@ -25,6 +26,8 @@ export interface ModelFacts {
   readonly maxTokens: number;
   readonly input: readonly ("text" | "image")[];
   readonly reasoning: boolean;
+  /** The levels of thinking that it takes, where they are not the usual ones. */
+  readonly thinking?: readonly ThinkingLevel[];
   readonly cost?: ModelPrice;
 }
 
@@ -85,11 +88,29 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   "gemini-2.5-flash-lite": gpt(1_048_576, 65_536, true, 0.1, 0.025, 0.4),
   // Sizes only: their prices are not known to us.
   claude: { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true },
+  ...Object.fromEntries(
+    ["claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-5", "claude-opus-5"].map((family) => [
+      family,
+      { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true, thinking: thinkingLevels },
+    ]),
+  ),
   "gpt-5-pro": { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true },
   "gpt-5.": { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true },
+  // From this version on the highest effort is taken.
+  ...Object.fromEntries(
+    ["gpt-5.1-codex-max", "gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"].map((family) => [
+      family,
+      { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true, thinking: thinkingLevels },
+    ]),
+  ),
   gemini: { contextWindow: 1_048_576, maxTokens: 65_536, input: seeing, reasoning: true },
   o3: { contextWindow: 200_000, maxTokens: 100_000, input: seeing, reasoning: true },
   "o4-mini": { contextWindow: 200_000, maxTokens: 100_000, input: seeing, reasoning: true },
+  // All levels below the highest are one to it.
+  "deepseek-v4": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: thinkingLevels },
+  // These think or they do not.
+  "glm-": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: ["off", "low"] },
+  "kimi-k2": { contextWindow: 256_000, maxTokens: 8192, input: text, reasoning: true, thinking: ["off", "low"] },
   deepseek: { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: false },
 };
 

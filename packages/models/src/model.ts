@@ -29,6 +29,8 @@ export interface ModelRequest {
   /** `none`: the tools stay in the request, so that history and cache stay valid, but the model must answer in text. Default `auto`. */
   readonly toolChoice?: "auto" | "none";
   readonly thinking: ThinkingLevel;
+  /** Somebody will read the thoughts: they are asked for where they do not come by themselves. */
+  readonly showThoughts?: boolean;
   readonly maxTokens?: number;
   /** Stable id of the session, for providers that route their caches by key. */
   readonly cacheKey: string;
@@ -85,6 +87,10 @@ export interface Model {
   readonly maxTokens: number;
   readonly vision: boolean;
   readonly reasoning: boolean;
+  /** The levels that it takes; see `thinkingLevelsOf`. */
+  readonly thinking?: readonly ThinkingLevel[];
+  /** Whether its calls have a price; absent: not known to have one. */
+  readonly priced?: boolean;
   /** Never throws; ends with one `end` event, also when aborted. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }

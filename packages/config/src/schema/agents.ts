@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { agentContextLimitsSchema, compactionSchema, contextLimitsSchema, contextPruningSchema, startupContextSchema } from "./context.ts";
 import { agentName } from "./fields.ts";
-import { modelChoice } from "./models.ts";
+import { modelBook, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 
@@ -12,6 +12,12 @@ const defaults = z
   .strictObject({
     workspace: z.string().min(1).exactOptional().describe("Folder of the agent's files. Default: workspace/ in the state folder."),
     model: modelChoice.exactOptional().describe("Default: a model of the first provider there is, else rehearsal/rehearsal."),
+    models: modelBook,
+    thinkingDefault: thinkingField.describe(
+      "How much models think: off, minimal, low, medium, high or xhigh. Default: what fits the model.",
+    ),
+    reasoningDefault: reasoningField.describe("Whether thoughts are shown: off, on or stream. Default off."),
+    spend: spendField,
     maxConcurrent: z.number().int().min(1).max(1024).default(64).describe("Turns of people that run at the same time."),
     timeoutSeconds: z.number().int().min(1).max(86_400).default(600).describe("Longest time of one turn, in seconds."),
     userTimezone: timeZone.exactOptional().describe("Time zone told to the agent. Default: the host's."),
@@ -48,6 +54,9 @@ const agent = z.strictObject({
     })
     .exactOptional()
     .describe("In place of skills.limits for this agent."),
+  thinkingDefault: thinkingField.describe("Default: agents.defaults.thinkingDefault."),
+  reasoningDefault: reasoningField.describe("Default: agents.defaults.reasoningDefault."),
+  spend: spendField.describe("Default: agents.defaults.spend, for each agent by itself."),
   contextLimits: agentContextLimitsSchema,
 });
 

@@ -1,4 +1,5 @@
 // models.*: providers and what their models can do. Facts left out are filled from what the models package knows.
+import { parseThinkingLevel, reasoningLevels, thinkingLevels } from "@parley/protocol";
 import { z } from "zod";
 import { modelRef, secretField } from "./fields.ts";
 
@@ -15,6 +16,15 @@ const modelEntry = z.strictObject({
     .exactOptional()
     .describe("What the model can read."),
   reasoning: z.boolean().exactOptional().describe("Whether the model thinks before it answers."),
+  compat: z
+    .strictObject({
+      supportedReasoningEfforts: z
+        .array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]))
+        .exactOptional()
+        .describe("The efforts that the server takes; other levels of /think are refused. Default: what is known about the model."),
+    })
+    .exactOptional()
+    .describe("Where a server differs from what is known about the model."),
   cost: z
     .strictObject({
       input: price("input tokens"),
@@ -25,6 +35,8 @@ const modelEntry = z.strictObject({
     .exactOptional()
     .describe("Prices. Without them usage is counted in tokens only."),
 });
+
+const seconds = (what: string) => z.number().positive().max(3600).exactOptional().describe(what);
 
 const provider = z.strictObject({
   api: z
@@ -37,6 +49,18 @@ const provider = z.strictObject({
     .exactOptional()
     .describe("Root of the API; may be left out for well-known providers."),
   apiKey: secretField("The API key.").exactOptional(),
+  headers: z
+    .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "not a header's name" }), secretField("A header."))
+    .exactOptional()
+    .describe("Sent with every request."),
+  timers: z
+    .strictObject({
+      connectSeconds: seconds("From the request to the response's headers. Default 10; 300 for ollama."),
+      firstTokenSeconds: seconds("From the headers to the first word, thought or tool call. Default 120; 300 for ollama."),
+      idleSeconds: seconds("Between two pieces of an answer. Default 60."),
+    })
+    .exactOptional()
+    .describe("How long a silent server is waited for."),
   models: z.array(modelEntry).default([]).describe("The models that may be used. Empty: any id, with the facts known about it."),
 });
 
@@ -68,3 +92,47 @@ export const modelChoice = z
     },
   )
   .transform((choice) => (typeof choice === "string" ? { primary: choice, fallbacks: [] } : choice));
+
+export const thinkingField = z
+  .string()
+  .transform((word, context) => {
+    const level = parseThinkingLevel(word);
+    if (level !== null) return level;
+    context.addIssue({
+      code: "custom",
+      message: `"${word}" is no level of thinking`,
+      params: { fix: `Use one of: ${thinkingLevels.join(", ")}` },
+    });
+    return z.NEVER;
+  })
+  .exactOptional();
+
+export const reasoningField = z.enum(reasoningLevels).exactOptional();
+
+/** What /model offers. */
+export const modelBook = z
+  .record(
+    modelRef,
+    z.strictObject({
+      alias: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/i, { error: "an alias has letters, digits, dot, dash and underscore, at most 32" })
+        .exactOptional()
+        .describe("A short name for /model."),
+      params: z
+        .strictObject({ thinking: thinkingField.describe("How much this model thinks unless the agent or the session says otherwise.") })
+        .exactOptional()
+        .describe("Settings of this model."),
+    }),
+  )
+  .default({})
+  .describe("Models that people may choose with /model, with their short names. Empty: every declared model.");
+
+const dollars = (of: string) => z.number().nonnegative().exactOptional().describe(`Most US dollars of one ${of}.`);
+const tokens = (of: string) => z.number().int().nonnegative().exactOptional().describe(`Most tokens of one ${of}, in and out.`);
+
+/** Checked before each model call. Days and months are those of `agents.defaults.userTimezone`. */
+export const spendField = z
+  .strictObject({ dayUsd: dollars("day"), monthUsd: dollars("month"), dayTokens: tokens("day"), monthTokens: tokens("month") })
+  .exactOptional()
+  .describe("What one agent may use. A model without a known price counts in tokens only.");

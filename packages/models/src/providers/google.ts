@@ -21,6 +21,11 @@ export function google(options: ProviderOptions): Model {
       });
       return gemini(options.modelId);
     },
-    write: (request) => callOptions(request, options, promptOptions(provider, options)),
+    async write(request) {
+      const written = await callOptions(request, options, promptOptions(provider, options));
+      // Gemini keeps its thoughts to itself unless it is asked for them.
+      const shown = options.facts.reasoning && request.showThoughts === true && request.thinking !== "off";
+      return shown ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } } : written;
+    },
   });
 }

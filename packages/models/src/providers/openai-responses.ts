@@ -25,7 +25,15 @@ export function openAiResponses(options: ProviderOptions): Model {
     },
     async write(request) {
       const written = await callOptions(request, options, promptOptions(provider, options));
-      return { ...written, providerOptions: { [provider]: { store: false, promptCacheKey: request.cacheKey.slice(-cacheKeyChars) } } };
+      const own = {
+        store: false,
+        promptCacheKey: request.cacheKey.slice(-cacheKeyChars),
+        // The SDK knows reasoning models by their names; the config may know better.
+        ...(options.facts.reasoning ? { forceReasoning: true } : {}),
+        // OpenAI writes summaries for verified organisations only and refuses the whole request of others: not asked for unless they are read.
+        reasoningSummary: options.facts.reasoning && request.showThoughts === true ? "auto" : null,
+      };
+      return { ...written, providerOptions: { [provider]: own } };
     },
   });
 }

@@ -1,6 +1,7 @@
 // The parts of a request that every SDK takes in the same form.
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ModelRequest } from "../model.ts";
+import { nearestThinking } from "../thinking.ts";
 import { type PromptOptions, promptOf } from "./prompt.ts";
 import type { ProviderOptions } from "../providers/provider.ts";
 
@@ -16,8 +17,14 @@ export async function callOptions(
     prompt: await promptOf(request, prompt),
     ...(tools.length === 0 ? {} : { tools, toolChoice: { type: request.toolChoice ?? "auto" } }),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-    ...(options.facts.reasoning ? { reasoning: request.thinking === "off" ? "none" : request.thinking } : {}),
+    ...(options.facts.reasoning ? { reasoning: effortOf(request, options) } : {}),
   };
+}
+
+/** Of a fallback the person who typed the level knows nothing: it gets the nearest that it takes. */
+function effortOf({ thinking }: ModelRequest, { facts }: ProviderOptions): NonNullable<LanguageModelV4CallOptions["reasoning"]> {
+  const level = nearestThinking(facts, thinking);
+  return level === "off" ? "none" : level;
 }
 
 /** Eyes only where the model has them. */

@@ -27,6 +27,8 @@ export function sdkModel(options: ProviderOptions, driver: Driver): Model {
     maxTokens: facts.maxTokens,
     vision: facts.input.includes("image"),
     reasoning: facts.reasoning,
+    ...(facts.thinking === undefined ? {} : { thinking: facts.thinking }),
+    priced: facts.cost !== undefined,
     stream: (request, signal) => call(request, signal, options, driver),
   };
 }
