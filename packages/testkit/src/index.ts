@@ -1,6 +1,7 @@
 // Counterparts for tests: fake platforms and model servers, time and chance under control. Never a dependency of the product.
 export * from "./clock.ts";
 export * from "./programs.ts";
+export { type RedisServer, redisServer, type RedisServerOptions } from "./redis-server.ts";
 export { defaultToken, fakeTelegram, type FakeTelegramOptions } from "./telegram/fake.ts";
 export { type FaultRule, refusalBody, type Trouble } from "./telegram/faults.ts";
 export type { MediaOptions, Person, SayOptions } from "./telegram/person.ts";
