@@ -1,60 +1,16 @@
 // Gives a turn its context keeper: the settings from the config, the session's log, and the ports through which a compaction asks the
 // turn's model, reads AGENTS.md and lets the agent save notes. What the keeper decided is handed to the next turn as session fields.
 import { createHash } from "node:crypto";
-import {
-  contextKeeper,
-  defaultCompaction,
-  defaultPruning,
-  disarm,
-  essentialsOf,
-  rootedReader,
-  summarise,
-  tokensOfText,
-  type CompactionSettings,
-  type Keeper,
-  type Placed,
-  type PruningSettings,
-} from "@parley/agent";
-import type { AgentConfig, Config } from "@parley/config";
+import { contextKeeper, disarm, essentialsOf, rootedReader, summarise, tokensOfText, type Keeper, type Placed } from "@parley/agent";
+import type { Model, ModelRequest } from "@parley/models";
 import { noUsage, type Address, type Clock, type Entry, type Json, type Log } from "@parley/protocol";
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
+import type { Tool } from "@parley/tools";
 import { deadline } from "../deadline.ts";
-import type { TurnSetup } from "./agent-turn.ts";
+import { defaultContext, type ContextSettings } from "./context-settings.ts";
 import { standsFromField } from "./history.ts";
 import { memoryFlush } from "./memory-flush.ts";
-import type { StartupSettings } from "./startup-memory.ts";
-
-/** What the config says about one agent's context. */
-export interface ContextSettings {
-  readonly pruning: PruningSettings;
-  readonly compaction: CompactionSettings;
-  readonly startup: StartupSettings;
-  readonly postCompactionMaxChars: number;
-  readonly toolResultMaxBytes: number;
-  /** IANA name. */
-  readonly timeZone: string;
-}
-
-export function contextSettings({ agents: { defaults } }: Config, { contextLimits }: AgentConfig): ContextSettings {
-  return {
-    pruning: defaults.contextPruning,
-    compaction: defaults.compaction,
-    startup: defaults.startupContext,
-    postCompactionMaxChars: contextLimits.postCompactionMaxChars,
-    toolResultMaxBytes: contextLimits.toolResultMaxChars,
-    timeZone: defaults.userTimezone,
-  };
-}
-
-export const defaultContext: ContextSettings = {
-  pruning: defaultPruning,
-  compaction: defaultCompaction,
-  startup: { enabled: true, dailyMemoryDays: 2, maxFileChars: 1_200, maxTotalChars: 2_800 },
-  postCompactionMaxChars: 1_800,
-  toolResultMaxBytes: 8_192,
-  timeZone: "UTC",
-};
 
 export interface TurnContextInput {
   readonly sessions: Sessions;
@@ -64,7 +20,14 @@ export interface TurnContextInput {
   readonly agent: string;
   readonly address: Address;
   readonly history: readonly Placed[];
-  readonly setup: Pick<TurnSetup, "model" | "system" | "tools" | "workspace" | "timeoutMs" | "context">;
+  readonly setup: {
+    readonly model: Model;
+    readonly system: ModelRequest["system"];
+    readonly tools: readonly Tool[];
+    readonly workspace: string;
+    readonly timeoutMs: number;
+    readonly context?: ContextSettings;
+  };
   readonly held: Pick<Held, "renew">;
   readonly clock: Clock;
   readonly log: Log;

@@ -5,31 +5,42 @@ import { access, mkdir, open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { stripChatTokens } from "@parley/agent";
 import { Fault } from "@parley/protocol";
-import { defineTool, textResult, type Tool } from "@parley/tools";
+import type { Tool } from "@parley/tools";
 import { z } from "zod";
 
 export const memoryFolder = "memory";
 
 const noteChars = 8_000;
+const noteArgs = z.object({ text: z.string().min(1).max(noteChars) });
 /** A day has no more to say; the file is read whole by others. */
 const fileBytes = 1_000_000;
 
 export function memoryNote(workspace: string, day: string, beforeFirst: () => Promise<void>): Tool {
   const file = `${memoryFolder}/${day}.md`;
   let first = true;
-  return defineTool({
+  return {
     name: "append_note",
     summary: `Append to ${file}`,
     description: `Appends Markdown to ${file}. The file is created when it does not exist; nothing in it is ever changed.`,
-    args: z.strictObject({ text: z.string().min(1).max(noteChars).describe("Short Markdown bullets.") }),
+    parameters: {
+      type: "object",
+      properties: { text: { type: "string", description: "Short Markdown bullets.", minLength: 1, maxLength: noteChars } },
+      required: ["text"],
+      additionalProperties: false,
+    },
     effect: "writes",
-    async run({ text }) {
+    parse(sent) {
+      const parsed = noteArgs.safeParse(sent);
+      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+    },
+    async run(args) {
+      const { text } = noteArgs.parse(args);
       if (first) await beforeFirst();
       first = false;
       await append(workspace, `${day}.md`, stripChatTokens(text.trim()));
-      return textResult(`Appended to ${file}.`);
+      return { content: [{ type: "text", text: `Appended to ${file}.` }] };
     },
-  });
+  };
 }
 
 /** Whether notes could be written: the folder, or the workspace that it would be made in. */
