@@ -25,7 +25,7 @@ import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { TurnSetup } from "./agent-turn.ts";
 import type { Surface } from "./channel-facts.ts";
-import { contextSettings } from "./context.ts";
+import { contextSettings } from "./context-settings.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
