@@ -6,11 +6,11 @@
 //   POST /_control/fault    FaultRule                     DELETE /_control/fault   forgets all rules
 //   GET  /_control/calls?method=  /_control/messages?chat=&thread=  /_control/violations
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { writeJson } from "../answers.ts";
+import type { FaultRule } from "../faults.ts";
 import { readAll } from "./body.ts";
-import type { FaultRule } from "./faults.ts";
 import type { MediaOptions, Person } from "./person.ts";
 import type { Update } from "./queue.ts";
-import { writeJson } from "./server.ts";
 import type { FakeTelegram, GroupOptions } from "./surface.ts";
 
 interface Order extends MediaOptions {

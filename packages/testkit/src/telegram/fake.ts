@@ -1,7 +1,7 @@
 // A strict Telegram Bot API on the loopback: one object to play people, break calls and read what people would see.
 import { type Clock, systemClock } from "@parley/protocol";
+import { faults } from "../faults.ts";
 import { controlPages } from "./control.ts";
-import { faults } from "./faults.ts";
 import { paramsCheck } from "./params.ts";
 import { person } from "./person.ts";
 import { type ApiCall, apiServer } from "./server.ts";

@@ -29,3 +29,8 @@ export function forbidden(reason: string): Refusal {
 export function conflict(reason: string): Refusal {
   return new Refusal(409, `Conflict: ${reason}`);
 }
+
+/** The body of a refusal as Telegram writes it: what an `answer` rule sends. */
+export function refusalBody(code: number, description: string, parameters?: { readonly [name: string]: number }): unknown {
+  return { ok: false, error_code: code, description, ...(parameters === undefined ? {} : { parameters }) };
+}

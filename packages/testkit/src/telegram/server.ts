@@ -1,9 +1,9 @@
 // The HTTP face of the fake: /bot<token>/<method>, /file/bot<token>/<path> and /_control. Checks every call, keeps a record, applies fault rules.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sleep } from "@parley/protocol";
+import { answerBadly, listen, replacesAnswer, writeJson } from "../answers.ts";
+import type { Faults } from "../faults.ts";
 import { readRequest, type Request } from "./body.ts";
-import type { FaultRule, Faults } from "./faults.ts";
 import { chatMethods } from "./methods/chats.ts";
 import type { Methods } from "./methods/call.ts";
 import { mediaMethods } from "./methods/media.ts";
@@ -72,13 +72,6 @@ export async function apiServer(options: ApiServerOptions, port = 0): Promise<Ap
   };
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
-}
-
 async function serve(options: ApiServerOptions, incoming: IncomingMessage, outgoing: ServerResponse, connection: number): Promise<void> {
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   if (url.pathname.startsWith("/_control")) return await options.control(incoming, outgoing, url);
@@ -114,14 +107,14 @@ async function serveCall(
   };
   options.calls.push(call);
   const rule = faults.next(method, bot.token);
-  const actsFirst = rule === null || rule.when === "after" || !replacesAnswer(rule);
-  if (!actsFirst) return await answerBadly(options, rule, outgoing, 200, {});
+  const actsFirst = rule === null || rule.when === "after" || !replacesAnswer(rule.trouble);
+  if (!actsFirst) return await answerBadly(state.clock, rule.trouble, outgoing, 200, {});
   const hungUp = new AbortController();
   outgoing.on("close", () => hungUp.abort());
   const { status, body } = await act(options, bot, method, request, hungUp.signal);
   call.acted = true;
   options.afterCall(bot);
-  if (rule !== null) return await answerBadly(options, rule, outgoing, status, body);
+  if (rule !== null) return await answerBadly(state.clock, rule.trouble, outgoing, status, body);
   call.answer = body;
   writeJson(outgoing, status, body);
 }
@@ -155,71 +148,14 @@ async function act(
 /** Refusals that only our own mistakes can cause. */
 const strictOnly = /can't parse entities|entity be|message is too long|caption is too long|text is empty|BUTTON_|unsupported parse_mode/;
 
-function replacesAnswer(rule: FaultRule): boolean {
-  return rule.trouble.kind === "reset" || rule.trouble.kind === "hang" || rule.trouble.kind === "answer";
-}
-
-async function answerBadly(
-  options: ApiServerOptions,
-  rule: FaultRule,
-  outgoing: ServerResponse,
-  status: number,
-  body: unknown,
-): Promise<void> {
-  const { trouble } = rule;
-  const { clock } = options.state;
-  const bytes = Buffer.from(JSON.stringify(body));
-  switch (trouble.kind) {
-    case "reset":
-      outgoing.socket?.resetAndDestroy();
-      return;
-    case "hang":
-      return;
-    case "answer": {
-      const text = typeof trouble.body === "string" ? trouble.body : JSON.stringify(trouble.body);
-      outgoing.writeHead(trouble.status, {
-        "content-type": typeof trouble.body === "string" ? "text/html" : "application/json",
-        ...trouble.headers,
-      });
-      outgoing.end(text);
-      return;
-    }
-    case "truncate":
-      outgoing.writeHead(status, { "content-type": "application/json", "content-length": bytes.length });
-      outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.socket?.end());
-      return;
-    case "slow":
-      outgoing.writeHead(status, { "content-type": "application/json", "content-length": bytes.length });
-      for (let at = 0; at < bytes.length && !outgoing.destroyed; at++) {
-        outgoing.write(bytes.subarray(at, at + 1));
-        await sleep(clock, trouble.everyMs);
-      }
-      outgoing.end();
-      return;
-    case "flood":
-      outgoing.writeHead(status, { "content-type": "application/json" });
-      outgoing.write(" ".repeat(trouble.bytes));
-      outgoing.end(bytes);
-      return;
-    case "delay":
-      await sleep(clock, trouble.delayMs);
-      writeJson(outgoing, status, body);
-  }
-}
-
 async function serveFile(options: ApiServerOptions, outgoing: ServerResponse, token: string, path: string): Promise<void> {
   const file = [...options.state.files.values()].find((stored) => stored.path === path);
   if (options.botFor(decodeURIComponent(token)) === null || file === undefined) {
     return writeJson(outgoing, 404, { ok: false, error_code: 404, description: "Not Found" });
   }
   const rule = options.faults.next("download", token);
-  if (rule !== null) return await answerBadly(options, rule, outgoing, 200, {});
+  if (rule !== null) return await answerBadly(options.state.clock, rule.trouble, outgoing, 200, {});
   // No content length, as a server that streams: a client must count for itself.
   outgoing.writeHead(200, { "content-type": "application/octet-stream" });
   outgoing.end(file.bytes);
-}
-
-export function writeJson(outgoing: ServerResponse, status: number, body: unknown): void {
-  outgoing.writeHead(status, { "content-type": "application/json" });
-  outgoing.end(JSON.stringify(body));
 }

@@ -1,5 +1,5 @@
 // What a test can do with the fake Telegram: play people, break calls, read what people would see.
-import type { FaultRule } from "./faults.ts";
+import type { FaultRule } from "../faults.ts";
 import type { Person } from "./person.ts";
 import type { Update, UpdateQueue } from "./queue.ts";
 import type { ApiCall } from "./server.ts";

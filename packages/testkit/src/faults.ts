@@ -18,7 +18,7 @@ export type Trouble =
   | { readonly kind: "delay"; readonly delayMs: number };
 
 export interface FaultRule {
-  /** Bot API method, or "download" for files; absent means all. */
+  /** Bot API method, or route as `POST /channels/:channel/messages`; "download" for files; absent means all. */
   readonly method?: string;
   /** Only this bot's calls. */
   readonly token?: string;
@@ -61,9 +61,4 @@ export function faults(): Faults {
       return null;
     },
   };
-}
-
-/** The body of a refusal as Telegram writes it: what an `answer` rule sends. */
-export function refusalBody(code: number, description: string, parameters?: { readonly [name: string]: number }): unknown {
-  return { ok: false, error_code: code, description, ...(parameters === undefined ? {} : { parameters }) };
 }
