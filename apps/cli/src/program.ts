@@ -78,6 +78,24 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
     exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
   });
+  const prompt = program.command("prompt").description("what the agent is told: its system prompt, section by section");
+  const promptCommand = (usage: string, description: string): Command =>
+    command(prompt, usage, description)
+      .option("--session <key>", "the session; without it, the one that last changed")
+      .option("--turn <n>", 'one of its turns by number, "last", or -2 for the one before; without it, what the next turn would get');
+  promptCommand("show", "print the text").action(async (choice: { session?: string; turn?: string }) => {
+    exitCode = await (await import("./commands/prompt.ts")).promptShow(await terminal(), choice);
+  });
+  promptCommand("explain", "every section in or out, why, its zone and size; files, tools, and what moved").action(
+    async (choice: { session?: string; turn?: string }) => {
+      exitCode = await (await import("./commands/prompt.ts")).promptExplain(await terminal(), choice);
+    },
+  );
+  promptCommand("diff", "what moved: from the last turn to now; with --turn, from the turn before it to it")
+    .option("--with <session>", "compare with another session instead")
+    .action(async (choice: { session?: string; turn?: string; with?: string }) => {
+      exitCode = await (await import("./commands/prompt.ts")).promptDiff(await terminal(), choice);
+    });
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });

@@ -12,6 +12,7 @@ import { activationCommand } from "./commands/activation.ts";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { compactCommand } from "./commands/compact.ts";
 import { newCommand, resetCommand } from "./commands/new.ts";
+import { contextCommand } from "./commands/context.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
 import { stopCommand } from "./commands/stop.ts";
@@ -113,6 +114,7 @@ export function gatewayCore(options: CoreOptions): Core {
     stopCommand(store.inbox, running.stop),
     queueCommand(store.sessions, queue),
     whoamiCommand,
+    contextCommand({ sessions: store.sessions, setUp: ready, prompts }),
     pairCommand(pairing),
     ...options.commands,
   ];

@@ -159,8 +159,12 @@ async function assemble(options: Assembly): Promise<Parts> {
         inbox: store.inbox,
         queue: config.messages.queue,
         report: state.report,
-        modelFor: async ({ inbound: { address }, route: { agent } }, session) =>
-          (await core.setUp.forTurn({ agent, session, address })).model,
+        turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
+          core.setUp.prompt({
+            agent,
+            session,
+            place: { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) },
+          }),
       }),
       whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
     ],

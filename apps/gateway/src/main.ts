@@ -20,7 +20,7 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
   const loaded = await loadConfig({ env: process.env });
   if (mode === "--once") {
     const { runOnce } = await import("./once.ts");
-    return runOnce({ ...loaded, input: process.stdin, output: process.stdout, clock: systemClock(), ids: systemIds() });
+    return runOnce({ ...loaded, input: process.stdin, output: process.stdout, env: process.env, clock: systemClock(), ids: systemIds() });
   }
   const { startDaemon } = await import("./daemon.ts");
   const starting = startDaemon({

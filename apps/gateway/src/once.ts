@@ -11,11 +11,13 @@ import { logger } from "./logger.ts";
 import { operateMethods } from "./methods/operate.ts";
 import { closedChats } from "./outbound/closed-chats.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
+import { stoppedPrompts } from "./stopped-prompts.ts";
 import { version } from "./version.ts";
 
 export interface OnceOptions extends LoadedConfig {
   readonly input: Readable;
   readonly output: Writable;
+  readonly env: { readonly [name: string]: string | undefined };
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -23,11 +25,13 @@ export interface OnceOptions extends LoadedConfig {
 const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version } };
 
 /** Answers every line; resolves when the input has ended and all is closed. */
-export async function runOnce({ input, output, clock, ids, config, places }: OnceOptions): Promise<void> {
+export async function runOnce({ input, output, env, clock, ids, config, path, places }: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const home = stoppedHome({ home: places.home, bootId, clock, log });
-  const dispatch = dispatcher({ handlers: onceHandlers(home, clock), once: (_request, run) => run(), ids, log });
+  const prompts = async (): Promise<Prompts> =>
+    stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
+  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, clock), once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },
@@ -52,6 +56,7 @@ export async function runOnce({ input, output, clock, ids, config, places }: Onc
 }
 
 type Operate = ReturnType<typeof operateMethods>;
+type Prompts = Awaited<ReturnType<typeof stoppedPrompts>>;
 
 /** What works on the store alone; everything else needs the daemon. */
 const onStore: { readonly [M in keyof Operate]: true } = {
@@ -65,7 +70,10 @@ const onStore: { readonly [M in keyof Operate]: true } = {
   "lanes.list": true,
 };
 
-function onceHandlers(home: StoppedHome, clock: Clock): Handlers {
+/** What needs config and workspace besides. */
+const onPrompts: { readonly [M in keyof Prompts]: true } = { "prompt.show": true, "prompt.explain": true, "prompt.diff": true };
+
+function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, clock: Clock): Handlers {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
   };
@@ -76,6 +84,9 @@ function onceHandlers(home: StoppedHome, clock: Clock): Handlers {
   return {
     ...Object.fromEntries(Object.keys(methods).map((method) => [method, refuse])),
     ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),
+    ...Object.fromEntries(
+      Object.keys(onPrompts).map((method) => [method, async (params: never) => (await prompts())[method as keyof Prompts](params)]),
+    ),
     backup: home.backup,
     restore: home.restore,
     // The first spread names every method of the table; TypeScript does not see that.

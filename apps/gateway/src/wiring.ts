@@ -8,7 +8,9 @@ import {
   healPartial,
   renderHtml,
   telegram,
+  telegramActions,
   telegramCapabilities,
+  webCapabilities,
   webChannel,
   type Channel,
   type TelegramChannel,
@@ -25,6 +27,7 @@ import type { Hub } from "./control/hub.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
 import type { MediaReaderOptions } from "./turn/media-reader.ts";
+import type { Surface } from "./turn/channel-facts.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
 
@@ -90,6 +93,21 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   });
   if (config.channels.web.enabled) add(web);
   return { channels, web, webhooks };
+}
+
+/** What is known of each account's channel without opening it. */
+export function wireSurfaces({ channels }: Config): (account: string) => Surface | null {
+  const surfaces = new Map<string, Surface>();
+  for (const account of Object.keys(channels.telegram)) {
+    surfaces.set(accountKey({ channel: "telegram", account }), {
+      name: "telegram",
+      capabilities: telegramCapabilities,
+      actions: telegramActions,
+    });
+  }
+  if (channels.web.enabled)
+    surfaces.set(accountKey({ channel: "web", account: webAccount }), { name: "web", capabilities: webCapabilities });
+  return (account) => surfaces.get(account) ?? null;
 }
 
 async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {

@@ -5,6 +5,6 @@ export * from "./text/index.ts";
 export * from "./loopback.ts";
 export { chatIsClosed, migratedChatId } from "./telegram/refusals.ts";
 export { normalize as normalizeTelegram, type ChatMigration } from "./telegram/normalize.ts";
-export { telegramCapabilities } from "./telegram/capabilities.ts";
+export { telegramActions, telegramCapabilities } from "./telegram/capabilities.ts";
 export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";
 export type { TelegramWebhook, WebhookHandler } from "./telegram/webhook.ts";

@@ -2,6 +2,7 @@
 // The gateway checks params against this table, the CLI and the web page take their types from it.
 import { z } from "zod";
 import type { Scope } from "./frames.ts";
+import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
 export interface MethodSpec {
@@ -43,6 +44,13 @@ const chatMessage = z.object({
   /** Sanitised HTML of `text`, for pages. */
   html: z.string(),
   atMs: z.number(),
+});
+
+const whichPrompt = z.object({
+  /** A session key; the session that last changed when absent. */
+  session: id.optional(),
+  /** A turn of that session by its number; below zero from the end, -1 the last. Absent: the prompt that a turn would get now. */
+  turn: z.number().int().optional(),
 });
 
 const channelStatus = z.object({
@@ -162,6 +170,24 @@ export const methods = {
     scope: "read",
     params: z.object({ limit }),
     result: z.object({ sessions: z.array(lane), conversations: z.array(lane) }),
+  },
+  /** The whole text: it holds the agent's workspace files. */
+  "prompt.show": {
+    scope: "admin",
+    params: whichPrompt,
+    result: promptIdentity.extend({ hash: z.string(), boundary: z.number().int(), text: z.string() }),
+  },
+  /** Every section, in or out, and what moved since the turn before. */
+  "prompt.explain": {
+    scope: "read",
+    params: whichPrompt,
+    result: promptIdentity.extend({ explanation: promptExplanation, moved: promptMoves.extend({ since: promptIdentity }).nullable() }),
+  },
+  /** From the last turn to now; with `turn`, from the one before it to it; with `with`, from this session to that one. */
+  "prompt.diff": {
+    scope: "read",
+    params: whichPrompt.extend({ with: id.optional() }),
+    result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },
   /** Ends safe mode; `resumed` is false when it was not on. */
   resume: {

@@ -1,5 +1,6 @@
 // /status: what a person may know of the state of things: whether I am well, which model answers, how full its context is, how messages
 // wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8).
+import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type AssistantEntry, type Entry, type SessionKey, type Usage } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
@@ -14,15 +15,18 @@ export interface StatusCommandOptions {
   readonly inbox: Pick<Inbox, "find">;
   readonly queue: QueueSettings;
   readonly report: () => Promise<StateReport>;
-  /** The model that a turn of this session would ask now. */
-  readonly modelFor: (by: Admitted, session: Session) => Promise<Pick<Model, "id" | "contextWindow">>;
+  /** What a turn of this session would run with now. */
+  readonly turnOf: (
+    by: Admitted,
+    session: Session,
+  ) => Promise<{ readonly model: Pick<Model, "id" | "contextWindow">; readonly facts: PromptFacts }>;
 }
 
 const countedUpTo = 100;
 /** Newest entries among which the last answer is looked for. */
 const entriesLookedAt = 50;
 
-export function statusCommand({ sessions, inbox, queue, report, modelFor }: StatusCommandOptions): PastLaneCommand {
+export function statusCommand({ sessions, inbox, queue, report, turnOf }: StatusCommandOptions): PastLaneCommand {
   async function contextTokens(session: Session): Promise<number> {
     const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
     const last = newest
@@ -45,9 +49,9 @@ export function statusCommand({ sessions, inbox, queue, report, modelFor }: Stat
     summary: "how I am, and what this conversation uses",
     async run(_args, by) {
       const session = await sessions.open(by.route.session);
-      const [{ state }, model, context, waits] = await Promise.all([
+      const [{ state }, { model, facts }, context, waits] = await Promise.all([
         report(),
-        modelFor(by, session),
+        turnOf(by, session),
         contextTokens(session),
         queueLine(by.route.session, queueSettingsOf(session, queue)),
       ]);
@@ -60,6 +64,8 @@ export function statusCommand({ sessions, inbox, queue, report, modelFor }: Stat
         waits,
         usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
         `Session: \`${by.route.session}\``,
+        // Names of machines and folders are the operator's.
+        runtimeLine(facts, ["session", ...(by.owner ? [] : ["host", "repo", "shell"])]),
       ].join("\n");
     },
   };

@@ -6,6 +6,7 @@ import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
+import { promptMethods } from "./prompt.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
 export interface HandlerOptions extends StatusOptions {
@@ -31,6 +32,12 @@ export function handlers(options: HandlerOptions): Handlers {
   const copies = backupMethods(options.databasePath, options.jobs);
   return {
     ...operateMethods({ store, closed: core.closed, clock: options.clock }),
+    ...promptMethods({
+      sessions: store.sessions,
+      prompts: core.prompts,
+      setUp: core.setUp,
+      defaultAgent: options.config.agents.list[0]?.id ?? "main",
+    }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,
     restore: copies.restore,

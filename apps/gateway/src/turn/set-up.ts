@@ -64,6 +64,7 @@ export interface PromptNow {
   readonly compiled: CompiledPrompt;
   readonly explanation: PromptExplanation;
   readonly facts: PromptFacts;
+  readonly model: Model;
 }
 
 export interface SetUp {
@@ -75,7 +76,6 @@ export interface SetUp {
 }
 
 interface Prepared extends PromptNow {
-  readonly model: Model;
   readonly tools: readonly Tool[];
   readonly files: BootstrapSnapshot;
   readonly thinking: TurnSetup["thinking"];
@@ -184,7 +184,8 @@ export function setUp(options: SetUpOptions): SetUp {
       const warned = warnOnce(snapshot, defaults.bootstrapPromptTruncationWarning, told);
       return {
         model,
-        system: { stable: compiled.stable, volatile: compiled.volatile },
+        // Providers put the blank line between the zones themselves, or send two blocks: either way it is `compiled.text`.
+        system: { stable: compiled.stable, volatile: compiled.volatile.replace(/^\n\n/, "") },
         tools,
         workspace,
         thinking,

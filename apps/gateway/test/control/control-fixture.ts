@@ -11,6 +11,7 @@ import {
   type Log,
   type ResponseFrame,
   type Story,
+  type MethodResult,
 } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
 import type { Handlers } from "../../src/control/dispatch.ts";
@@ -104,6 +105,23 @@ const story: Story = {
   words: [],
 };
 
+const prompt: MethodResult<"prompt.diff">["before"] = { session: "k", turn: null, turnId: null, atMs: null, stableHash: "s" };
+const explanation: MethodResult<"prompt.explain">["explanation"] = {
+  mode: "full",
+  hash: "h",
+  stableHash: "s",
+  boundary: 0,
+  chars: 0,
+  tokens: 0,
+  stableTokens: 0,
+  volatileTokens: 0,
+  estimator: "chars/4",
+  sections: [],
+  files: [],
+  truncations: [],
+  tools: [],
+};
+
 function recording(calls: Fixture["calls"][number][]): Handlers {
   const record =
     <R>(method: string, result: R) =>
@@ -131,6 +149,9 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
       memoryBytes: 0,
     }),
     why: record("why", story),
+    "prompt.show": record("prompt.show", { ...prompt, hash: "h", boundary: 0, text: "" }),
+    "prompt.explain": record("prompt.explain", { ...prompt, explanation, moved: null }),
+    "prompt.diff": record("prompt.diff", { before: prompt, after: prompt, stableMoved: false, moves: [], files: [], tools: [] }),
     "outbox.list": record("outbox.list", { deliveries: [] }),
     "outbox.retry": record("outbox.retry", { id: "x~2" }),
     "outbox.drop": record("outbox.drop", { id: "x" }),

@@ -6,8 +6,8 @@ import { plainLine } from "./plain-line.ts";
 const valueChars = 200;
 const named = ["media", "voice", "polls", "threads", "typing", "reactions", "edits", "removals", "replyTags"] as const;
 
-/** `Runtime: agent=main | session=… | host=… | os=linux (x64) | … | thinking=off`; a field without a value is left out. */
-export function runtimeLine({ stable, surface }: PromptFacts): string {
+/** `Runtime: agent=main | session=… | host=… | os=linux (x64) | … | thinking=off`; a field without a value is left out, and so is `leaveOut`. */
+export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly string[] = []): string {
   const fields: readonly (readonly [string, string | undefined])[] = [
     ["agent", stable.agent],
     ["session", surface.session],
@@ -26,7 +26,7 @@ export function runtimeLine({ stable, surface }: PromptFacts): string {
     ["thinking", surface.thinking],
   ];
   const shown = fields.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${plainLine(value, valueChars).replaceAll("|", "/")}`],
+    value === undefined || leaveOut.includes(name) ? [] : [`${name}=${plainLine(value, valueChars).replaceAll("|", "/")}`],
   );
   return `Runtime: ${shown.join(" | ")}`;
 }

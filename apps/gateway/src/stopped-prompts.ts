@@ -1,0 +1,47 @@
+// Prompts while no daemon runs: compiled from the same config, files and store, with what is known of channels that nobody opens.
+import type { Config, Places } from "@parley/config";
+import { cooldowns } from "@parley/models";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { houseOf } from "./house.ts";
+import { accessPolicy } from "./inbound/access-policy.ts";
+import { movedChats } from "./inbound/moved-chats.ts";
+import { promptMethods } from "./methods/prompt.ts";
+import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
+import { promptBook } from "./turn/prompt-book.ts";
+import { setUp } from "./turn/set-up.ts";
+import { wireModels, wireSurfaces, wireTools } from "./wiring.ts";
+
+export interface StoppedPromptsOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly places: Places;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<ReturnType<typeof promptMethods>> {
+  const { config, places, env, store, clock, ids, log } = options;
+  const moved = movedChats(store.cells);
+  await moved.load();
+  const policy = accessPolicy(config.channels, moved);
+  const prompts = promptBook(store.cells, clock);
+  const ready = setUp({
+    config,
+    models: wireModels(config, places.home, clock, log),
+    cooldowns: cooldowns(clock),
+    tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+    channel: wireSurfaces(config),
+    rules: (place) => policy(place.address)?.rules(place) ?? null,
+    hooks: bootstrapHooks(config, options.configPath, clock),
+    house: await houseOf(config, places.home, env["SHELL"], ids),
+    prompts,
+    clock,
+    ids,
+    log,
+  });
+  return promptMethods({ sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" });
+}

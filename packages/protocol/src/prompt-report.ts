@@ -1,0 +1,80 @@
+// What a compiled prompt is made of, as `parley prompt` and /context tell it. Sizes are UTF-16 units and estimated tokens.
+import { z } from "zod";
+
+const section = z.object({
+  id: z.string(),
+  zone: z.enum(["stable", "volatile"]),
+  chars: z.number().int(),
+  tokens: z.number().int(),
+  /** Of its text; empty when it is left out. */
+  hash: z.string(),
+  included: z.boolean(),
+  reason: z.string(),
+});
+
+const file = z.object({
+  name: z.string(),
+  state: z.enum(["present", "missing", "refused"]),
+  rawChars: z.number().int(),
+  injectedChars: z.number().int(),
+  truncated: z.boolean(),
+  hash: z.string(),
+});
+
+const cut = z.object({
+  section: z.string(),
+  how: z.enum(["shortened", "dropped"]),
+  rawChars: z.number().int(),
+  keptChars: z.number().int(),
+});
+
+const tool = z.object({ name: z.string(), chars: z.number().int(), tokens: z.number().int(), hash: z.string() });
+
+/** Which prompt: that of a turn, or, without one, what the session would get now. */
+export const promptIdentity = z.object({
+  session: z.string(),
+  /** Counts the turns of the session, from 1. */
+  turn: z.number().int().nullable(),
+  turnId: z.string().nullable(),
+  atMs: z.number().nullable(),
+  stableHash: z.string(),
+});
+
+export const promptExplanation = z.object({
+  mode: z.enum(["full", "minimal", "none"]),
+  hash: z.string(),
+  stableHash: z.string(),
+  /** Where the volatile zone begins. */
+  boundary: z.number().int(),
+  chars: z.number().int(),
+  tokens: z.number().int(),
+  stableTokens: z.number().int(),
+  volatileTokens: z.number().int(),
+  estimator: z.string(),
+  sections: z.array(section),
+  files: z.array(file),
+  truncations: z.array(cut),
+  /** Their schemas travel beside the prompt. */
+  tools: z.array(tool),
+});
+
+export const promptMoves = z.object({
+  /** The provider's cache of the prefix is lost. */
+  stableMoved: z.boolean(),
+  moves: z.array(
+    z.object({
+      id: z.string(),
+      zone: z.enum(["stable", "volatile"]),
+      change: z.enum(["added", "removed", "changed"]),
+      charsBefore: z.number().int(),
+      charsAfter: z.number().int(),
+    }),
+  ),
+  /** Workspace files whose injected text moved. */
+  files: z.array(z.string()),
+  /** Tools whose schemas moved. */
+  tools: z.array(z.string()),
+});
+
+export type PromptIdentity = z.infer<typeof promptIdentity>;
+export type PromptMoves = z.infer<typeof promptMoves>;
