@@ -1,0 +1,86 @@
+// After a gap that no RESUME can fill: what was written meanwhile in the conversations that we know is read from their history. Rows know
+// what they had already, so reading a little too much repeats nothing; what is older than the fence nobody waits for any more.
+import { type Clock, type Ids, isFault, type Log, sleep } from "@parley/protocol";
+import { waitAfterMs } from "../persist.ts";
+import type { Dispatch } from "./connection.ts";
+import type { Watched } from "./memory.ts";
+import type { DiscordRest } from "./rest.ts";
+import { idAt, isSnowflake, madeAtMs, namesTime, newerId } from "./snowflake.ts";
+
+export interface BackfillOptions {
+  readonly rest: DiscordRest;
+  readonly watched: readonly Watched[];
+  /** Newest message that was accepted before the gap. */
+  readonly lastMessageId: string;
+  readonly session: Dispatch["session"];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+const fenceMs = 24 * 3_600_000;
+/** Messages of two channels may have come in another order than their ids say. */
+const overlapMs = 60_000;
+export const pageMessages = 100;
+const mostPages = 5;
+/** Live events wait for the history, so that each conversation keeps its order; but not for ever. */
+const withinMs = 60_000;
+
+/** What was missed, oldest first over all conversations. Never rejects: a conversation that cannot be read is left out, and logged. */
+export async function missedMessages(options: BackfillOptions): Promise<readonly Dispatch[]> {
+  const { watched, lastMessageId, clock, log, session } = options;
+  const after = namesTime(lastMessageId) ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs)) : lastMessageId;
+  const untilMono = clock.mono() + withinMs;
+  const found: (readonly [string, Dispatch])[] = [];
+  for (const { channel, guild } of watched) {
+    for (const message of await history(options, channel, after, untilMono)) {
+      const body = guild === undefined ? message : { ...message, guild_id: guild };
+      found.push([message.id, { event: "MESSAGE_CREATE", body, sequence: null, session }]);
+    }
+  }
+  log.info({ conversations: watched.length, messages: found.length }, "looked for messages that were missed");
+  return found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch);
+}
+
+interface Found {
+  readonly id: string;
+}
+
+async function history(options: BackfillOptions, channel: string, from: string, untilMono: number): Promise<readonly Found[]> {
+  const { clock, ids, log, signal } = options;
+  const found: Found[] = [];
+  let after = from;
+  for (let pages = 0, failures = 0; pages < mostPages && !signal.aborted;) {
+    try {
+      const page = await messagesOf<Found>(options.rest, channel, { after }, signal);
+      pages++;
+      found.push(...page);
+      after = page.reduce((newest, { id }) => newerId(newest, id), after);
+      if (page.length < pageMessages) break;
+    } catch (error) {
+      failures++;
+      const waitMs = waitAfterMs(error, failures, ids);
+      const mayPass = isFault(error) && (error.code === "unavailable" || error.code === "rate_limited");
+      if (!mayPass || clock.mono() + waitMs > untilMono) {
+        log.warn({ conversation: channel, error }, "could not look for missed messages");
+        break;
+      }
+      await sleep(clock, waitMs, signal);
+    }
+  }
+  return found;
+}
+
+/** Up to a hundred messages next to an id, the newest first; the newest of all without one. Throws Fault. */
+export async function messagesOf<M extends Found>(
+  rest: DiscordRest,
+  channel: string,
+  next: { readonly after: string } | { readonly before: string } | null,
+  signal: AbortSignal,
+): Promise<readonly M[]> {
+  const query = { ...next, limit: String(pageMessages) };
+  const answer = await rest.call({ method: "GET", route: `/channels/${channel}/messages`, query, signal });
+  if (!Array.isArray(answer)) return [];
+  return answer.filter((message: unknown): message is M => isSnowflake((message as Partial<Found> | null)?.id));
+}

@@ -1,0 +1,128 @@
+// A message as Discord's REST API takes it: limits are checked before anything is written, nothing that people did not ask for is shown
+// (mentions ring nobody, links bring no previews), and files travel in one multipart body, streamed from disk.
+import { openAsBlob } from "node:fs";
+import { join } from "node:path";
+import type { APIActionRowComponent, APIButtonComponent } from "discord-api-types/v10";
+import { type Button, Fault, type MediaFile, type RenderedPart, type RenderedText } from "@parley/protocol";
+import {
+  buttonLabelChars,
+  buttonRows,
+  buttonsPerRow,
+  customIdChars,
+  discordCapabilities,
+  pollAnswerChars,
+  pollAnswers,
+  pollQuestionChars,
+} from "./capabilities.ts";
+import { isSnowflake } from "./snowflake.ts";
+
+const suppressEmbeds = 1 << 2;
+
+export interface BodyOptions {
+  /** Where `MediaFile.path` begins. */
+  readonly mediaFolder: string;
+  readonly suppressEmbeds: boolean;
+}
+
+/** What a message says, without what only a new message has (nonce, reference). */
+export interface Said {
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly files: readonly MediaFile[];
+}
+
+export function said(part: RenderedPart, options: BodyOptions): Said {
+  const quiet = { allowed_mentions: { parse: [] }, ...(options.suppressEmbeds ? { flags: suppressEmbeds } : {}) };
+  switch (part.kind) {
+    case "text":
+      return {
+        json: { ...quiet, ...content(part), ...(part.buttons === undefined ? {} : { components: actionRows(part.buttons) }) },
+        files: [],
+      };
+    case "media": {
+      const { albumFiles = 1 } = discordCapabilities;
+      if (part.files.length < 1 || part.files.length > albumFiles)
+        throw new Fault("invalid", `a message on Discord has 1 to ${albumFiles} files, not ${part.files.length}`);
+      return { json: { ...quiet, ...(part.caption === undefined ? {} : content(part.caption)) }, files: part.files };
+    }
+    case "voice":
+      // A recording of Discord's own kind needs its waveform; the file plays all the same.
+      return { json: quiet, files: [part.file] };
+    case "poll":
+      return { json: { ...quiet, poll: poll(part) }, files: [] };
+  }
+}
+
+/** JSON alone, or JSON and files. Throws Fault: `missing` for a file that cannot be read, `invalid` for one over `limitBytes`. */
+export async function payloadOf(
+  json: Readonly<Record<string, unknown>>,
+  files: readonly MediaFile[],
+  mediaFolder: string,
+  limitBytes: number,
+): Promise<{ readonly body: unknown } | { readonly form: FormData }> {
+  if (files.length === 0) return { body: json };
+  const blobs = await Promise.all(files.map((file) => blobOf(file, mediaFolder)));
+  const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0);
+  if (bytes > limitBytes)
+    throw new Fault("invalid", `${files.map((file) => file.name).join(", ")}: ${bytes} bytes; Discord takes at most ${limitBytes} here`);
+  const form = new FormData();
+  const attachments = files.map(({ name }, id) => ({ id, filename: name }));
+  // In a new post the message stands one level deeper.
+  const message = json["message"];
+  const whole = typeof message === "object" ? { ...json, message: { ...message, attachments } } : { ...json, attachments };
+  form.append("payload_json", JSON.stringify(whole));
+  for (const [index, blob] of blobs.entries()) form.append(`files[${index}]`, blob, files[index]?.name ?? "file");
+  return { form };
+}
+
+export function content({ text }: RenderedText): { readonly content: string } {
+  const { textChars } = discordCapabilities;
+  if (text.length > textChars) throw new Fault("invalid", `${text.length} UTF-16 units of text are over Discord's ${textChars}`);
+  return { content: text };
+}
+
+/** Only a message can be answered: ids of interactions and reactions quote nothing. A message that is gone is left unquoted. */
+export function reference(replyTo: string | undefined): object {
+  return isSnowflake(replyTo) ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {};
+}
+
+const styles = { primary: 1, plain: 2, success: 3, danger: 4, link: 5 } as const;
+
+export function actionRows(rows: readonly (readonly Button[])[]): APIActionRowComponent<APIButtonComponent>[] {
+  // A row holds five: what is over begins another.
+  const cut = rows.flatMap((row) =>
+    Array.from({ length: Math.ceil(row.length / buttonsPerRow) }, (_, n) => row.slice(n * buttonsPerRow, (n + 1) * buttonsPerRow)),
+  );
+  if (cut.length > buttonRows) throw new Fault("invalid", `Discord shows at most ${buttonRows} rows of ${buttonsPerRow} buttons`);
+  const names = new Set<string>();
+  return cut.map((row) => ({
+    type: 1,
+    components: row.map((button): APIButtonComponent => {
+      const label = button.label.length > buttonLabelChars ? `${button.label.slice(0, buttonLabelChars - 1)}…` : button.label;
+      if (button.url !== undefined) return { type: 2, style: styles.link, label, url: button.url };
+      const value = button.value ?? button.label;
+      if (value.length < 1 || value.length > customIdChars)
+        throw new Fault("invalid", `the value of button "${label}" has ${value.length} characters; Discord takes 1 to ${customIdChars}`);
+      if (names.has(value)) throw new Fault("invalid", `two buttons have the value "${value}"; give each its own`);
+      names.add(value);
+      return { type: 2, style: styles[button.style ?? "plain"], label, custom_id: value };
+    }),
+  }));
+}
+
+function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {
+  if (part.anonymous) throw new Fault("unsupported", "polls on Discord show who voted: set anonymous to false");
+  const { question, options } = part;
+  const tooLong = options.find((option) => option.length > pollAnswerChars);
+  if (question.length > pollQuestionChars || tooLong !== undefined || options.length < 1 || options.length > pollAnswers) {
+    const limits = `${pollQuestionChars} characters of question, ${pollAnswers} answers of ${pollAnswerChars}`;
+    throw new Fault("invalid", `a poll on Discord has at most ${limits}`);
+  }
+  const answers = options.map((text) => ({ poll_media: { text } }));
+  return { question: { text: question }, answers, duration: 24, allow_multiselect: part.multiple };
+}
+
+function blobOf(file: MediaFile, mediaFolder: string): Promise<Blob> {
+  return openAsBlob(join(mediaFolder, file.path), { type: file.mediaType }).catch((cause: unknown) => {
+    throw new Fault("missing", `the file "${file.name}" (media/${file.path}) cannot be read`, { cause });
+  });
+}

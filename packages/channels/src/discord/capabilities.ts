@@ -1,0 +1,45 @@
+// What Discord can do, and its limits as its developer documentation states them (API version 10).
+import type { ActionKind, Capabilities } from "@parley/protocol";
+
+const mebibyte = 1024 * 1024;
+
+export const discordCapabilities: Capabilities = {
+  dialect: "discord",
+  textChars: 2000,
+  captionChars: 2000,
+  /** What every server takes was 10 or 25 MiB over the years; Discord has the last word. Boosted servers take more: `uploadBytesByTier`. */
+  uploadBytes: 25 * mebibyte,
+  downloadBytes: 100 * mebibyte,
+  media: true,
+  albumFiles: 10,
+  polls: true,
+  voice: true,
+  threads: true,
+  typing: true,
+  reactions: true,
+  edits: true,
+  removals: true,
+  replyTags: true,
+  inlineButtons: true,
+  /** By nonce within some minutes; beyond, our own messages are read back (`sentSince`). */
+  idempotentSends: true,
+};
+
+export const discordActions: readonly ActionKind[] = ["edit", "remove", "react", "pin", "createThread", "answerCallback", "setCommands"];
+
+/** Largest file by a server's boost tier. */
+export const uploadBytesByTier: readonly number[] = [25 * mebibyte, 25 * mebibyte, 50 * mebibyte, 100 * mebibyte];
+
+/** A nonce holds at most 25 characters. */
+export const nonceChars = 25;
+/** Titles of threads, and of posts in a forum. */
+export const titleChars = 100;
+export const buttonRows = 5;
+export const buttonsPerRow = 5;
+export const buttonLabelChars = 80;
+export const customIdChars = 100;
+export const pollAnswers = 10;
+export const pollQuestionChars = 300;
+export const pollAnswerChars = 55;
+/** Slash commands of one application, worldwide. */
+export const slashCommands = 100;

@@ -1,0 +1,36 @@
+// What the end of a connection means for the next one. Codes as in the developer documentation under "Gateway close event codes".
+
+export type AfterClose =
+  /** The session may go on. */
+  | { readonly kind: "resume" }
+  /** The session is over. */
+  | { readonly kind: "identify" }
+  /** No connection can succeed until a person acts. */
+  | { readonly kind: "fatal"; readonly instruction: string };
+
+const portal = "https://discord.com/developers/applications, your application";
+
+const fatal: ReadonlyMap<number, string> = new Map([
+  [
+    4004,
+    `Discord refuses the bot's token. Open ${portal}, "Bot", "Reset Token", and put the new one into channels.discord.token or DISCORD_BOT_TOKEN`,
+  ],
+  [4010, "Discord refuses the shard of this connection; Parley uses one shard, so this bot may be in too many servers"],
+  [4011, "the bot is in more servers than one connection may serve (2,500); Parley does not shard"],
+  [4012, "Discord no longer serves this version of its gateway; update Parley"],
+  [4013, "Discord does not know the intents that were asked for; update Parley"],
+  [
+    4014,
+    `Discord does not let this bot read messages. Open ${portal}, "Bot", "Privileged Gateway Intents", switch on "Message Content Intent" and save; or set channels.discord.intents.messageContent to false, and only direct messages and mentions are read`,
+  ],
+]);
+
+/** 4003 and 4005 say that the session's state is confused; 4007 and 4009 that it is gone; 4008 that it was taken for misuse. */
+const sessionOver = new Set([4003, 4005, 4007, 4008, 4009]);
+
+/** `code` is null when nothing but silence came. */
+export function afterClose(code: number | null): AfterClose {
+  const instruction = code === null ? undefined : fatal.get(code);
+  if (instruction !== undefined) return { kind: "fatal", instruction };
+  return { kind: code !== null && sessionOver.has(code) ? "identify" : "resume" };
+}

@@ -1,0 +1,221 @@
+// One connection to Discord's gateway, from HELLO to its end: the handshake with IDENTIFY or RESUME, heartbeats, and the watch over both.
+// What the end means for the next connection is gateway.ts' business. No frame that comes in can make it throw.
+import type { WebSocket } from "ws";
+import type { Clock, Ids, Log, Timer } from "@parley/protocol";
+
+/** What RESUME needs. */
+export interface Session {
+  readonly id: string;
+  readonly resumeUrl: string;
+  /** Of the last event that came in. */
+  readonly sequence: number;
+}
+
+/** An event as it came: `body` may have any shape. */
+export interface Dispatch {
+  readonly event: string;
+  readonly body: unknown;
+  /** Counts up in a session; null for what was fetched and not dispatched. */
+  readonly sequence: number | null;
+  readonly session: Pick<Session, "id" | "resumeUrl">;
+}
+
+export interface ConnectionOptions {
+  /** Without a query. */
+  readonly url: string;
+  readonly open: (url: string) => WebSocket;
+  readonly token: string;
+  readonly intents: number;
+  /** Null: IDENTIFY. */
+  readonly session: Session | null;
+  /** False: no more for now. The connection ends, and what comes after this event is told again after RESUME. */
+  readonly onDispatch: (dispatch: Dispatch) => boolean;
+  /** READY or RESUMED: events flow. */
+  readonly onLive: (how: "ready" | "resumed") => void;
+  /** The other side is there: a heartbeat was acknowledged. */
+  readonly onAlive: () => void;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Ends the connection so that its session can be resumed. */
+  readonly signal: AbortSignal;
+}
+
+export interface Ending {
+  /** The other side's close code; null when it did not say any, or when we ended it. */
+  readonly code: number | null;
+  readonly reason: string;
+  readonly reached: "nothing" | "hello" | "live";
+  /** Op 9: the session is refused, for good or for now. */
+  readonly refused: "gone" | "for now" | null;
+  /** As far as it got. */
+  readonly session: Session | null;
+}
+
+const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalidSession: 9, hello: 10, heartbeatAck: 11 } as const;
+
+/** 1000 and 1001 from us would end the session; any other code keeps it for the next connection, also of the next process. */
+export const resumableClose = 4200;
+const helloWithinMs = 20_000;
+/** READY of a large bot takes long; a RESUME replays events first, each of which gives it more time. */
+const liveWithinMs = 30_000;
+/** What does not close within this is cut. */
+const closeWithinMs = 1_000;
+/** Discord asks for 41.25 s; what is far from it is no interval. */
+const heartbeatMs = { least: 10, most: 600_000, usual: 41_250 } as const;
+
+/** Resolves when the connection is over; never rejects. */
+export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
+  const { open, token, intents, clock, ids, log, signal } = options;
+  return new Promise((resolve) => {
+    let { session } = options;
+    let reached: Ending["reached"] = "nothing";
+    let refused: Ending["refused"] = null;
+    let reason: string | null = null;
+    let isAcknowledged = true;
+    let watch: Timer | null = null;
+    let beat: Timer | null = null;
+    let cut: Timer | null = null;
+    let isOver = false;
+    const socket = open(`${options.url.replace(/\/+$/, "")}/?v=10&encoding=json`);
+
+    const over = (code: number | null): void => {
+      if (isOver) return;
+      isOver = true;
+      for (const timer of [watch, beat, cut]) timer?.cancel();
+      signal.removeEventListener("abort", onAbort);
+      resolve({ code, reason: reason ?? `the connection closed with ${code ?? "nothing"}`, reached, refused, session });
+    };
+    const end = (why: string): void => {
+      if (isOver || reason !== null) return;
+      reason = why;
+      log.debug({ reason }, "ending the gateway connection");
+      if (socket.readyState === socket.OPEN) socket.close(resumableClose);
+      else socket.terminate();
+      // The other side may be gone, and would never answer the close.
+      cut = clock.after(closeWithinMs, () => {
+        socket.terminate();
+        over(null);
+      });
+    };
+    const within = (afterMs: number, what: string): void => {
+      watch?.cancel();
+      watch = clock.after(afterMs, () => end(`${what} did not come within ${afterMs / 1000} s`));
+    };
+    const send = (code: number, body: unknown): void => {
+      if (socket.readyState === socket.OPEN) socket.send(JSON.stringify({ op: code, d: body }), () => {}); // A failed write closes the socket.
+    };
+    const heartbeat = (): void => {
+      isAcknowledged = false;
+      send(op.heartbeat, session?.sequence ?? null);
+    };
+    const beatEvery = (everyMs: number, firstMs: number): void => {
+      beat?.cancel();
+      beat = clock.after(firstMs, () => {
+        if (!isAcknowledged) return end("a heartbeat was not acknowledged");
+        heartbeat();
+        beatEvery(everyMs, everyMs);
+      });
+    };
+    const hello = (body: unknown): void => {
+      if (reached !== "nothing") return;
+      reached = "hello";
+      const everyMs = intervalOf(body);
+      beatEvery(everyMs, everyMs * ids.chance());
+      if (session === null) {
+        const properties = { os: process.platform, browser: "parley", device: "parley" };
+        send(op.identify, { token, intents, properties, presence: { status: "online", activities: [], since: null, afk: false } });
+        within(liveWithinMs, "READY");
+      } else {
+        send(op.resume, { token, session_id: session.id, seq: session.sequence });
+        within(liveWithinMs, "RESUMED");
+      }
+    };
+    const live = (how: "ready" | "resumed"): void => {
+      reached = "live";
+      watch?.cancel();
+      options.onLive(how);
+    };
+    const dispatch = (event: string, body: unknown, sequence: number | null): void => {
+      if (event === "READY") {
+        const ready = readyOf(body);
+        if (ready === null) return end("READY names no session");
+        session = { ...ready, resumeUrl: ready.resumeUrl ?? options.url, sequence: sequence ?? 0 };
+        live("ready");
+      } else if (session !== null && sequence !== null && sequence > session.sequence) session = { ...session, sequence };
+      if (event === "RESUMED") live("resumed");
+      else if (reached !== "live") within(liveWithinMs, "RESUMED");
+      if (session !== null && !options.onDispatch({ event, body, sequence, session })) end("too many events wait");
+    };
+    const onFrame = (frame: Frame): void => {
+      switch (frame.op) {
+        case op.dispatch:
+          if (typeof frame.t === "string") dispatch(frame.t, frame.d, Number.isSafeInteger(frame.s) ? (frame.s as number) : null);
+          return;
+        case op.heartbeat:
+          return heartbeat();
+        case op.heartbeatAck:
+          isAcknowledged = true;
+          return options.onAlive();
+        case op.hello:
+          return hello(frame.d);
+        case op.reconnect:
+          return end("Discord asked for a new connection");
+        case op.invalidSession:
+          refused = frame.d === true ? "for now" : "gone";
+          return end("Discord refused the session");
+        default:
+          return; // Newer than this file.
+      }
+    };
+    function onAbort(): void {
+      end("the channel stops");
+    }
+
+    socket.on("message", (raw, isBinary) => {
+      if (isOver || reason !== null) return;
+      const frame = isBinary ? null : parse((raw as Buffer).toString());
+      if (frame === null) log.debug({}, "a frame of the gateway could not be read");
+      else onFrame(frame);
+    });
+    socket.on("error", (error) => {
+      // `close` follows. The message of a failed handshake holds no secret: the token travels in IDENTIFY.
+      reason ??= `no connection to Discord's gateway: ${error.message}`;
+    });
+    socket.on("close", (code) => over(reason === null && code !== 1006 ? code : null));
+    within(helloWithinMs, "HELLO");
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+  });
+}
+
+interface Frame {
+  readonly op?: unknown;
+  readonly d?: unknown;
+  readonly s?: unknown;
+  readonly t?: unknown;
+}
+
+function parse(text: string): Frame | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null; // The caller says so in the log.
+  }
+}
+
+function intervalOf(body: unknown): number {
+  const { heartbeat_interval: everyMs } = (body ?? {}) as { readonly heartbeat_interval?: unknown };
+  if (typeof everyMs !== "number" || !Number.isFinite(everyMs)) return heartbeatMs.usual;
+  return Math.min(Math.max(everyMs, heartbeatMs.least), heartbeatMs.most);
+}
+
+function readyOf(body: unknown): { readonly id: string; readonly resumeUrl: string | null } | null {
+  const { session_id: id, resume_gateway_url: url } = (body ?? {}) as {
+    readonly session_id?: unknown;
+    readonly resume_gateway_url?: unknown;
+  };
+  if (typeof id !== "string" || id === "") return null;
+  return { id, resumeUrl: typeof url === "string" && URL.canParse(url) ? url : null };
+}

@@ -1,0 +1,203 @@
+// The Discord channel: one bot account. Receiving is gateway.ts and intake.ts with backfill.ts; sending is send.ts and act.ts.
+import { type Clock, Fault, type Ids, isFault, type Log, sleep } from "@parley/protocol";
+import type { APIInteraction } from "discord-api-types/v10";
+import type { Channel, Receive } from "../channel.ts";
+import { healthBoard } from "../health.ts";
+import { untilDone } from "../persist.ts";
+import { performAction } from "./act.ts";
+import { missedMessages } from "./backfill.ts";
+import { discordActions, discordCapabilities } from "./capabilities.ts";
+import type { Dispatch } from "./connection.ts";
+import { download } from "./download.ts";
+import { keepGateway } from "./gateway.ts";
+import { type Accepted, type Intake, intake } from "./intake.ts";
+import { interactions } from "./interactions.ts";
+import type { DiscordMemory } from "./memory.ts";
+import { type BotIdentity, eventId } from "./normalize.ts";
+import { places } from "./places.ts";
+import { readDispatch } from "./reader.ts";
+import { type DiscordRest, discordRest } from "./rest.ts";
+import { sendPart, sentSince } from "./send.ts";
+import { isSnowflake } from "./snowflake.ts";
+import { watch } from "./watch.ts";
+
+export interface DiscordOptions {
+  readonly account: string;
+  /** From the developer portal. */
+  readonly token: string;
+  /** Root of another API server; by default Discord's. The gateway's address comes from there. */
+  readonly apiRoot?: string;
+  /** Folder under which `MediaFile.path` lies. */
+  readonly mediaFolder: string;
+  /** Whether to ask for the privileged message content intent. Without it only direct messages and mentions can be read. Default: true. */
+  readonly messageContent?: boolean;
+  /** Whether links show no preview. Default: true. */
+  readonly suppressEmbeds?: boolean;
+  readonly memory: DiscordMemory;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS. */
+const baseIntents = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
+const messageContentIntent = 1 << 15;
+/** `start` waits this long for the first connection; then the daemon goes on without. */
+const startWithinMs = 10_000;
+const typingDeadlineMs = 5_000;
+/** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
+const mostFrameBytes = 64 * 1024 * 1024;
+const handshakeWithinMs = 15_000;
+const hiddenContent =
+  'messages come without content: open https://discord.com/developers/applications, your application, "Bot", and switch on "Message Content Intent"';
+
+/** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
+export async function discord(options: DiscordOptions): Promise<Channel> {
+  const { account, token, apiRoot = "https://discord.com/api", messageContent = true, memory, clock, ids, log } = options;
+  if (!/^\S+$/.test(token)) throw new Fault("invalid", `the token of Discord account "${account}" is empty or has spaces in it`);
+  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, clock }), import("ws")]);
+  const health = healthBoard(clock, log);
+  const known = places(rest, () => clock.mono());
+  const pending = interactions(rest, memory, clock, log);
+  const notes = watch(memory, clock, log);
+  const ending = new AbortController();
+  const { signal } = ending;
+  const sending = {
+    rest,
+    places: known,
+    interactions: pending,
+    mediaFolder: options.mediaFolder,
+    suppressEmbeds: options.suppressEmbeds ?? true,
+    me: () => me?.id ?? null,
+  };
+  let me: BotIdentity | null = null;
+  let receiving: Promise<void> | null = null;
+  let contentIsHidden = false;
+
+  const onAccepted = async ({ dispatches, reads, events, refused }: Accepted): Promise<void> => {
+    const hidden = reads.findLast((read) => read.hidden !== undefined)?.hidden;
+    if (messageContent && hidden !== undefined && hidden !== contentIsHidden) {
+      contentIsHidden = hidden;
+      health.set(hidden ? "degraded" : "ok", hidden ? hiddenContent : undefined);
+    }
+    const told = events.flatMap((event) => (event.kind === "unreadable" ? [] : [event.id]));
+    await Promise.all([pending.accepted(told, refused), notes.accepted({ dispatches, reads })]);
+  };
+
+  const catchUp = async (queue: Intake, lastMessageId: string, session: Dispatch["session"]): Promise<void> => {
+    const release = queue.hold();
+    try {
+      queue.unshift(await missedMessages({ rest, watched: notes.conversations(), lastMessageId, session, clock, ids, log, signal }));
+    } finally {
+      release();
+    }
+  };
+
+  const receiveWith = async (receive: Receive, onAttempt: () => void): Promise<void> => {
+    const ask = () =>
+      identity(rest, signal).catch((error: unknown) => {
+        // A refusal ends the attempts, and is told then.
+        if (!isFault(error, "denied")) onAttempt();
+        throw error;
+      });
+    const self = await untilDone(ask, { clock, ids, health, signal });
+    if (self === null) return onAttempt();
+    me = self;
+    const context = { channel: "discord", account };
+    const read = (dispatch: Dispatch) => readDispatch(dispatch, known, { ...context, me: self, nowMs: clock.now() });
+    const queue = intake({ read, receive, onAccepted, health, clock, ids, log, signal });
+    let gap: string | null = null;
+    const catchingUp = new Set<Promise<void>>();
+    await keepGateway({
+      rest,
+      open: (url) =>
+        new WebSocket(url, {
+          handshakeTimeout: handshakeWithinMs,
+          maxPayload: mostFrameBytes,
+          perMessageDeflate: false,
+          followRedirects: false,
+        }),
+      token,
+      intents: baseIntents | (messageContent ? messageContentIntent : 0),
+      session: notes.session(),
+      identifiedAtMs: notes.identifiedAtMs(),
+      onDispatch(dispatch) {
+        if (dispatch.event === "INTERACTION_CREATE") announce(dispatch.body, context);
+        if (gap !== null) {
+          const work = catchUp(queue, gap, dispatch.session);
+          gap = null;
+          catchingUp.add(work);
+          void work.finally(() => catchingUp.delete(work));
+        }
+        return queue.push(dispatch);
+      },
+      room: queue.room,
+      onIdentified(atMs) {
+        notes.identified(atMs);
+        gap = notes.lastMessageId();
+      },
+      onAttempt,
+      health,
+      clock,
+      ids,
+      log,
+      signal,
+    });
+    await Promise.all(catchingUp);
+    await queue.idle();
+  };
+
+  /** Its three seconds run from now, whatever waits before it. */
+  const announce = (body: unknown, context: { readonly channel: string; readonly account: string }): void => {
+    const interaction = body as APIInteraction | null;
+    if (isSnowflake(interaction?.id) && typeof interaction.token === "string")
+      pending.arrived(interaction, eventId(context, `i${interaction.id}`));
+  };
+
+  return {
+    name: "discord",
+    account,
+    capabilities: discordCapabilities,
+    actions: discordActions,
+    async start(receive) {
+      if (receiving !== null || signal.aborted)
+        throw new Fault("invalid", `Discord account "${account}" was started before: make a new channel`);
+      await Promise.all([notes.load(), pending.load()]);
+      const attempted = Promise.withResolvers<void>();
+      receiving = receiveWith(receive, attempted.resolve);
+      const patience = new AbortController();
+      await Promise.race([attempted.promise, sleep(clock, startWithinMs, AbortSignal.any([patience.signal, signal])), receiving]);
+      patience.abort();
+      const { state, reason } = health.read();
+      // A network that is down now may come back; a token or an intent that is refused will not.
+      if (state === "down") throw new Fault("denied", reason ?? "Discord refuses this account");
+    },
+    async stop() {
+      ending.abort();
+      await receiving;
+      pending.stop();
+      rest.close();
+      if (health.read().state !== "stopped") health.set("stopped");
+    },
+    health: health.read,
+    send: (to, part, how) => sendPart(sending, to, part, how),
+    sentSince: (to, part, sinceMs, giveUp) => sentSince(sending, to, part, sinceMs, giveUp),
+    act: (to, action, how) => performAction(sending, to, action, how.signal),
+    async typing(to) {
+      const giveUp = new AbortController();
+      const timer = clock.after(typingDeadlineMs, () => giveUp.abort());
+      try {
+        await rest.call({ method: "POST", route: `/channels/${await known.target(to, giveUp.signal)}/typing`, signal: giveUp.signal });
+      } finally {
+        timer.cancel();
+      }
+    },
+    download: async (ref, limitBytes, giveUp) => ({ bytes: await download(rest, apiRoot, ref, limitBytes, giveUp) }),
+  };
+}
+
+async function identity(rest: DiscordRest, signal: AbortSignal): Promise<BotIdentity> {
+  const self = (await rest.call({ method: "GET", route: "/users/@me", signal })) as { readonly id?: unknown } | undefined;
+  if (!isSnowflake(self?.id)) throw new Fault("unavailable", "Discord did not say who this bot is");
+  return { id: self.id };
+}

@@ -1,0 +1,123 @@
+// The way in: events wait here in the platform's order, are read and handed over in batches, and only when a batch is durable is its
+// sequence noted as accepted (I1): from there the next process resumes. Bounded: what waits too long makes us leave and come back (I9).
+import { type Clock, type Ids, type Inbound, isFault, type Log, sleep, type Unreadable } from "@parley/protocol";
+import type { HealthBoard } from "../health.ts";
+import type { Receive } from "../channel.ts";
+import { waitAfterMs } from "../persist.ts";
+import type { Dispatch } from "./connection.ts";
+import type { Read } from "./reader.ts";
+
+export interface Accepted {
+  readonly dispatches: readonly Dispatch[];
+  readonly reads: readonly Read[];
+  readonly events: readonly (Inbound | Unreadable)[];
+  /** Ids of events that nobody will answer. */
+  readonly refused: ReadonlySet<string>;
+}
+
+export interface IntakeOptions {
+  readonly read: (dispatch: Dispatch) => Promise<Read>;
+  readonly receive: Receive;
+  /** The batch is durable. Rejections are logged: it stays accepted. */
+  readonly onAccepted: (batch: Accepted) => Promise<void>;
+  readonly health: HealthBoard;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export interface Intake {
+  /** False: so much waits that nothing more should come before there is `room`. */
+  push(dispatch: Dispatch): boolean;
+  room(): Promise<void>;
+  /** Before everything that waits: what happened while nobody told us. */
+  unshift(dispatches: readonly Dispatch[]): void;
+  /** Nothing is handed over until this is called back. */
+  hold(): () => void;
+  /** Resolves when nothing is being handed over. */
+  idle(): Promise<void>;
+}
+
+const batchEvents = 50;
+const mostWaiting = 5_000;
+const roomAgain = 500;
+
+export function intake(options: IntakeOptions): Intake {
+  const { read, receive, health, clock, ids, log, signal } = options;
+  let waiting: Dispatch[] = [];
+  let holds = 0;
+  let pumping: Promise<void> | null = null;
+  /** Health shows our trouble, and only we take it back. */
+  let inTrouble = false;
+  const onRoom: (() => void)[] = [];
+
+  const handOver = async (batch: readonly Dispatch[]): Promise<void> => {
+    const reads: Read[] = [];
+    for (const dispatch of batch) reads.push(await read(dispatch));
+    const events = reads.flatMap(({ event }) => (event === null ? [] : [event]));
+    const told = events.length === 0 ? undefined : await receive(events);
+    if (events.length > 0) health.inboundCompleted();
+    const refused = new Set(typeof told === "object" ? told.refused : []);
+    await options.onAccepted({ dispatches: batch, reads, events, refused }).catch((error: unknown) => {
+      // What is not noted is told again after a restart, and known by its row.
+      log.warn({ error }, "what was accepted could not be noted");
+    });
+  };
+
+  const pump = async (): Promise<void> => {
+    for (let failures = 0; waiting.length > 0 && holds === 0 && !signal.aborted;) {
+      const batch = waiting.splice(0, batchEvents);
+      try {
+        await handOver(batch);
+        if (waiting.length <= roomAgain) for (const tell of onRoom.splice(0)) tell();
+        failures = 0;
+        if (inTrouble) health.set("ok");
+        inTrouble = false;
+      } catch (error) {
+        waiting = [...batch, ...waiting];
+        failures++;
+        inTrouble = true;
+        health.set("degraded", `events could not be accepted: ${error instanceof Error ? error.message : String(error)}`);
+        if (!isFault(error)) log.warn({ error }, "events could not be accepted");
+        await sleep(clock, waitAfterMs(error, failures, ids), signal);
+      }
+    }
+  };
+  const wake = (): void => {
+    if (pumping !== null || waiting.length === 0 || holds > 0 || signal.aborted) return;
+    pumping = pump().finally(() => {
+      pumping = null;
+      wake();
+    });
+  };
+
+  return {
+    push(dispatch) {
+      waiting.push(dispatch);
+      wake();
+      return waiting.length < mostWaiting;
+    },
+    room: () =>
+      new Promise((resolve) => {
+        if (waiting.length <= roomAgain || signal.aborted) return resolve();
+        onRoom.push(resolve);
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      }),
+    unshift(dispatches) {
+      waiting = [...dispatches, ...waiting];
+      wake();
+    },
+    hold() {
+      holds++;
+      let isHeld = true;
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        holds--;
+        wake();
+      };
+    },
+    idle: async () => void (await pumping),
+  };
+}

@@ -1,0 +1,167 @@
+// Interactions want a first answer within three seconds, long before an agent has one, so they are deferred: a slash command shows "is
+// thinking" until its answer takes that place. For fifteen minutes, also after a restart; later an answer is a message like any other.
+import type { APIInteraction } from "discord-api-types/v10";
+import { type Clock, Fault, isFault, type Log, type Timer } from "@parley/protocol";
+import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
+import { interactionTypes } from "./interaction-text.ts";
+import { isRefusal } from "./refusals.ts";
+import type { DiscordRest } from "./rest.ts";
+
+export interface Interactions {
+  /** Of the process before. */
+  load(): Promise<void>;
+  /** Call it at once: what is not accepted in time is deferred before it is. */
+  arrived(interaction: APIInteraction, event: string): void;
+  /** These events are durable; of `refused` nobody will hear. */
+  accepted(events: readonly string[], refused: ReadonlySet<string>): Promise<void>;
+  /** The open slash command among `events` that the send with this key answers: the first send to ask has it, and its repeats. */
+  take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
+  /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
+  fill(open: OpenInteraction, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
+  /** Ends the waiting at a button; `text` is for the one who pressed. Throws Fault. */
+  answer(id: string, text: string | undefined, signal: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
+/** Tokens live for fifteen minutes; a minute less leaves room for the answer's own way. */
+const tokenMs = 14 * 60_000;
+/** An interaction is dead after three seconds. */
+const deferAfterMs = 1_500;
+const mostOpen = 500;
+const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8 } as const;
+const ephemeral = 1 << 6;
+const refusal = "You cannot use this here.";
+
+interface Arrived {
+  readonly id: string;
+  readonly application: string;
+  readonly token: string;
+  readonly isCommand: boolean;
+  readonly atMs: number;
+  readonly timer: Timer;
+  /** Whether the waiting was put off; null while nobody tried. */
+  deferred: Promise<boolean> | null;
+}
+
+export function interactions(rest: DiscordRest, memory: DiscordMemory, clock: Clock, log: Log): Interactions {
+  /** By event id. */
+  const arrived = new Map<string, Arrived>();
+  let open: readonly OpenInteraction[] = [];
+  const expiries = new Set<Timer>();
+
+  const isFresh = ({ atMs }: { readonly atMs: number }): boolean => clock.now() - atMs < tokenMs;
+  const keep = (next: readonly OpenInteraction[]): Promise<void> => {
+    open = next.filter(isFresh).slice(-mostOpen);
+    return memory.save("interactions", JSON.stringify(open));
+  };
+  const callback = (to: Arrived, body: unknown): Promise<unknown> =>
+    rest.call({ method: "POST", route: `/interactions/${to.id}/${to.token}/callback`, body });
+  const defer = (to: Arrived): Promise<boolean> =>
+    (to.deferred ??= callback(to, { type: to.isCommand ? responses.deferredMessage : responses.deferredUpdate }).then(
+      () => true,
+      (error: unknown) => {
+        log.warn({ interaction: to.id, error }, "an interaction could not be deferred");
+        // Perhaps it was: the answer will find out.
+        return isFault(error, "ambiguous") || isRefusal(error, "alreadyAcknowledged");
+      },
+    ));
+  const original = ({ application, token }: Pick<OpenInteraction, "application" | "token">) =>
+    `/webhooks/${application}/${token}/messages/@original` as const;
+
+  /** A command that nobody answered must not think for ever. */
+  const expireLater = (one: OpenInteraction): void => {
+    const timer = clock.after(Math.max(0, tokenMs - (clock.now() - one.atMs)), () => {
+      expiries.delete(timer);
+      const known = open.find(({ event }) => event === one.event);
+      open = open.filter(({ event }) => event !== one.event);
+      if (known === undefined || known.takenBy !== undefined) return;
+      rest
+        .call({ method: "DELETE", route: original(one) })
+        .catch((error: unknown) => log.debug({ error }, "could not end a command's waiting"));
+    });
+    expiries.add(timer);
+  };
+
+  const refuse = async (to: Arrived): Promise<void> => {
+    if (!to.isCommand) return;
+    const put = to.deferred === null ? callback(to, { type: responses.message, data: { content: refusal, flags: ephemeral } }) : null;
+    to.deferred ??= Promise.resolve(false);
+    await (put ?? rest.call({ method: "PATCH", route: original(to), body: { content: refusal } }));
+  };
+
+  return {
+    async load() {
+      open = ((await recall(memory, "interactions", interactionsSchema, log)) ?? []).filter(isFresh);
+      for (const one of open) expireLater(one);
+    },
+    arrived({ id, application_id: application, token, type }, event) {
+      if (arrived.has(event)) return; // Told again after RESUME.
+      const atMs = clock.now();
+      for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);
+      const timer = clock.after(deferAfterMs, () => void defer(one));
+      const isCommand = type === (interactionTypes.command as number);
+      const one: Arrived = { id, application, token, isCommand, atMs, timer, deferred: null };
+      if (type === (interactionTypes.autocomplete as number)) {
+        timer.cancel();
+        callback(one, { type: responses.choices, data: { choices: [] } }).catch(() => {}); // The person types on without suggestions.
+        return;
+      }
+      arrived.set(event, one);
+    },
+    async accepted(events, refused) {
+      const added: OpenInteraction[] = [];
+      for (const event of events) {
+        const one = arrived.get(event);
+        if (one === undefined) continue;
+        one.timer.cancel();
+        if (refused.has(event)) {
+          refuse(one).catch((error: unknown) => log.debug({ interaction: one.id, error }, "a refusal could not be shown"));
+        } else if (one.isCommand && !open.some((known) => known.event === event)) {
+          void defer(one);
+          added.push({ event, application: one.application, token: one.token, atMs: one.atMs });
+        }
+      }
+      if (added.length === 0) return;
+      for (const one of added) expireLater(one);
+      await keep([...open, ...added]);
+    },
+    async take(events, key) {
+      const found = open.find(({ event, takenBy }) => events.includes(event) && (takenBy === undefined || takenBy === key));
+      if (found === undefined || !isFresh(found)) return null;
+      const deferred = arrived.get(found.event)?.deferred;
+      if (deferred !== undefined && deferred !== null && !(await deferred)) return null;
+      if (found.takenBy === undefined) await keep(open.map((one) => (one.event === found.event ? { ...one, takenBy: key } : one)));
+      return found;
+    },
+    async fill(one, payload, signal) {
+      try {
+        return await rest.call({ method: "PATCH", route: original(one), ...payload, signal });
+      } catch (error) {
+        if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
+        log.info({ event: one.event }, "Discord has forgotten an interaction: answering as a message");
+        return null;
+      }
+    },
+    async answer(id, text, signal) {
+      const one = [...arrived.values()].find((known) => known.id === id);
+      if (one === undefined) throw new Fault("missing", "the interaction is of another process, or too old");
+      const said = text === undefined ? null : { content: text, flags: ephemeral };
+      if (said !== null && one.deferred === null) {
+        one.timer.cancel();
+        const told = callback(one, { type: responses.message, data: said });
+        one.deferred = told.then(
+          () => true,
+          () => false,
+        );
+        await told;
+        return;
+      }
+      if (!(await defer(one))) throw new Fault("missing", "the interaction is over");
+      if (said !== null) await rest.call({ method: "POST", route: `/webhooks/${one.application}/${one.token}`, body: said, signal });
+    },
+    stop() {
+      for (const { timer } of arrived.values()) timer.cancel();
+      for (const timer of expiries) timer.cancel();
+    },
+  };
+}

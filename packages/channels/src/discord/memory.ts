@@ -1,0 +1,49 @@
+// What outlives the process, as small JSON documents: the session with the last accepted sequence, the conversations to look at after a
+// gap, and the slash commands that still wait for an answer. All of it may be lost: rows keep their own guards against repeats.
+import { z } from "zod";
+import type { Log } from "@parley/protocol";
+
+export type MemoryName = "session" | "watched" | "interactions";
+
+export interface DiscordMemory {
+  load(name: MemoryName): Promise<string | null>;
+  save(name: MemoryName, text: string): Promise<void>;
+}
+
+export const sessionSchema = z.object({
+  id: z.string().nullable(),
+  resumeUrl: z.string(),
+  /** Of the last event that was accepted. */
+  sequence: z.number().int(),
+  /** Newest accepted message. */
+  lastMessageId: z.string().nullable(),
+  identifiedAtMs: z.number(),
+});
+export type SessionNote = z.infer<typeof sessionSchema>;
+
+export const watchedSchema = z.array(z.object({ channel: z.string(), guild: z.string().optional(), seenAtMs: z.number() }));
+export type Watched = z.infer<typeof watchedSchema>[number];
+
+export const interactionsSchema = z.array(
+  z.object({
+    /** Id of the inbound event. */
+    event: z.string(),
+    application: z.string(),
+    token: z.string(),
+    atMs: z.number(),
+    /** Idempotency key of the send that answers it. */
+    takenBy: z.string().optional(),
+  }),
+);
+export type OpenInteraction = z.infer<typeof interactionsSchema>[number];
+
+/** Null for what is not there or cannot be read. */
+export async function recall<T>(memory: DiscordMemory, name: MemoryName, schema: z.ZodType<T>, log: Log): Promise<T | null> {
+  try {
+    const text = await memory.load(name);
+    return text === null ? null : schema.parse(JSON.parse(text));
+  } catch (error) {
+    log.warn({ name, error }, "what was noted about Discord cannot be read: beginning anew");
+    return null;
+  }
+}

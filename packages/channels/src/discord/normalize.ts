@@ -1,0 +1,197 @@
+// Events of Discord's gateway become Inbounds: pure, and checked against the schema, so that nothing malformed goes further (I13). What it
+// throws for becomes `Unreadable`; null means "nothing for us". Ids come from what happened and not from how it was told, so that a replay
+// after RESUME and a look at the history name the same thing the same.
+import type {
+  APIGuildMember,
+  APIInteraction,
+  APIMessage,
+  APIUser,
+  GatewayMessageCreateDispatchData,
+  GatewayMessageReactionAddDispatchData,
+} from "discord-api-types/v10";
+import { type Inbound, inboundSchema } from "@parley/protocol";
+import { contentOf, userName } from "./content.ts";
+import { commandText, formText, interactionTypes } from "./interaction-text.ts";
+import { addressOf, isForum, type Place } from "./places.ts";
+import { madeAtMs, namesTime } from "./snowflake.ts";
+
+export interface BotIdentity {
+  readonly id: string;
+}
+
+export interface NormalizeContext {
+  readonly channel: string;
+  readonly account: string;
+  readonly me: BotIdentity;
+  /** The time of what carries none. */
+  readonly nowMs: number;
+}
+
+/** What a message does not say itself. */
+export interface Surroundings {
+  readonly place: Place;
+  /** Of a thread. */
+  readonly parentType: number | null;
+  /** Of the author; the event's own where it names them. */
+  readonly roles: readonly string[];
+  /** Ours, in this server. */
+  readonly myRoles: readonly string[];
+}
+
+/** As the gateway tells it; over REST `guild_id` and `member` are missing. */
+export type MessageEvent = APIMessage & Partial<Pick<GatewayMessageCreateDispatchData, "guild_id" | "member">>;
+
+const messageTypes = { plain: 0, reply: 19 } as const;
+const forward = 1;
+
+export function eventId({ channel, account }: Pick<NormalizeContext, "channel" | "account">, what: string): string {
+  return `${channel}:${account}:${what}`;
+}
+
+/** Message or edit: Discord also updates messages for link previews, and then the edit's time has not moved. */
+export function messageEventId(message: Pick<APIMessage, "id" | "edited_timestamp">, isEdit: boolean): string {
+  return isEdit ? `m${message.id}:e${editedMs(message)}` : `m${message.id}`;
+}
+
+export function isWanted(message: MessageEvent, me: BotIdentity, isEdit: boolean): boolean {
+  if (isEdit && typeof message.edited_timestamp !== "string") return false;
+  return (message.type === messageTypes.plain || message.type === messageTypes.reply) && message.author.id !== me.id;
+}
+
+export function normalizeMessage(message: MessageEvent, around: Surroundings, context: NormalizeContext, isEdit: boolean): Inbound | null {
+  const { me, nowMs } = context;
+  const { place } = around;
+  const opensPost = isForum(around.parentType) && message.id === place.id;
+  const content = contentOf(message, me, opensPost ? place.title : undefined);
+  if (content === null) return null;
+  const replyTo = replyOf(message, me);
+  const mentions = message.mentions.map((user) => user.id);
+  const roleMentions = message.mention_roles;
+  const address = addressOf(place, context, message.author.id);
+  const called = mentions.includes(me.id) || roleMentions.some((role) => around.myRoles.includes(role)) || replyTo?.toBot === true;
+  return checked(context, messageEventId(message, isEdit), {
+    address,
+    sender: senderOf(message.author, message.member?.nick, around.roles, message.webhook_id !== undefined),
+    messageId: message.id,
+    kind: isEdit ? "edit" : /^\/[a-z0-9_]{1,32}(?:[\s:]|$)/i.test(content.text) ? "command" : "message",
+    text: content.text,
+    attachments: [...content.attachments],
+    ...(replyTo === null ? {} : { replyTo }),
+    mentions: [...mentions, ...roleMentions],
+    addressed: address.kind === "dm" || called,
+    ...within(place),
+    atMs: writtenAtMs(message, nowMs),
+    ...(isEdit ? { editedAtMs: editedMs(message) } : {}),
+  });
+}
+
+/** `turn` keeps a reaction that was given, taken back and given again apart: its place in its session. */
+export function normalizeReaction(
+  reaction: GatewayMessageReactionAddDispatchData,
+  isAdded: boolean,
+  turn: string,
+  { place, roles }: Pick<Surroundings, "place" | "roles">,
+  context: NormalizeContext,
+): Inbound | null {
+  if (reaction.user_id === context.me.id) return null;
+  const { user, nick } = reaction.member ?? {};
+  const name = user === undefined ? reaction.user_id : userName(user, nick);
+  const { name: emoji, id } = reaction.emoji;
+  const shown = id === null ? emoji : `:${emoji ?? id}:`;
+  return checked(context, `r${turn}`, {
+    address: addressOf(place, context, reaction.user_id),
+    sender: { id: reaction.user_id, name, isBot: user?.bot === true, ...(roles.length === 0 ? {} : { roles: [...roles] }) },
+    messageId: `reaction-${turn}`,
+    kind: "reaction",
+    text: `${isAdded ? "reacted" : "took back"} ${shown ?? "an emoji"}`,
+    attachments: [],
+    replyTo: { messageId: reaction.message_id, toBot: reaction.message_author_id === context.me.id },
+    mentions: [],
+    addressed: false,
+    ...within(place),
+    // Reactions carry no time.
+    atMs: context.nowMs,
+  });
+}
+
+/** Null for what needs no row: pings, autocompletion. */
+export function normalizeInteraction(interaction: APIInteraction, place: Place, context: NormalizeContext): Inbound | null {
+  const member = interaction.member as (APIGuildMember & { readonly user: APIUser }) | undefined;
+  const user = member?.user ?? interaction.user;
+  if (user === undefined) throw new Error("it names no user");
+  const shared = {
+    address: addressOf(place, context, user.id),
+    sender: senderOf(user, member?.nick, member?.roles ?? [], false),
+    attachments: [],
+    mentions: [],
+    addressed: true,
+    ...within(place),
+    atMs: namesTime(interaction.id) ? madeAtMs(interaction.id) : context.nowMs,
+  };
+  const id = `i${interaction.id}`;
+  switch (interaction.type as number) {
+    case interactionTypes.command:
+      return checked(context, id, {
+        ...shared,
+        messageId: `interaction-${interaction.id}`,
+        kind: "command",
+        text: commandText(interaction),
+      });
+    case interactionTypes.component:
+    case interactionTypes.modal: {
+      const value = formText(interaction);
+      const { message } = interaction;
+      const quoted = message === undefined ? {} : { replyTo: { messageId: message.id, toBot: true, text: message.content } };
+      const callback = { id: interaction.id, value };
+      return checked(context, id, {
+        ...shared,
+        ...quoted,
+        messageId: `callback-${interaction.id}`,
+        kind: "callback",
+        text: value,
+        callback,
+      });
+    }
+    default:
+      return null;
+  }
+}
+
+type Body = Omit<Inbound, "id" | "channel" | "account">;
+
+function checked(context: NormalizeContext, what: string, body: Body): Inbound {
+  const { channel, account } = context;
+  return inboundSchema.parse({ ...body, id: eventId(context, what), channel, account });
+}
+
+function within({ guild, parent }: Place): Pick<Inbound, "guild" | "parent"> {
+  return { ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+}
+
+/** A webhook writes under any name; its id is its own and nobody's account. */
+function senderOf(user: APIUser, nick: string | null | undefined, roles: readonly string[], isWebhook: boolean): Inbound["sender"] {
+  const isBot = user.bot === true || isWebhook;
+  return { id: user.id, name: userName(user, nick), isBot, ...(roles.length === 0 ? {} : { roles: [...roles] }) };
+}
+
+function replyOf(message: APIMessage, me: BotIdentity): NonNullable<Inbound["replyTo"]> | null {
+  const { message_reference: reference, referenced_message: quoted } = message;
+  if (reference?.message_id === undefined || reference.type === forward) return null;
+  if (quoted === undefined || quoted === null) return { messageId: reference.message_id, toBot: false };
+  const text = contentOf(quoted, me)?.text;
+  return {
+    messageId: quoted.id,
+    ...(text === undefined ? {} : { text }),
+    sender: userName(quoted.author),
+    toBot: quoted.author.id === me.id,
+  };
+}
+
+function writtenAtMs({ id, timestamp }: APIMessage, nowMs: number): number {
+  const said = Date.parse(timestamp);
+  return Number.isNaN(said) ? (namesTime(id) ? madeAtMs(id) : nowMs) : said;
+}
+
+function editedMs({ edited_timestamp: at }: Pick<APIMessage, "edited_timestamp">): number {
+  return at === null ? 0 : Date.parse(at);
+}

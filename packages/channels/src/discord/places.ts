@@ -1,0 +1,165 @@
+// Where a Discord channel id is: a private chat, a channel, a thread under its channel. Discord's events name only the id, so this asks
+// and remembers, bounded; nothing else of a server is kept (I9).
+import { type Address, Fault, isFault } from "@parley/protocol";
+import { refusalCode } from "./refusals.ts";
+import type { DiscordRest } from "./rest.ts";
+import { isSnowflake, snowflake } from "./snowflake.ts";
+
+export interface Place {
+  readonly id: string;
+  readonly guild?: string;
+  /** Discord's channel type; null when we may not know. */
+  readonly type: number | null;
+  /** Of a thread: its channel. */
+  readonly parent?: string;
+  /** Of a thread: its title. */
+  readonly title?: string;
+}
+
+export interface Places {
+  /** Throws Fault for what passes (unavailable, rate_limited); a place that we may not look at counts as a plain channel. */
+  find(channel: string, guild?: string): Promise<Place>;
+  /** The same for a channel whose server is not known. */
+  look(channel: string): Promise<Place>;
+  /** From an event that describes channels. Anything else is ignored. */
+  learn(channels: unknown, guild?: string): void;
+  /** The id to send to. Opens the private chat if it must. Throws Fault. */
+  target(to: Address, signal?: AbortSignal): Promise<string>;
+  /** A private chat is known by its person; messages name only its channel. */
+  learnDirect(user: string, channel: string): void;
+  /** Role ids of a member. None for who left. */
+  rolesOf(guild: string, user: string): Promise<readonly string[]>;
+  /** 0 to 3; null when we may not know. */
+  boostTier(guild: string): Promise<number | null>;
+}
+
+export const channelTypes = {
+  directMessage: 1,
+  announcementThread: 10,
+  publicThread: 11,
+  privateThread: 12,
+  forum: 15,
+  media: 16,
+} as const;
+
+export function isThread(type: number | null): boolean {
+  return type === channelTypes.announcementThread || type === channelTypes.publicThread || type === channelTypes.privateThread;
+}
+
+export function isForum(type: number | null): boolean {
+  return type === channelTypes.forum || type === channelTypes.media;
+}
+
+export function addressOf(place: Place, names: { readonly channel: string; readonly account: string }, user: string): Address {
+  if (place.guild === undefined) return { ...names, kind: "dm", peer: user };
+  if (place.parent === undefined) return { ...names, kind: "channel", peer: place.id };
+  return { ...names, kind: "channel", peer: place.parent, thread: place.id };
+}
+
+const mostPlaces = 5_000;
+const mostMembers = 1_000;
+/** Roles change; nobody should keep for long what was taken from them. */
+const rolesFreshMs = 60_000;
+
+export function places(rest: DiscordRest, monoMs: () => number): Places {
+  const known = new Map<string, Place>();
+  const direct = new Map<string, string>();
+  const roles = new Map<string, { readonly ids: readonly string[]; readonly atMs: number }>();
+
+  const learnOne = (channel: unknown, guild?: string): Place | null => {
+    const { id, type, parent_id: parent, name, guild_id: own } = (channel ?? {}) as Readonly<Record<string, unknown>>;
+    if (!isSnowflake(id) || typeof type !== "number") return null;
+    const server = isSnowflake(own) ? own : guild;
+    const place: Place = {
+      id,
+      type,
+      ...(server === undefined ? {} : { guild: server }),
+      ...(isThread(type) && isSnowflake(parent) ? { parent } : {}),
+      ...(isThread(type) && typeof name === "string" ? { title: name } : {}),
+    };
+    remember(known, id, place, mostPlaces);
+    return place;
+  };
+
+  const look = async (channel: string, guild?: string): Promise<Place> => {
+    const found = known.get(channel);
+    if (found !== undefined) return found;
+    const plain: Place = { id: channel, type: null, ...(guild === undefined ? {} : { guild }) };
+    try {
+      return learnOne(await rest.call({ method: "GET", route: `/channels/${channel}` }), guild) ?? plain;
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error;
+      // Not kept for good: rights come and go.
+      return plain;
+    }
+  };
+
+  return {
+    // Without a server it is a private chat: there is nothing to ask.
+    find: async (channel, guild) => (guild === undefined ? { id: channel, type: channelTypes.directMessage } : look(channel, guild)),
+    look: (channel) => look(channel),
+    learn(channels, guild) {
+      if (Array.isArray(channels)) for (const channel of channels) learnOne(channel, guild);
+      else learnOne(channels, guild);
+    },
+    async target(to, signal) {
+      if (to.thread !== undefined) return snowflake(to.thread, "thread");
+      if (to.kind !== "dm") return snowflake(to.peer, "channel");
+      const user = snowflake(to.peer, "user");
+      const open = direct.get(user);
+      if (open !== undefined) return open;
+      const opened = (await rest
+        .call({
+          method: "POST",
+          route: "/users/@me/channels",
+          body: { recipient_id: user },
+          ...(signal === undefined ? {} : { signal }),
+        })
+        .catch((error: unknown) => {
+          // Opening a chat twice opens it once.
+          throw isFault(error, "ambiguous") ? new Fault("unavailable", error.message, { cause: error.cause }) : error;
+        })) as { readonly id?: unknown } | undefined;
+      if (!isSnowflake(opened?.id)) throw new Fault("unavailable", "Discord opened a private chat without naming it");
+      remember(direct, user, opened.id, mostPlaces);
+      return opened.id;
+    },
+    learnDirect: (user, channel) => remember(direct, user, channel, mostPlaces),
+    async rolesOf(guild, user) {
+      const key = `${guild}/${user}`;
+      const fresh = roles.get(key);
+      if (fresh !== undefined && monoMs() - fresh.atMs < rolesFreshMs) return fresh.ids;
+      let ids: readonly string[] = [];
+      try {
+        const member = (await rest.call({ method: "GET", route: `/guilds/${guild}/members/${user}` })) as
+          | { readonly roles?: unknown }
+          | undefined;
+        ids = Array.isArray(member?.roles) ? member.roles.filter(isSnowflake) : [];
+      } catch (error) {
+        if (!isRefusedForGood(error)) throw error;
+      }
+      remember(roles, key, { ids, atMs: monoMs() }, mostMembers);
+      return ids;
+    },
+    async boostTier(guild) {
+      try {
+        const answer = (await rest.call({ method: "GET", route: `/guilds/${guild}` })) as { readonly premium_tier?: unknown } | undefined;
+        return typeof answer?.premium_tier === "number" ? answer.premium_tier : null;
+      } catch (error) {
+        if (!isRefusedForGood(error)) throw error;
+        return null;
+      }
+    },
+  };
+}
+
+function isRefusedForGood(error: unknown): boolean {
+  return isFault(error) && (error.code === "missing" || error.code === "denied" || (error.code === "invalid" && refusalCode(error) !== 0));
+}
+
+/** The one that was set longest ago leaves. */
+function remember<V>(map: Map<string, V>, key: string, value: V, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > most && oldest !== undefined) map.delete(oldest);
+}

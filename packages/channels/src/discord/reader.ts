@@ -1,0 +1,119 @@
+// From a dispatch to an Inbound: gathers what the event does not say (where its channel is, which roles count) and normalizes. Throws Fault
+// only for what passes, so that the event is read again; what cannot be read at all becomes `Unreadable`.
+import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
+import { type Inbound, isFault, type Unreadable } from "@parley/protocol";
+import { isHidden } from "./content.ts";
+import type { Dispatch } from "./connection.ts";
+import {
+  eventId,
+  isWanted,
+  type MessageEvent,
+  messageEventId,
+  normalizeInteraction,
+  normalizeMessage,
+  normalizeReaction,
+  type NormalizeContext,
+} from "./normalize.ts";
+import type { Place, Places } from "./places.ts";
+
+export interface Read {
+  /** Null: nothing for us. */
+  readonly event: Inbound | Unreadable | null;
+  /** Of a message: where and what, for the look at the history after a gap. */
+  readonly seen?: { readonly channel: string; readonly guild?: string; readonly message: string };
+  /** Of a server's message: whether Discord kept its content from us. */
+  readonly hidden?: boolean;
+}
+
+/** A raw event is kept up to this length: enough to see what was wrong with it. */
+const rawChars = 16_384;
+const nothing: Read = { event: null };
+/** What a server may leave out. */
+const absent = { type: 0, content: "", mentions: [], mention_roles: [], attachments: [], embeds: [], edited_timestamp: null } as const;
+
+export async function readDispatch(dispatch: Dispatch, places: Places, context: NormalizeContext): Promise<Read> {
+  try {
+    return await read(dispatch, places, context);
+  } catch (error) {
+    if (isFault(error)) throw error;
+    const { channel, account } = context;
+    const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
+    const id = eventId(context, nameOf(dispatch));
+    return { event: { kind: "unreadable", id, channel, account, raw: JSON.stringify(dispatch.body ?? null).slice(0, rawChars), reason } };
+  }
+}
+
+async function read({ event, body, sequence, session }: Dispatch, places: Places, context: NormalizeContext): Promise<Read> {
+  switch (event) {
+    case "MESSAGE_CREATE":
+    case "MESSAGE_UPDATE":
+      return readMessage(body as MessageEvent, places, context, event === "MESSAGE_UPDATE");
+    case "MESSAGE_REACTION_ADD":
+    case "MESSAGE_REACTION_REMOVE": {
+      const reaction = body as GatewayMessageReactionAddDispatchData;
+      const { guild_id: guild, member } = reaction;
+      const place = await places.find(reaction.channel_id, guild);
+      const roles = member?.roles ?? (guild === undefined ? [] : await places.rolesOf(guild, reaction.user_id));
+      const turn = `${session.id}-${sequence ?? reaction.message_id}`;
+      return { event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context) };
+    }
+    case "INTERACTION_CREATE": {
+      const interaction = body as APIInteraction;
+      const { channel, guild_id: guild } = interaction;
+      if (channel === undefined) throw new Error("it names no channel");
+      places.learn(channel, guild);
+      const place = await places.find(channel.id, guild);
+      const user = interaction.user?.id;
+      if (place.guild === undefined && user !== undefined) places.learnDirect(user, channel.id);
+      return { event: normalizeInteraction(interaction, place, context) };
+    }
+    case "GUILD_CREATE": {
+      const { id, channels, threads } = body as { readonly id?: string; readonly channels?: unknown; readonly threads?: unknown };
+      places.learn(channels ?? [], id);
+      places.learn(threads ?? [], id);
+      return nothing;
+    }
+    case "CHANNEL_CREATE":
+    case "CHANNEL_UPDATE":
+    case "THREAD_CREATE":
+    case "THREAD_UPDATE":
+      places.learn(body);
+      return nothing;
+    default:
+      return nothing;
+  }
+}
+
+async function readMessage(told: MessageEvent, places: Places, context: NormalizeContext, isEdit: boolean): Promise<Read> {
+  // An update for a link preview may come without an author, and says nothing new.
+  if (isEdit && told.author === undefined) return nothing;
+  const message: MessageEvent = { ...absent, ...told };
+  const guild = message.guild_id;
+  if (!isWanted(message, context.me, isEdit)) return nothing;
+  const seen = { channel: message.channel_id, ...(guild === undefined ? {} : { guild }), message: message.id };
+  const { author, channel_id: channel, mention_roles: named } = message;
+  const isMine = message.mentions.some((user) => user.id === context.me.id);
+  if (guild !== undefined && !isMine && isHidden(message)) return { event: null, seen, hidden: true };
+  const place = await places.find(channel, guild);
+  if (guild === undefined) places.learnDirect(author.id, channel);
+  const around = {
+    place,
+    parentType: await parentType(place, places),
+    roles: message.member?.roles ?? (guild === undefined || message.webhook_id !== undefined ? [] : await places.rolesOf(guild, author.id)),
+    myRoles: guild === undefined || named.length === 0 ? [] : await places.rolesOf(guild, context.me.id),
+  };
+  const event = normalizeMessage(message, around, context, isEdit);
+  return { event, seen, ...(guild === undefined || isMine ? {} : { hidden: false }) };
+}
+
+async function parentType({ parent, guild }: Place, places: Places): Promise<number | null> {
+  return parent === undefined ? null : (await places.find(parent, guild)).type;
+}
+
+/** What an event that cannot be read is called: by its own id where it has one. */
+function nameOf({ event, body, sequence, session }: Dispatch): string {
+  const message = (body ?? {}) as Partial<MessageEvent>;
+  if (event.startsWith("MESSAGE_") && !event.includes("REACTION") && typeof message.id === "string")
+    return messageEventId({ id: message.id, edited_timestamp: message.edited_timestamp ?? null }, event === "MESSAGE_UPDATE");
+  return `s${session.id}-${sequence ?? "none"}`;
+}

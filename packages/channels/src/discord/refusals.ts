@@ -1,0 +1,89 @@
+// What Discord's refusals mean. Codes as in the developer documentation under "JSON error codes"; the table is failure-model section 2.
+import { Fault, type FaultCode } from "@parley/protocol";
+
+/** Discord's "no", kept as the cause of the Fault. It holds no payload and no address: those carry people's texts and tokens. */
+export class DiscordRefusal extends Error {
+  override readonly name = "DiscordRefusal";
+  readonly call: string;
+  readonly status: number;
+  readonly code: number;
+
+  constructor(call: string, status: number, code: number, words: string) {
+    super(`${call}: ${status} ${code} ${words}`);
+    this.call = call;
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export const refusalCodes = {
+  unknownChannel: 10003,
+  unknownMessage: 10008,
+  unknownEmoji: 10014,
+  unknownWebhook: 10015,
+  unknownInteraction: 10062,
+  tooManyCommandsToday: 30034,
+  tooLarge: 40005,
+  alreadyAcknowledged: 40060,
+  missingAccess: 50001,
+  cannotWriteToUser: 50007,
+  missingPermissions: 50013,
+  invalidWebhookToken: 50027,
+  invalidForm: 50035,
+} as const;
+
+/** Where the HTTP status alone would mislead. */
+const table: ReadonlyMap<number, FaultCode> = new Map([
+  [10003, "missing"],
+  [10004, "missing"],
+  [10008, "missing"],
+  [10013, "missing"],
+  [10014, "unsupported"],
+  [10015, "missing"],
+  [10062, "missing"],
+  [30003, "denied"],
+  [30010, "denied"],
+  [40005, "invalid"],
+  [40060, "conflict"],
+  [50001, "denied"],
+  [50005, "denied"],
+  [50007, "denied"],
+  [50013, "denied"],
+  [50024, "unsupported"],
+  [50027, "missing"],
+  [50083, "denied"],
+  [90001, "denied"],
+  [160005, "denied"],
+]);
+
+/** The daily allowance of new commands comes back within a day; asking once an hour is enough. */
+const commandsAgainMs = 3_600_000;
+
+/** 5xx and 408 may have been done: `ambiguous`. 4xx was not. */
+export function faultOf(cause: DiscordRefusal): Fault {
+  const { status, code } = cause;
+  const words = `Discord refused ${cause.message}`;
+  if (code === refusalCodes.tooManyCommandsToday) return new Fault("rate_limited", words, { cause, retryAfterMs: commandsAgainMs });
+  const known = table.get(code);
+  if (known !== undefined) return new Fault(known, words, { cause });
+  if (status === 401 || status === 403) return new Fault("denied", words, { cause });
+  if (status === 404) return new Fault("missing", words, { cause });
+  if (status === 409) return new Fault("conflict", words, { cause });
+  if (status >= 500 || status === 408) return new Fault("ambiguous", words, { cause });
+  return new Fault("invalid", words, { cause });
+}
+
+/** Discord's code behind a Fault; 0 when it was no refusal of Discord's. */
+export function refusalCode(error: unknown): number {
+  return error instanceof Fault && error.cause instanceof DiscordRefusal ? error.cause.code : 0;
+}
+
+export function isRefusal(error: unknown, ...names: readonly (keyof typeof refusalCodes)[]): error is Fault {
+  const code = refusalCode(error);
+  return names.some((name) => refusalCodes[name] === code);
+}
+
+/** Whether a Fault says that the whole conversation is closed to us until something comes from it. */
+export function discordChatIsClosed(error: unknown): boolean {
+  return isRefusal(error, "unknownChannel", "missingAccess", "cannotWriteToUser");
+}

@@ -1,0 +1,206 @@
+// One rendered part becomes one message: in place of a slash command's "is thinking", as a forum's new post, or plainly. Every create has
+// a nonce from its idempotency key, so that a repeat within some minutes is shown once (I5); beyond, our own messages are read back.
+import { createHash } from "node:crypto";
+import type { APIMessage } from "discord-api-types/v10";
+import { type Address, Fault, isFault, type MediaFile, type Receipt, type RenderedPart } from "@parley/protocol";
+import type { SendOptions } from "../channel.ts";
+import { messagesOf, pageMessages } from "./backfill.ts";
+import { type BodyOptions, payloadOf, reference, said, type Said } from "./body.ts";
+import { discordCapabilities, nonceChars, titleChars, uploadBytesByTier } from "./capabilities.ts";
+import type { Interactions } from "./interactions.ts";
+import { isForum, type Place, type Places } from "./places.ts";
+import { refusalCode, refusalCodes } from "./refusals.ts";
+import type { DiscordRest } from "./rest.ts";
+import { idAt, isSnowflake } from "./snowflake.ts";
+
+export interface SendContext extends BodyOptions {
+  readonly rest: DiscordRest;
+  readonly places: Places;
+  readonly interactions: Interactions;
+  /** Ourselves, once that is known. */
+  readonly me: () => string | null;
+}
+
+export async function sendPart(context: SendContext, to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt> {
+  const { rest, places, interactions } = context;
+  const { signal, idempotencyKey, answers = [] } = options;
+  if (signal.aborted) throw new Fault("aborted", "the send was aborted before it began");
+  const message = said(part, context);
+  const open = answers.length === 0 ? null : await interactions.take(answers, idempotencyKey);
+  if (open !== null) {
+    const payload = await payloadOf(message.json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);
+    const filled = await interactions.fill(open, payload, signal);
+    if (filled !== null) return receipt(filled);
+  }
+  const { place, channel } = await destination(places, to, options.follows, signal);
+  const limitBytes = await uploadLimit(places, place, message.files);
+  if (place !== null && isForum(place.type)) return post(context, place, message, part, limitBytes, signal);
+  const create = async (quote: object): Promise<Receipt> => {
+    const json = { ...message.json, ...quote, nonce: nonceOf(idempotencyKey), enforce_nonce: true };
+    const payload = await payloadOf(json, message.files, context.mediaFolder, limitBytes);
+    return receipt(await rest.call({ method: "POST", route: `/channels/${channel}/messages`, ...payload, signal }));
+  };
+  const quote = reference(part.replyTo);
+  try {
+    return await create(quote);
+  } catch (error) {
+    // A message that cannot be quoted (another channel's, a system's) still gets its answer: nothing was sent yet.
+    if (
+      !("message_reference" in quote) ||
+      refusalCode(error) !== refusalCodes.invalidForm ||
+      !/message_reference|REPLIES_/.test(String(error))
+    )
+      throw error;
+    return create({});
+  }
+}
+
+/** At most 25 characters, the same for the same send. */
+export function nonceOf(idempotencyKey: string): string {
+  return createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, nonceChars);
+}
+
+/** What follows in an answer that began a post goes into that post. */
+async function destination(
+  places: Places,
+  to: Address,
+  follows: Receipt | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly channel: string; readonly place: Place | null }> {
+  const thread = to.thread === undefined ? follows?.extra?.["thread"] : undefined;
+  if (isSnowflake(thread)) return { channel: thread, place: null };
+  const channel = await places.target(to, signal);
+  // A private chat or a thread is what it is; only a channel may turn out to be a forum. Without its server nothing can be asked.
+  if (to.kind === "dm" || to.thread !== undefined) return { channel, place: null };
+  return { channel, place: await places.look(channel) };
+}
+
+/** A forum takes no bare messages: the text opens a post, and its first line is the title. */
+async function post(
+  { rest, mediaFolder }: SendContext,
+  place: Place,
+  message: Said,
+  part: RenderedPart,
+  limitBytes: number,
+  signal: AbortSignal,
+): Promise<Receipt> {
+  const json = { name: titleOf(part), message: message.json };
+  const payload = await payloadOf(json, message.files, mediaFolder, limitBytes);
+  const opened = (await rest.call({ method: "POST", route: `/channels/${place.id}/threads`, ...payload, signal })) as
+    | { readonly id?: unknown; readonly message?: { readonly id?: unknown } }
+    | undefined;
+  if (!isSnowflake(opened?.id)) throw new Fault("ambiguous", "Discord opened the post without naming it");
+  // The first message of a post has the post's id.
+  const messageId = isSnowflake(opened.message?.id) ? opened.message.id : opened.id;
+  return { messageId, extra: { thread: opened.id } };
+}
+
+export function titleOf(part: RenderedPart): string {
+  const words = plainOf(part);
+  const line =
+    words
+      .split("\n")
+      .find((each) => each.trim() !== "")
+      ?.trim() ?? "Post";
+  return line.length > titleChars ? `${line.slice(0, titleChars - 1)}…` : line;
+}
+
+function plainOf(part: RenderedPart): string {
+  switch (part.kind) {
+    case "text":
+      return part.plain;
+    case "media":
+      return part.caption?.plain ?? part.files[0]?.name ?? "";
+    case "voice":
+      return part.file.name;
+    case "poll":
+      return part.question;
+  }
+}
+
+/** Asked for only where it matters: a boosted server takes more. */
+async function uploadLimit(places: Places, place: Place | null, files: readonly MediaFile[]): Promise<number> {
+  const usual = discordCapabilities.uploadBytes;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes <= usual || place?.guild === undefined) return usual;
+  return uploadBytesByTier[(await places.boostTier(place.guild)) ?? 0] ?? usual;
+}
+
+/** Our own messages since then that say the same; null where we may not read. */
+export async function sentSince(
+  context: SendContext,
+  to: Address,
+  part: RenderedPart,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<readonly Receipt[] | null> {
+  const { rest, places } = context;
+  const { channel, place } = await destination(places, to, undefined, signal);
+  const me = context.me();
+  if (me === null) throw new Fault("unavailable", "who we are is not known yet");
+  try {
+    if (place !== null && isForum(place.type)) return await postsSince(rest, place, me, titleOf(part), sinceMs, signal);
+    const found: APIMessage[] = [];
+    for (let pages = 0; pages < mostPages; pages++) {
+      const oldest = found.at(-1)?.id;
+      const page = await messagesOf<APIMessage>(rest, channel, oldest === undefined ? null : { before: oldest }, signal);
+      found.push(...page);
+      if (page.length < pageMessages || page.some((each) => Date.parse(each.timestamp) < sinceMs)) break;
+    }
+    const message = said(part, context);
+    return found
+      .filter((each) => each.author?.id === me && Date.parse(each.timestamp) >= sinceMs && isSame(each, message))
+      .toSorted((a, b) => byAge(a.id, b.id))
+      .map(({ id }) => ({ messageId: id }));
+  } catch (error) {
+    if (isFault(error, "denied") || isFault(error, "missing")) return null;
+    throw error;
+  }
+}
+
+const mostPages = 5;
+
+function byAge(a: string, b: string): number {
+  return BigInt(a) < BigInt(b) ? -1 : 1;
+}
+
+/** Discord trims what it stores. */
+function isSame(message: APIMessage, { json, files }: Said): boolean {
+  const { content: text = "", poll } = json as {
+    readonly content?: string;
+    readonly poll?: { readonly question: { readonly text: string } };
+  };
+  const sizes = (message.attachments ?? []).map(({ size }) => size);
+  return (
+    (message.content ?? "").trim() === text.trim() &&
+    message.poll?.question.text === poll?.question.text &&
+    sizes.length === files.length &&
+    files.every((file, index) => file.bytes === sizes[index])
+  );
+}
+
+async function postsSince(
+  rest: DiscordRest,
+  place: Place,
+  me: string,
+  title: string,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<readonly Receipt[] | null> {
+  if (place.guild === undefined) return null;
+  const answer = (await rest.call({ method: "GET", route: `/guilds/${place.guild}/threads/active`, signal })) as
+    | { readonly threads?: unknown }
+    | undefined;
+  const threads = (Array.isArray(answer?.threads) ? answer.threads : []) as readonly Readonly<Record<string, unknown>>[];
+  const since = BigInt(idAt(sinceMs));
+  return threads
+    .filter((thread) => thread["parent_id"] === place.id && thread["owner_id"] === me && thread["name"] === title)
+    .flatMap(({ id }) => (isSnowflake(id) && BigInt(id) >= since ? [{ messageId: id, extra: { thread: id } }] : []))
+    .toSorted((a, b) => byAge(a.messageId, b.messageId));
+}
+
+function receipt(message: unknown): Receipt {
+  const { id } = (message ?? {}) as { readonly id?: unknown };
+  if (!isSnowflake(id)) throw new Fault("ambiguous", "Discord accepted the message without naming it");
+  return { messageId: id };
+}

@@ -1,0 +1,74 @@
+// What this account has accepted, noted so that the next connection, also of the next process, goes on from there: the session with its
+// sequence, and the conversations that people wrote in of late.
+import type { Clock, Log } from "@parley/protocol";
+import type { Dispatch, Session } from "./connection.ts";
+import type { Accepted } from "./intake.ts";
+import { type DiscordMemory, recall, type SessionNote, sessionSchema, type Watched, watchedSchema } from "./memory.ts";
+import { newerId } from "./snowflake.ts";
+
+export interface Watch {
+  load(): Promise<void>;
+  /** What a new process resumes; null when there is nothing to resume. */
+  session(): Session | null;
+  identifiedAtMs(): number;
+  identified(atMs: number): void;
+  /** Null before the first message. */
+  lastMessageId(): string | null;
+  conversations(): readonly Watched[];
+  accepted(batch: Pick<Accepted, "dispatches" | "reads">): Promise<void>;
+}
+
+const mostConversations = 200;
+const watchedForMs = 7 * 86_400_000;
+/** A conversation's time is noted this coarsely, so that most messages write one small note. */
+const coarseMs = 3_600_000;
+const unknown: SessionNote = { id: null, resumeUrl: "", sequence: 0, lastMessageId: null, identifiedAtMs: 0 };
+
+export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
+  let note = unknown;
+  const conversations = new Map<string, Watched>();
+
+  const see = (channel: string, guild: string | undefined): boolean => {
+    const nowMs = clock.now();
+    const known = conversations.get(channel);
+    if (known !== undefined && nowMs - known.seenAtMs < coarseMs) return false;
+    conversations.delete(channel);
+    conversations.set(channel, { channel, ...(guild === undefined ? {} : { guild }), seenAtMs: nowMs });
+    for (const [key, { seenAtMs }] of conversations)
+      if (conversations.size > mostConversations || nowMs - seenAtMs > watchedForMs) conversations.delete(key);
+    return true;
+  };
+
+  return {
+    async load() {
+      note = (await recall(memory, "session", sessionSchema, log)) ?? unknown;
+      for (const one of (await recall(memory, "watched", watchedSchema, log)) ?? []) conversations.set(one.channel, one);
+    },
+    session: () => (note.id === null ? null : { id: note.id, resumeUrl: note.resumeUrl, sequence: note.sequence }),
+    identifiedAtMs: () => note.identifiedAtMs,
+    identified(atMs) {
+      note = { ...note, identifiedAtMs: atMs };
+    },
+    lastMessageId: () => note.lastMessageId,
+    conversations: () => [...conversations.values()],
+    async accepted({ dispatches, reads }) {
+      const before = note;
+      note = { ...note, ...reached(dispatches), lastMessageId: newest(note.lastMessageId, reads) };
+      const changed = reads.map(({ seen }) => seen !== undefined && see(seen.channel, seen.guild)).includes(true);
+      await Promise.all([
+        note === before ? undefined : memory.save("session", JSON.stringify(note)),
+        changed ? memory.save("watched", JSON.stringify([...conversations.values()])) : undefined,
+      ]);
+    },
+  };
+}
+
+/** The newest place in a session; nothing when none of these was told by the gateway. */
+function reached(dispatches: readonly Dispatch[]): Pick<SessionNote, "id" | "resumeUrl" | "sequence"> | null {
+  const last = dispatches.findLast(({ sequence }) => sequence !== null);
+  return last === undefined ? null : { id: last.session.id, resumeUrl: last.session.resumeUrl, sequence: last.sequence ?? 0 };
+}
+
+function newest(before: string | null, reads: Accepted["reads"]): string | null {
+  return reads.reduce((id, { seen }) => (seen === undefined ? id : id === null ? seen.message : newerId(id, seen.message)), before);
+}
