@@ -16,8 +16,29 @@ export interface MenuOptions {
   readonly signal: AbortSignal;
 }
 
+export interface KeepMenuOptions extends Omit<MenuOptions, "menu"> {
+  readonly menuNow: () => Promise<MenuOptions["menu"]>;
+}
+
+/** Skills come and go while the daemon runs; nobody needs the menu to follow faster. */
+const lookEveryMs = 60_000;
+
 const callTimeoutMs = 30_000;
 const againAfterMs = 60_000;
+
+/** Sets the menu, and again when it has changed, until the signal. */
+export async function keepMenu({ menuNow, ...options }: KeepMenuOptions): Promise<void> {
+  const { channel, clock, signal } = options;
+  if (channel.act === undefined || channel.actions?.includes("setCommands") !== true) return;
+  let told = "";
+  while (!signal.aborted) {
+    const menu = await menuNow();
+    const words = JSON.stringify(menu);
+    if (words !== told) await registerMenu({ ...options, menu });
+    told = words;
+    await sleep(clock, lookEveryMs, signal);
+  }
+}
 
 /** Tries until the platform took it or refused it for good; never rejects for either. */
 export async function registerMenu({ channel, menu, cells, clock, log, signal }: MenuOptions): Promise<void> {

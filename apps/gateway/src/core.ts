@@ -5,7 +5,7 @@ import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Models } from "@parley/models";
-import { accountKey, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, isFault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { activationCommand } from "./commands/activation.ts";
@@ -15,6 +15,7 @@ import { newCommand, resetCommand } from "./commands/new.ts";
 import { contextCommand } from "./commands/context.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
+import { skillDesk } from "./commands/skill.ts";
 import { stopCommand } from "./commands/stop.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
@@ -46,6 +47,7 @@ import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
 import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
 import { setUp, type SetUp } from "./turn/set-up.ts";
+import { noSkills, type SkillBook } from "./turn/skills.ts";
 import { solitude } from "./turn/solitude.ts";
 import type { House } from "./turn/turn-facts.ts";
 
@@ -67,6 +69,8 @@ export interface CoreOptions {
   readonly redaction: Redaction;
   /** What is the same in every prompt; absent: nothing of it is told. */
   readonly house?: House;
+  /** Absent: there are none. */
+  readonly skills?: SkillBook;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
   readonly bootId: string;
@@ -85,8 +89,8 @@ export interface Core {
   readonly setUp: SetUp;
   readonly prompts: PromptBook;
   readonly running: RunningTurns;
-  /** What a platform's menu of commands shows. */
-  readonly menu: ReturnType<typeof commandMenu>;
+  /** What the menu of commands of an account shows. */
+  menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
   /** Begins to work on what waits. */
   start(): Pools;
 }
@@ -109,13 +113,16 @@ export function gatewayCore(options: CoreOptions): Core {
   const running = runningTurns();
   const queue = config.messages.queue;
   const prompts = promptBook(store.cells, clock);
-  const ready = setUp({ ...options, house: options.house ?? {}, prompts, channel, rules, cooldowns: cooldowns(clock) });
+  const skills = options.skills ?? noSkills;
+  const skillsDesk = skillDesk({ config, book: skills, rules });
+  const ready = setUp({ ...options, house: options.house ?? {}, prompts, skills, channel, rules, cooldowns: cooldowns(clock) });
   const commands: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, running.stop),
     queueCommand(store.sessions, queue),
     whoamiCommand,
     contextCommand({ sessions: store.sessions, setUp: ready, prompts }),
     pairCommand(pairing),
+    skillsDesk.command,
     ...options.commands,
   ];
   const inLane: readonly LaneCommand[] = [
@@ -134,6 +141,7 @@ export function gatewayCore(options: CoreOptions): Core {
     admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: botLoops(clock) }),
     route,
     runPastLane: pastLaneCommands(commands, inLane),
+    skillCalled: skillsDesk.called,
     presses: presses({ cells: store.cells, channel, clock, log }),
     readReaction: reactions({ outbox: store.outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(store.inbox, running.stop),
@@ -189,7 +197,12 @@ export function gatewayCore(options: CoreOptions): Core {
     setUp: ready,
     prompts,
     running,
-    menu: commandMenu(commands, inLane),
+    async menu({ channel, account }) {
+      // The menu is the account's, so it shows the skills of whoever answers there in private.
+      const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });
+      const own = agent === null ? [] : await skillsDesk.menu(agent);
+      return [...commandMenu(commands, inLane), ...own].slice(0, mostMenuCommands);
+    },
     start: () =>
       startPools({
         store,
@@ -217,6 +230,18 @@ export function gatewayCore(options: CoreOptions): Core {
         log,
       }),
   };
+}
+
+/** Of Telegram and of Discord alike; what comes last gives way. */
+const mostMenuCommands = 100;
+
+function agentFor(route: RouteInbound, address: Address): string | null {
+  try {
+    return route({ address }).agent;
+  } catch (error) {
+    if (isFault(error, "invalid")) return null;
+    throw error;
+  }
 }
 
 const describeOnly: ReadMedia = async () => ({ kind: "described" });

@@ -9,7 +9,7 @@ import { lockHome, type SqliteStore } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
-import { registerMenu } from "./command-menu.ts";
+import { keepMenu } from "./command-menu.ts";
 import { eventHub } from "./control/hub.ts";
 import { controlServer, type ControlServer } from "./control/server.ts";
 import { gatewayCore, type Core } from "./core.ts";
@@ -37,6 +37,7 @@ import {
   wireModels,
   wireProgress,
   wireRedaction,
+  wireSkills,
   wireStore,
   wireTools,
   type Wired,
@@ -170,6 +171,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     ],
     showProgress: wireProgress({ hub, clock }),
     redaction: wireRedaction(config, options.places.home, options.token),
+    skills: wireSkills(config, options.places.home, env),
     house: await houseOf(config, options.places.home, env["SHELL"], ids),
     bootId,
     clock,
@@ -209,7 +211,7 @@ async function assemble(options: Assembly): Promise<Parts> {
   });
   const ending = new AbortController();
   const setMenu = (channel: Channel): Promise<void> =>
-    registerMenu({ channel, menu: core.menu, cells: store.cells, clock, log, signal: ending.signal });
+    keepMenu({ channel, menuNow: () => core.menu(channel), cells: store.cells, clock, log, signal: ending.signal });
   return { core, wired, control, state, setMenu, ending };
 }
 
@@ -242,7 +244,9 @@ async function startChannels({ core, state, setMenu }: Parts, channels: readonly
       try {
         await channel.start(core.receive);
         // Nobody waits for it: messages are heard without a menu.
-        setMenu(channel).catch((error: unknown) => log.warn({ channel: channel.name, account: channel.account, error }, "no menu was set"));
+        setMenu(channel).catch((error: unknown) =>
+          log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
+        );
       } catch (error) {
         log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
         state.channelFailed(channel, error);

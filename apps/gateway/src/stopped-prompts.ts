@@ -10,7 +10,7 @@ import { promptMethods } from "./methods/prompt.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { promptBook } from "./turn/prompt-book.ts";
 import { setUp } from "./turn/set-up.ts";
-import { wireModels, wireSurfaces, wireTools } from "./wiring.ts";
+import { wireModels, wireSkills, wireSurfaces, wireTools } from "./wiring.ts";
 
 export interface StoppedPromptsOptions {
   readonly config: Config;
@@ -39,6 +39,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<Re
     hooks: bootstrapHooks(config, options.configPath, clock),
     house: await houseOf(config, places.home, env["SHELL"], ids),
     prompts,
+    skills: wireSkills(config, places.home, env),
     clock,
     ids,
     log,

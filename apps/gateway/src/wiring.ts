@@ -1,6 +1,6 @@
 // The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, platform } from "node:os";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ import {
   type WebhookHandler,
 } from "@parley/channels";
 import type { Redaction } from "@parley/agent";
-import { secretValues, type Config, type TelegramAccountConfig } from "@parley/config";
+import { secretValues, type Config, type Env, type TelegramAccountConfig } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
@@ -29,6 +29,7 @@ import { mediaFolder } from "./turn/media-folder.ts";
 import type { MediaReaderOptions } from "./turn/media-reader.ts";
 import type { Surface } from "./turn/channel-facts.ts";
 import type { ShowProgress } from "./turn/progress.ts";
+import { skillBook, type SkillBook } from "./turn/skills.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
 
 export interface WiringPorts {
@@ -45,6 +46,7 @@ export interface WiringPorts {
 
 /** Shipped beside the sources: the default workspace, and the web page once it is built. */
 export const templatesFolder = fileURLToPath(new URL("../../../config/templates", import.meta.url));
+const skillsFolder = fileURLToPath(new URL("../../../config/skills", import.meta.url));
 const webFolder = fileURLToPath(new URL("../../web/dist", import.meta.url));
 export const webRoot = existsSync(webFolder) ? webFolder : null;
 
@@ -167,6 +169,10 @@ function providersOf(config: Config): ModelsOptions["providers"] {
 /** The tools of this build. The rehearsal's are there to try it with, so they come with the rehearsal model only. */
 export function wireTools(config: Config, clock: Clock, path: string): readonly Tool[] {
   return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
+}
+
+export function wireSkills(config: Config, home: string, env: Env): SkillBook {
+  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform() });
 }
 
 /** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */

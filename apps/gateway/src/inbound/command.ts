@@ -8,7 +8,7 @@ export interface Command {
 }
 
 /** These act at once, in receive: they must work while a turn runs. */
-const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair", "context"]);
+const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair", "skill", "context"]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
 const inLane = new Set(["new", "reset", "compact", "activation"]);
 /** Anybody else who gives one of these is ignored without a word. */
@@ -20,12 +20,22 @@ const form = /^\/([a-z0-9_]{1,32})(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
 
 /** Null for anything that is no known command: such text goes to the agent as it is. Whether `/cmd@bot` means us is the channel's to say. */
 export function parseCommand(text: string): Command | null {
-  const match = form.exec(text.trim());
-  if (match === null) return null;
-  const name = match[1]?.toLowerCase() ?? "";
-  const args = match[2]?.trim() ?? "";
+  const given = commandIn(text);
+  if (given === null) return null;
+  const { name, args } = given;
   if (pastLane.has(name)) return { name, args, place: "past-lane" };
   return inLane.has(name) ? { name, args, place: "in-lane" } : null;
+}
+
+/** What has the form of a command, known or not. */
+export function commandIn(text: string): Pick<Command, "name" | "args"> | null {
+  const match = form.exec(text.trim());
+  return match === null ? null : { name: match[1]?.toLowerCase() ?? "", args: match[2]?.trim() ?? "" };
+}
+
+/** Names that no skill's command may take. */
+export function knownCommands(): readonly string[] {
+  return [...pastLane, ...inLane];
 }
 
 export function isForOwners(name: string): boolean {

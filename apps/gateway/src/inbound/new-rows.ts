@@ -11,7 +11,7 @@ import {
 import type { NewRow } from "@parley/store";
 import type { Command } from "./command.ts";
 import type { Route } from "./route.ts";
-import { formatRowPayload } from "./row-payload.ts";
+import { formatRowPayload, type SkillCall } from "./row-payload.ts";
 
 /** An admitted message with its place. */
 export interface Admitted {
@@ -24,12 +24,18 @@ export interface Admitted {
 /** Where rows go that no session takes. */
 const nowhere = "agent:main:hook:unreadable" as SessionKey;
 
-export function rowOf({ inbound, route, owner, authority }: Admitted, as: NewRow["as"], command: Command | null): NewRow {
+export function rowOf(
+  { inbound, route, owner, authority }: Admitted,
+  as: NewRow["as"],
+  command: Command | null,
+  skill: SkillCall | null = null,
+): NewRow {
   const payload = formatRowPayload({
     v: 1,
     inbound,
     owner,
     ...(command === null ? {} : { command: { name: command.name, args: command.args } }),
+    ...(skill === null ? {} : { skill }),
   });
   return { ...bareRow(inbound, route.session, authority, as), payload };
 }

@@ -13,6 +13,7 @@ import type { Presses } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
 import { quietMs } from "./quiet.ts";
 import type { ReadReaction } from "./reactions.ts";
+import type { SkillCall } from "./row-payload.ts";
 import type { SpokenIn } from "./reset-policy.ts";
 import type { Route, RouteInbound } from "./route.ts";
 
@@ -28,6 +29,8 @@ export interface ReceiveOptions {
   readonly admit: Admit;
   readonly route: RouteInbound;
   readonly runPastLane: RunPastLane;
+  /** Which skill a message calls by command. */
+  readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
   readonly presses: Presses;
   readonly readReaction: ReadReaction;
   /** Begins a conversation anew when its time is over. */
@@ -89,16 +92,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     }
   }
 
-  async function work(by: Admitted, command: Command | null): Promise<Planned[]> {
+  async function work(by: Admitted, command: Command | null, skill: SkillCall | null): Promise<Planned[]> {
     const { inbound, route } = by;
-    if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null), notices: [] }];
+    if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null, skill), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
     const backlog = isBacklog(inbound, options.bootAtMs);
     const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound), backlog ? backlogQuietMs : 0);
     const wait = afterMs > 0 ? { afterMs } : {};
-    // In followup mode every message is a turn of its own; a backlog never is.
-    const alone = settings.mode === "followup" && !backlog ? { barrier: true } : {};
-    if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null), notices: [], settings }];
+    // In followup mode every message is a turn of its own; a backlog never is. A command that runs a tool always is.
+    const isAlone = skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
+    const alone = isAlone ? { barrier: true } : {};
+    if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
     const after = messageAfter(command);
     return [
       { row: rowOf(by, { kind: "work", ...wait, barrier: true }, command), notices: [], settings },
@@ -131,9 +135,10 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     ];
     if (route.agent === null) return refuse(route.reason);
     if ("unwanted" in meant) return refuse(meant.unwanted);
-    const command = inbound.kind === "edit" ? null : parseCommand(inbound.text);
+    const skill = await options.skillCalled(inbound, route);
+    const command = inbound.kind === "edit" || skill !== null ? null : parseCommand(inbound.text);
     const admission = await options.admit(inbound, {
-      isCommand: command !== null && inbound.kind === "command",
+      isCommand: (command !== null || skill !== null) && inbound.kind === "command",
       activation: async () => activationOf(await options.sessions.open(route.session)),
     });
     switch (admission.kind) {
@@ -147,7 +152,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         if (command !== null && isForOwners(command.name) && !owner) return refuse(`/${command.name} is for owners`);
         if (inbound.kind === "reaction") return [context(by)];
         if (inbound.kind === "callback" && !(await options.presses.claim(event))) return refuse("the button was pressed before");
-        return command?.place === "past-lane" ? { command, by } : work(by, command);
+        return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
       }
     }
   }

@@ -9,13 +9,27 @@ const payloadSchema = z.object({
   owner: z.boolean(),
   /** The command that this row is, with what stands after it; the row is then no talk for a model. */
   command: z.object({ name: z.string(), args: z.string() }).optional(),
+  /** The skill that the message calls by command. */
+  skill: z.object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() }).optional(),
 });
+
+/** A skill that is called by command. */
+export interface SkillCall {
+  readonly name: string;
+  /** What stood after the name. */
+  readonly input: string;
+  /** Where its SKILL.md is, as the read tool takes it. */
+  readonly location: string;
+  /** The tool that its command runs; no model is asked then. */
+  readonly tool?: string | undefined;
+}
 
 export interface RowPayload {
   readonly v: 1;
   readonly inbound: Inbound;
   readonly owner: boolean;
   readonly command?: { readonly name: string; readonly args: string } | undefined;
+  readonly skill?: SkillCall | undefined;
 }
 
 export function formatRowPayload(payload: RowPayload): string {

@@ -20,7 +20,7 @@ import type { Tool } from "@parley/tools";
 import { deadline } from "../deadline.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
-import { parseRowPayload } from "../inbound/row-payload.ts";
+import { parseRowPayload, type SkillCall } from "../inbound/row-payload.ts";
 import { untilStored } from "../until-stored.ts";
 import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
 import { blocks } from "./blocks.ts";
@@ -38,6 +38,7 @@ import { openingContext, openingRows, turnJournal, type TurnJournal } from "./tu
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
+import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages, type TurnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
 
@@ -53,6 +54,12 @@ export interface TurnSetup {
   readonly spill: (callId: string, text: string) => Promise<string>;
   /** Absent: the defaults. */
   readonly context?: ContextSettings;
+  /** What the skills add to the environment of the turn's processes. */
+  readonly env?: { readonly [name: string]: string };
+  /** What skills that were called say, where the agent cannot read them itself. */
+  readonly skillBodies?: ReadonlyMap<string, string>;
+  /** Nothing joins this turn: no model reads along. */
+  readonly alone?: boolean;
   /** Parley's own words for this turn's user message. */
   readonly notes?: readonly string[];
   /** The model was told to answer inside `<final>`. */
@@ -66,7 +73,9 @@ export interface TurnSetup {
 export interface AgentTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
-  readonly setUp: (turn: Place & { readonly agent: string; readonly session: Session; readonly log: Log }) => Promise<TurnSetup>;
+  readonly setUp: (
+    turn: Place & { readonly agent: string; readonly session: Session; readonly called?: readonly SkillCall[]; readonly log: Log },
+  ) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
   readonly streams: (account: string) => "edit" | "block" | "off";
@@ -95,7 +104,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const [history, trouble, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
-      options.setUp({ agent, session, log, ...placeOf(turn) }),
+      options.setUp({ agent, session, log, called: skillCallsIn(turn.rows), ...placeOf(turn) }),
     ]);
     const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
     const startup = await startupOf(turn, session, address, setup, log);
@@ -117,6 +126,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       ...(startup.text === null ? {} : { startup: startup.text }),
       cap,
       read: media.read,
+      ...(setup.skillBodies === undefined ? {} : { skillBodies: setup.skillBodies }),
     });
     const journal = turnJournal({
       turns: {
@@ -126,7 +136,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       },
       lease: turn,
       turn,
-      steer: queueSettingsOf(session, options.queue).mode === "steer",
+      steer: queueSettingsOf(session, options.queue).mode === "steer" && setup.alone !== true,
       entryOf: messages.entryOf,
       prepare: media.prepare,
     });
@@ -165,7 +175,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           {
             model: setup.model,
             tools: setup.tools,
-            scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace },
+            scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} },
             journal,
             context,
             spill: setup.spill,

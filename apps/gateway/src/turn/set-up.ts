@@ -23,11 +23,14 @@ import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log } fr
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
+import type { SkillCall } from "../inbound/row-payload.ts";
 import type { TurnSetup } from "./agent-turn.ts";
 import type { Surface } from "./channel-facts.ts";
 import { contextSettings } from "./context-settings.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
+import { skillTurn } from "./skill-call.ts";
+import type { SkillBook, SkillsHere } from "./skills.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
 
 export interface SetUpOptions {
@@ -41,6 +44,7 @@ export interface SetUpOptions {
   readonly hooks: readonly BootstrapHook[];
   readonly house: House;
   readonly prompts: PromptBook;
+  readonly skills: SkillBook;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -49,6 +53,8 @@ export interface SetUpOptions {
 export interface SetUpRequest extends Place {
   readonly agent: string;
   readonly session: Session;
+  /** Skills that the turn's messages call by command. */
+  readonly called?: readonly SkillCall[];
   /** The turn's own, so that lines about its model calls name its rows. */
   readonly log?: Log;
 }
@@ -78,6 +84,7 @@ export interface SetUp {
 interface Prepared extends PromptNow {
   readonly tools: readonly Tool[];
   readonly files: BootstrapSnapshot;
+  readonly skills: SkillsHere;
   readonly thinking: TurnSetup["thinking"];
 }
 
@@ -132,6 +139,7 @@ export function setUp(options: SetUpOptions): SetUp {
       }),
     ]);
     const tools = toolsAt(place);
+    const skills = await options.skills.at(agent, rulesOf(place).skills);
     const thinking = "off";
     const facts = turnFacts({
       config,
@@ -142,6 +150,7 @@ export function setUp(options: SetUpOptions): SetUp {
       audience,
       tools,
       files: snapshot,
+      skills: skills.listing,
       session,
       address: place?.address ?? null,
       surface: place === null ? null : options.channel(accountKey(place.address)),
@@ -152,7 +161,7 @@ export function setUp(options: SetUpOptions): SetUp {
     });
     const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
     const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, thinking };
+    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, skills, thinking };
   }
 
   /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
@@ -171,8 +180,9 @@ export function setUp(options: SetUpOptions): SetUp {
   }
 
   return {
-    async forTurn({ agent, session, log = options.log, ...place }) {
-      const { compiled, explanation, model, tools, files: snapshot, thinking } = await prepared({ agent, session, place }, log);
+    async forTurn({ agent, session, called = [], log = options.log, ...place }) {
+      const { compiled, explanation, model, tools, files: snapshot, skills, thinking } = await prepared({ agent, session, place }, log);
+      const skill = await skillTurn(called, skills, tools);
       log.debug(
         { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
         "prompt compiled",
@@ -183,7 +193,10 @@ export function setUp(options: SetUpOptions): SetUp {
       const told = toldIn(session);
       const warned = warnOnce(snapshot, defaults.bootstrapPromptTruncationWarning, told);
       return {
-        model,
+        model: skill.model ?? model,
+        env: skill.env,
+        skillBodies: skill.bodies,
+        alone: skill.model !== null,
         // Providers put the blank line between the zones themselves, or send two blocks: either way it is `compiled.text`.
         system: { stable: compiled.stable, volatile: compiled.volatile.replace(/^\n\n/, "") },
         tools,

@@ -6,6 +6,7 @@ import type { Row } from "@parley/store";
 import { isBacklog } from "../inbound/backlog.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import type { ReadMessage } from "./media.ts";
+import { skillWords } from "./skill-call.ts";
 
 export interface TurnMessagesInput {
   readonly turn: string;
@@ -22,6 +23,8 @@ export interface TurnMessagesInput {
   readonly cap: number;
   /** A message with what its files came to; by default files are told by what the platform says about them. */
   readonly read?: (row: Row) => ReadMessage;
+  /** What the SKILL.md of a called skill says, by the skill's name, where the agent has no tool to read it. */
+  readonly skillBodies?: ReadonlyMap<string, string>;
 }
 
 export interface TurnMessages {
@@ -43,8 +46,17 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
   const read = input.read ?? ((row: Row): ReadMessage => ({ inbound: inboundOf(row), images: [] }));
 
+  const asCalled = (row: Row): ReadMessage => {
+    const message = read(row);
+    const { inbound, skill } = parseRowPayload(row.payload);
+    // Where its command runs a tool, no model reads the message before the tool has answered.
+    if (skill === undefined || skill.tool !== undefined) return message;
+    const words = skillWords(skill, input.skillBodies?.get(skill.name));
+    return { ...message, inbound: { ...message.inbound, text: `${words}${message.inbound.text.slice(inbound.text.length)}` } };
+  };
+
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
-    const messages = rows.map(read);
+    const messages = rows.map(asCalled);
     const images = messages.flatMap((message) => message.images);
     const { content } = userMessage({ rows: messages.map((message) => asFirstRead(message.inbound)), images, shared, mark, ...more });
     // The row's own id: a message that was edited while it waited carries that of the edit.

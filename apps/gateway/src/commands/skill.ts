@@ -1,0 +1,107 @@
+// /skill and the commands of skills. A call of a skill is a message with its place in the lane (turn/skill-call.ts); what is answered at once is
+// the list, and a name that does not exist.
+import { commandSummary, findSkillCommand, skillId, type SkillCommand } from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Inbound } from "@parley/protocol";
+import { commandIn } from "../inbound/command.ts";
+import type { Place, PlaceRules } from "../inbound/place-rules.ts";
+import type { Route } from "../inbound/route.ts";
+import type { SkillCall } from "../inbound/row-payload.ts";
+import { skillCall } from "../turn/skill-call.ts";
+import type { SkillBook, SkillsHere } from "../turn/skills.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+export interface SkillDeskOptions {
+  readonly config: Config;
+  readonly book: SkillBook;
+  readonly rules: (place: Place) => Pick<PlaceRules, "skills"> | null;
+}
+
+export interface SkillDesk {
+  /** Null for a message that calls no skill of this place. */
+  called(inbound: Inbound, route: Route): Promise<SkillCall | null>;
+  /** What a platform's menu shows of the skills of this agent. */
+  menu(agent: string): Promise<readonly { readonly name: string; readonly description: string }[]>;
+  readonly command: PastLaneCommand;
+}
+
+/** What one message can hold on every platform, with room to spare. */
+const listChars = 1_800;
+
+export function skillDesk({ config, book, rules }: SkillDeskOptions): SkillDesk {
+  const isNative = config.commands.nativeSkills !== false;
+
+  function agentOf(id: string): AgentConfig | null {
+    return config.agents.list.find((agent) => agent.id === id) ?? null;
+  }
+
+  async function here(place: Place, agentId: string): Promise<SkillsHere | null> {
+    const agent = agentOf(agentId);
+    return agent === null ? null : book.at(agent, place.address.kind === "dm" ? undefined : rules(place)?.skills);
+  }
+
+  async function called(inbound: Inbound, { agent }: Route): Promise<SkillCall | null> {
+    if (inbound.kind === "callback" || inbound.kind === "reaction") return null;
+    const given = commandIn(inbound.text);
+    if (given === null || (given.name !== "skill" && !isNative)) return null;
+    const skills = await here(inbound, agent);
+    if (skills === null) return null;
+    if (given.name === "skill") {
+      const meant = namedFirst(given.args, skills.commands);
+      return meant === null ? null : skillCall(meant.found, meant.rest, skills.location(meant.found.skill));
+    }
+    const found = skills.commands.find(({ command }) => command === given.name);
+    return found === undefined ? null : skillCall(found, given.args, skills.location(found.skill));
+  }
+
+  return {
+    called,
+    async menu(agentId) {
+      const agent = agentOf(agentId);
+      if (agent === null || !isNative) return [];
+      const { commands } = await book.at(agent);
+      return commands.map(({ command, skill }) => ({ name: command, description: commandSummary(skill) }));
+    },
+    command: {
+      name: "skill",
+      summary: "use a skill by its name; alone it lists them",
+      async run(args, { inbound, route }) {
+        const commands = (await here(inbound, route.agent))?.commands ?? [];
+        if (commands.length === 0) return "There are no skills here.";
+        const list = listed(commands, isNative);
+        const wanted = args.split(/\s/, 1)[0] ?? "";
+        return wanted === "" ? list : `There is no skill \`${wanted.replaceAll(/[`\s]+/g, " ").slice(0, 64)}\` here.\n${list}`;
+      },
+    },
+  };
+}
+
+/** The skill that the words begin with, the longest name first: names may have spaces. */
+function namedFirst(args: string, commands: readonly SkillCommand[]): { readonly found: SkillCommand; readonly rest: string } | null {
+  const [word = ""] = args.split(/\s/, 1);
+  const wanted = skillId(args);
+  const byName = commands
+    .filter(({ skill }) => {
+      const id = skillId(skill.manifest.name);
+      return wanted === id || (wanted.startsWith(id) && /\s/.test(wanted.charAt(id.length)));
+    })
+    .toSorted((a, b) => b.skill.manifest.name.length - a.skill.manifest.name.length)[0];
+  if (byName !== undefined) return { found: byName, rest: args.slice(byName.skill.manifest.name.length).trim() };
+  const found = word === "" ? null : findSkillCommand(commands, word);
+  return found === null ? null : { found, rest: args.slice(word.length).trim() };
+}
+
+function listed(commands: readonly SkillCommand[], isNative: boolean): string {
+  const lines = ["Use one with /skill NAME and what you want:"];
+  let chars = 0;
+  for (const [index, { command, skill }] of commands.entries()) {
+    const line = `${isNative ? `/${command}` : `\`${skill.manifest.name}\``} - ${commandSummary(skill)}`;
+    chars += line.length + 1;
+    if (chars > listChars) {
+      lines.push(`... and ${commands.length - index} more`);
+      break;
+    }
+    lines.push(line);
+  }
+  return lines.join("\n");
+}
