@@ -1,31 +1,39 @@
 // What a summary must not lose or alter: names that only work letter by letter. Found by form, bounded, newest first.
 
 const forms: readonly RegExp[] = [
-  /\bhttps?:\/\/[^\s<>"')\]]+/g,
+  /\bhttps?:\/\/[^\s<>"')\]]{1,300}/g,
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
   // Paths of files, absolute or with at least two parts.
-  /(?<![\w/.])(?:~|\.{1,2})?(?:\/[\w.@+-]+){2,}/g,
+  /(?<![\w/.])(?:~|\.{1,2})?(?:\/[\w.@+-]{1,100}){2,20}/g,
   /\b[A-Z][A-Z0-9]{1,9}-\d{1,9}\b/g,
   // Hashes and long ids: letters and digits mixed.
   /\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b/gi,
-  /\b[\w.+-]+@[\w-]+\.[\w.-]+\b/g,
+  /\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}\b/g,
   /\b\d{6,20}\b/g,
 ];
 
-const longest = 200;
+const longestChars = 200;
+
+/** Only so much of the end is looked through: what is older has been superseded or said again. */
+const lookedChars = 200_000;
 
 /** The newest `most` different identifiers of the text, in the order in which they stand there. */
 export function identifiersIn(text: string, most: number): readonly string[] {
+  const looked = text.slice(-lookedChars);
   const found = forms
-    .flatMap((form) => [...text.matchAll(form)])
+    .flatMap((form) => [...looked.matchAll(form)])
     .map((match) => ({ at: match.index, name: match[0].replace(/[.,;:!?]+$/, "") }))
-    .filter(({ name }) => name.length <= longest)
-    .toSorted((a, b) => b.at - a.at || b.name.length - a.name.length);
-  const names: string[] = [];
-  for (const { name } of found) {
-    if (names.length >= most) break;
-    // A part of one that is kept already says nothing more.
-    if (!names.some((kept) => kept.includes(name))) names.push(name);
+    .filter(({ name }) => name.length <= longestChars)
+    .toSorted((a, b) => a.at - b.at || b.name.length - a.name.length);
+  let end = 0;
+  const names = new Set<string>();
+  for (const { at, name } of found) {
+    // Part of one that is there already.
+    if (at < end) continue;
+    end = at + name.length;
+    // Said again: it counts from its newest place.
+    names.delete(name);
+    names.add(name);
   }
-  return names.reverse();
+  return [...names].slice(-most);
 }
