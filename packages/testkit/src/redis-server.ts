@@ -63,7 +63,7 @@ export async function redisServer({ args = [] }: RedisServerOptions = {}): Promi
     for (;;) {
       // Not there yet, or still loading: asked again until the time is over.
       const answer = await command("PING").catch(() => "");
-      if (answer.startsWith("+PONG")) return;
+      if (answer.startsWith("+PONG") || answer.startsWith("-NOAUTH")) return;
       if (running.exitCode !== null) throw new Error(`redis-server ended with ${running.exitCode}\n${log}`);
       if (Date.now() > until) throw new Error(`redis-server was not ready in time\n${log}`);
       await wait(5);

@@ -1,6 +1,7 @@
 // The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
 import { Fault } from "@parley/protocol";
 import type { NewDelivery, Outbox } from "../store.ts";
+import { leaseOf } from "./arguments.ts";
 import type { Connection } from "./connection.ts";
 import { laneViews } from "./lane-views.ts";
 import type { LostTakes } from "./lost-takes.ts";
@@ -29,9 +30,9 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
       const { holder, term } = want;
       return { lane, token, holder, ...(term === undefined ? {} : { term }), deliveries: deliveries.map(deliveryOf) };
     },
-    extend: (lease, leaseMs) => call(extendParcelScript, { lease, leaseMs }),
+    extend: (lease, leaseMs) => call(extendParcelScript, { lease: leaseOf(lease), leaseMs }),
     async release(lease, { afterMs }) {
-      await call(releaseParcelScript, { lease, afterMs });
+      await call(releaseParcelScript, { lease: leaseOf(lease), afterMs });
     },
     list: laneViews(connection, "o"),
     async post(deliveries) {
@@ -39,7 +40,7 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
       await call(postScript, { deliveries });
     },
     async record(lease, changes) {
-      await call(recordScript, { lease, changes });
+      await call(recordScript, { lease: leaseOf(lease), changes });
     },
     async find({ limit, ...filter }) {
       return (await searchBy<DeliveryReply>(connection, findDeliveriesScript, filter, limit)).map(deliveryOf);

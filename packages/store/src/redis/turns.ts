@@ -3,7 +3,7 @@ import { Fault } from "@parley/protocol";
 import type { ConversationKey, SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";
 import type { Turn, Turns, TurnView } from "../store.ts";
-import { cellWrites, fieldPatch } from "./arguments.ts";
+import { cellWrites, fieldPatch, leaseOf } from "./arguments.ts";
 import type { Connection } from "./connection.ts";
 import { laneViews } from "./lane-views.ts";
 import type { LostTakes } from "./lost-takes.ts";
@@ -46,13 +46,13 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
       });
       return answer === null ? null : turnViewOf(...answer);
     },
-    extend: (lease, leaseMs) => call(extendTurnScript, { lease, leaseMs }),
+    extend: (lease, leaseMs) => call(extendTurnScript, { lease: leaseOf(lease), leaseMs }),
     async release(lease, { afterMs, refund }) {
-      await call(releaseTurnScript, { lease, afterMs, refund });
+      await call(releaseTurnScript, { lease: leaseOf(lease), afterMs, refund });
     },
     list: laneViews(connection, "i"),
     async absorb(lease, at, maxRows) {
-      return (await call<readonly RowReply[]>(absorbScript, { lease, at, maxRows })).map(rowOf);
+      return (await call<readonly RowReply[]>(absorbScript, { lease: leaseOf(lease), at, maxRows })).map(rowOf);
     },
     async checkpoint(lease, at, { steps, deliveries = [], cells = [] }) {
       if (steps.length === 0 && cells.length > 0) {
@@ -60,15 +60,15 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
       }
       if (steps.some((step) => step.kind === "absorbed")) throw new Fault("invalid", "absorbed steps are written by absorb alone");
       checkParts(deliveries);
-      return call(checkpointScript, { lease, at, steps, deliveries, cells: cellWrites(cells) });
+      return call(checkpointScript, { lease: leaseOf(lease), at, steps, deliveries, cells: cellWrites(cells) });
     },
     async park(lease, { tickets, wake, untilMs }) {
-      await call(parkScript, { lease, tickets, wake, untilMs });
+      await call(parkScript, { lease: leaseOf(lease), tickets, wake, untilMs });
     },
     async commit(lease, turn, { deliveries = [], rows = [], cells = [], patch, ...what }) {
       checkParts(deliveries);
       const writes = { deliveries, rows, cells: cellWrites(cells), patch: patch === undefined ? undefined : fieldPatch(patch) };
-      return { seq: await call<number>(commitScript, { ...what, ...writes, lease, turn }) };
+      return { seq: await call<number>(commitScript, { ...what, ...writes, lease: leaseOf(lease), turn }) };
     },
   };
 }

@@ -2,11 +2,12 @@
 // that it claims to have seen goes to a log first, in one write each. Real time: leases are short.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isFault, silentLog, sleep, systemClock, systemIds } from "@parley/protocol";
-import { type Change, type DeliveryView, type Parcel, sqliteStore, type Store } from "../../src/index.ts";
+import { isFault, sleep, systemClock, systemIds } from "@parley/protocol";
+import type { Change, DeliveryView, Parcel, Store } from "../../src/index.ts";
+import { openStore } from "./open-store.ts";
 import { chat, delivery, isIdle, lane, row, want, wantOut } from "../subject.ts";
 
-const [dir = "", role = "", name = ""] = process.argv.slice(2);
+const [dir = "", place = "", role = "", name = ""] = process.argv.slice(2);
 const clock = systemClock();
 const ids = systemIds();
 const holder = `${role}-${process.pid}`;
@@ -84,14 +85,6 @@ async function withLease(work: () => Promise<void>): Promise<void> {
   }
 }
 
-const store = await sqliteStore({
-  path: join(dir, "state.db"),
-  clock,
-  log: silentLog,
-  bootId: holder,
-  onFatal: (error) => {
-    throw error;
-  },
-});
+const store = await openStore(place, { clock, bootId: holder });
 const roles: { readonly [role: string]: (store: Store) => Promise<void> } = { platform, turns, deliveries };
 await roles[role]?.(store);

@@ -1,7 +1,8 @@
 // Fresh Redis stores for tests: each under a prefix of its own on one server.
+import { setTimeout as wait } from "node:timers/promises";
 import { silentLog } from "@parley/protocol";
 import type { RedisServer } from "@parley/testkit";
-import { type RedisOptions, redisStore, type RedisStore } from "../../src/index.ts";
+import { type RedisOptions, redisStore, type RedisStore, type Store } from "../../src/index.ts";
 import { testClock } from "../clock.ts";
 import type { OpenedStore } from "../subject.ts";
 
@@ -23,4 +24,9 @@ export async function openRedis(server: RedisServer, handles: number): Promise<O
       for (const handle of opened) await handle.close();
     },
   };
+}
+
+/** Resolves when the store answers again. */
+export async function untilBack(store: Store): Promise<void> {
+  while (!(await store.check()).ok) await wait(10);
 }

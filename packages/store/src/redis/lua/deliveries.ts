@@ -39,7 +39,7 @@ function deliveries.addParts(delivery, list)
 end
 
 local function member(delivery)
-  return string.format('%016d:%s', delivery.seq, delivery.id)
+  return string.format('%016d', delivery.seq) .. ':' .. delivery.id
 end
 
 -- Ids of what is undone in a conversation, the head first.
