@@ -21,6 +21,7 @@ export interface Config {
     readonly audio: { readonly transcribe?: string };
   };
   readonly commands: {
+    readonly nativeSkills: boolean | "auto";
     readonly ownerAllowFrom: readonly string[];
     readonly ownerDisplay: "raw" | "hash";
     readonly ownerDisplaySecret?: Secret;
