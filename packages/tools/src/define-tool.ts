@@ -1,6 +1,7 @@
 // Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the model sent.
 import { z } from "zod";
 import type { JsonObject } from "@parley/protocol";
+import type { ExecAction } from "./exec/exec-action.ts";
 import type { Tool, ToolEffect, ToolResult, ToolScope } from "./tool.ts";
 
 export interface ToolDefinition<S extends z.ZodType> {
@@ -9,11 +10,12 @@ export interface ToolDefinition<S extends z.ZodType> {
   readonly description: string;
   readonly args: S;
   readonly effect: ToolEffect;
+  action?(args: z.output<S>, scope: ToolScope): Promise<ExecAction>;
   run(args: z.output<S>, scope: ToolScope): Promise<ToolResult>;
 }
 
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
-  const { name, summary, description, effect, args } = definition;
+  const { name, summary, description, effect, args, action } = definition;
   const { $schema: _dialect, ...parameters } = z.toJSONSchema(args, { io: "input" });
   return {
     name,
@@ -26,7 +28,8 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
       const parsed = args.safeParse(sent);
       return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
     },
-    // `run` only ever sees what `parse` let through.
+    // Both only ever see what `parse` let through.
+    ...(action === undefined ? {} : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),
     run: (parsed, scope) => definition.run(parsed as z.output<S>, scope),
   };
 }

@@ -5,8 +5,37 @@ import { echo } from "./rehearsal/echo.ts";
 import { sleepTool } from "./rehearsal/sleep.ts";
 import type { Tool } from "./tool.ts";
 
+export {
+  catalogue,
+  makeTools,
+  toolProfiles,
+  type CatalogueEntry,
+  type MadeTools,
+  type ToolProfile,
+  type ToolSection,
+} from "./catalogue.ts";
+export { isUnavailable } from "./context.ts";
+export type * from "./context.ts";
 export { defineTool, textResult, type ToolDefinition } from "./define-tool.ts";
+export {
+  openCommands,
+  type Command,
+  type CommandRecord,
+  type CommandRecords,
+  type Commands,
+  type CommandsOptions,
+  type CommandState,
+} from "./exec/commands.ts";
+export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
+export { actionHash, describeAction, visible, type ExecAction } from "./exec/exec-action.ts";
+export * from "./exec/exec-decision.ts";
+export { rooted, type Rooted } from "./files/rooted.ts";
+export type { RootSpec } from "./files/walk.ts";
+export { workspaceFiles, type WorkspaceFiles, type WorkspaceFilesOptions } from "./files/workspace-files.ts";
+export * from "./policy.ts";
 export { runGroup, type GroupEnd, type GroupRequest } from "./process-group.ts";
+export { isSandboxed, noSandbox, openSandbox, type SandboxRequest } from "./sandbox/open-sandbox.ts";
+export type { Sandbox, SandboxLimits, SandboxSettings } from "./sandbox/sandbox.ts";
 export * from "./tool.ts";
 
 /** Harmless tools to try the machinery with. `path` is the search path for programs. */

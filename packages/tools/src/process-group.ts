@@ -57,7 +57,8 @@ export function runGroup(request: GroupRequest): Promise<GroupEnd> {
   });
 }
 
-function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+/** Nothing happens when the group is gone. */
+export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);

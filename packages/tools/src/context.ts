@@ -1,0 +1,90 @@
+// What the factories of tools are handed: stable facts of the agent and its place, and small ports to the rest of Parley. Nothing here may
+// change a schema or a description from turn to turn (I12): what varies more often reaches a tool by its scope or through a port.
+import type { Clock, JsonObject, Json } from "@parley/protocol";
+import type { CommandEnv } from "./exec/environment.ts";
+import type { Commands } from "./exec/commands.ts";
+import type { ExecAction } from "./exec/exec-action.ts";
+import type { ExecPolicy } from "./exec/exec-decision.ts";
+import type { WorkspaceFiles } from "./files/workspace-files.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Tool, ToolScope } from "./tool.ts";
+
+export interface ToolContext {
+  /** All who may speak in this turn are owners. */
+  readonly owner: boolean;
+  /** The model sees pictures. */
+  readonly vision: boolean;
+  /** IANA name of the user's zone. */
+  readonly timeZone: string;
+  readonly files: WorkspaceFiles;
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  /** Absent: no commands here. */
+  readonly exec?: ExecPorts;
+  readonly pictures?: Pictures;
+  readonly status?: SessionStatus;
+  readonly plans?: Plans;
+  readonly settings?: Settings;
+}
+
+export interface ExecPorts {
+  readonly commands: Commands;
+  readonly policy: ExecPolicy;
+  /** The gateway's own environment; only harmless names of it reach a command. */
+  readonly host: CommandEnv;
+  /** What this turn's skills need. */
+  readonly turnEnv?: (scope: ToolScope) => CommandEnv;
+  /**
+   * The last look, right before the start: true when a person approved exactly this action for this call. Absent: nobody can be asked, so
+   * only what the policy lets run without asking runs.
+   */
+  readonly approved?: (action: ExecAction, hash: string, scope: ToolScope) => Promise<boolean>;
+  readonly timeoutSeconds: number;
+}
+
+/** Where pictures for the model are kept: bytes never enter the transcript. */
+export interface Pictures {
+  /** Returns the path under the media folder. */
+  keep(bytes: Uint8Array, extension: string): Promise<string>;
+}
+
+export interface SessionStatus {
+  /** What is known of the session, in the order in which it is shown; no secrets. */
+  lines(scope: ToolScope): Promise<readonly { readonly name: string; readonly value: string }[]>;
+  /** Sets the session's model, null for the agent's own. Says which is used from the next turn on. Throws Fault("invalid") for an unknown one. */
+  setModel(scope: ToolScope, model: string | null): Promise<string>;
+}
+
+export interface PlanStep {
+  readonly step: string;
+  readonly status: "pending" | "in_progress" | "completed";
+}
+
+export interface Plans {
+  save(scope: ToolScope, plan: { readonly explanation?: string; readonly steps: readonly PlanStep[] }): Promise<void>;
+}
+
+/** The config file and the daemon, as the owner's agent may handle them. */
+export interface Settings {
+  /** `value`: the file as written, with whatever secrets stand in it: it is compared, never shown. `shown`: the same without them. */
+  read(): Promise<{ readonly value: JsonObject; readonly shown: Json; readonly hash: string }>;
+  /** The JSON Schema of one path ("messages.queue"); null when there is no such key. */
+  schema(path: string): Promise<Json>;
+  /** Validated, then written whole; `basedOn` must still be the file's hash. Throws Fault("invalid") with the problems, Fault("conflict"). */
+  write(value: JsonObject, basedOn: string): Promise<{ readonly restart: boolean }>;
+  /** After this turn's answer is safe. */
+  restart(scope: ToolScope, reason: string): Promise<void>;
+}
+
+/** Why a tool is not there; told by `parley tools explain`. */
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+export const readOnlyWorkspace = "the sandbox mounts the workspace read-only (agents.defaults.sandbox.workspaceAccess)";
+
+export type ToolFactory = (context: ToolContext) => Tool | Unavailable;
+
+export function isUnavailable(made: Tool | Unavailable): made is Unavailable {
+  return "unavailable" in made;
+}

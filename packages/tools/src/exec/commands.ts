@@ -1,0 +1,284 @@
+// All commands that run or ran lately. Each has a record that survives a crash: whoever starts next ends what the dead process left running,
+// lists it as lost, and still has its output. Bounded in number, in output and in time.
+import { readdir } from "node:fs/promises";
+import { Fault, isFault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
+import type { Rooted } from "../files/rooted.ts";
+import { entryPath, walk } from "../files/walk.ts";
+import { killGroup } from "../process-group.ts";
+import { processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
+import { openSpool, type Spool } from "./spool.ts";
+
+export type CommandState = "running" | "exited" | "killed" | "timed out" | "lost";
+
+export interface CommandRecord {
+  readonly id: string;
+  readonly session: SessionKey;
+  readonly agent: string;
+  /** For people and the model: one line. */
+  readonly command: string;
+  /** The folder below which `log` lies: the agent's, or a sandbox's own. */
+  readonly root: string;
+  readonly log: string;
+  readonly pid: number;
+  /** Tells this process from a later one of the same number. */
+  readonly began: string | null;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  readonly state: CommandState;
+  /** Null while it runs, and when a signal ended it. */
+  readonly code: number | null;
+  /** The call that started it did not wait for its end. */
+  readonly background: boolean;
+}
+
+/** Where records are kept. The gateway puts them into the store. */
+export interface CommandRecords {
+  load(): Promise<readonly CommandRecord[]>;
+  save(record: CommandRecord): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+export interface CommandsOptions {
+  readonly records: CommandRecords;
+  /** A background command ended: wake its session. Not called for what is lost; `list` tells that. */
+  readonly onEnd: (record: CommandRecord) => Promise<void>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" | "pty" | "input"> {
+  readonly session: SessionKey;
+  readonly agent: string;
+  readonly command: string;
+  readonly files: Rooted;
+  readonly timeoutMs: number;
+  /** What ends it for good where signals do not reach: a container. */
+  readonly ends?: readonly string[] | undefined;
+}
+
+export interface Command {
+  readonly record: CommandRecord;
+  readonly files: Rooted;
+  /** Bytes of output that were told already. */
+  told: number;
+  /** Resolves when it ended, or after `forMs`, or when the signal aborts. */
+  ended(forMs: number, signal?: AbortSignal): Promise<void>;
+  /** The same, and also when there is more output than `told`. */
+  spoke(forMs: number, signal?: AbortSignal): Promise<void>;
+  /** The call does not wait for it any longer: its end will be told. Nothing happens when it ended already. */
+  background(): Promise<void>;
+  write(text: string): void;
+  closeInput(): void;
+  /** Resolves when it ended. */
+  kill(): Promise<void>;
+}
+
+export interface Commands {
+  /** Throws Fault("invalid") when it cannot be started, Fault("rate_limited") when the session runs too many. */
+  start(request: StartRequest): Promise<Command>;
+  /** Of this session, oldest first. `filesOf` opens the folder of one from before a restart. */
+  list(session: SessionKey): Promise<readonly CommandRecord[]>;
+  get(session: SessionKey, id: string): Promise<Command | null>;
+  forget(session: SessionKey, id: string): Promise<void>;
+  /** Ends all that run: of one session, or all. */
+  end(session?: SessionKey): Promise<void>;
+}
+
+const mostRunning = 16;
+const mostEnded = 50;
+const keepEndedMs = 24 * 3_600_000;
+const mostLogs = 200;
+export const logFolder = ".parley/exec";
+
+/** `filesAt` gives access to the folder of a record from before a restart. */
+export async function openCommands(options: CommandsOptions, filesAt: (root: string) => Rooted): Promise<Commands> {
+  const { records, clock, ids, log } = options;
+  const known = new Map<string, Command>();
+  for (const record of await records.load()) {
+    if (record.state !== "running") {
+      known.set(record.id, ended(record, filesAt(record.root)));
+      continue;
+    }
+    await endLeftover(record);
+    const lost: CommandRecord = { ...record, state: "lost", endedAtMs: clock.now() };
+    await records.save(lost);
+    known.set(record.id, ended(lost, filesAt(record.root)));
+  }
+
+  async function prune(): Promise<void> {
+    const over = [...known.values()].filter(({ record }) => record.state !== "running");
+    const surplus = over.length - mostEnded;
+    const old = over.filter(({ record }, index) => index < surplus || clock.now() - (record.endedAtMs ?? 0) > keepEndedMs);
+    for (const { record } of old) await drop(record.id);
+  }
+
+  async function drop(id: string): Promise<void> {
+    known.delete(id);
+    await records.remove(id);
+  }
+
+  return {
+    async start(request) {
+      const { session, files } = request;
+      const running = [...known.values()].filter(({ record }) => record.session === session && record.state === "running");
+      if (running.length >= mostRunning)
+        throw new Fault("rate_limited", `${running.length} commands run already; end one with process first`);
+      await prune();
+      await pruneLogs(files);
+      const id = ids.code("abcdefghjkmnpqrstuvwxyz23456789", 8);
+      const spool = await openSpool(files, `${logFolder}/${clock.now().toString(36)}-${id}.log`);
+      const waiting = new Set<() => void>();
+      let child: Child;
+      try {
+        child = await startChild({
+          ...request,
+          clock,
+          async onOutput(chunk) {
+            await spool.write(chunk);
+            for (const wake of waiting) wake();
+          },
+        });
+      } catch (error) {
+        await spool.close();
+        await removeLog(files, spool.path);
+        throw error;
+      }
+      const record: CommandRecord = {
+        id,
+        session,
+        agent: request.agent,
+        command: request.command,
+        root: files.root,
+        log: spool.path,
+        pid: child.pid,
+        began: await processBegan(child.pid),
+        startedAtMs: clock.now(),
+        endedAtMs: null,
+        state: "running",
+        code: null,
+        background: false,
+      };
+      const command = follow(record, request, child, spool, waiting);
+      known.set(id, command);
+      await command.saved();
+      return command;
+    },
+    async list(session) {
+      await prune();
+      return [...known.values()].map(({ record }) => record).filter((record) => record.session === session && record.background);
+    },
+    async get(session, id) {
+      const found = known.get(id);
+      return found?.record.session === session ? found : null;
+    },
+    async forget(session, id) {
+      const found = known.get(id);
+      if (found === undefined || found.record.session !== session || found.record.state === "running") return;
+      await drop(id);
+      await removeLog(found.files, found.record.log);
+    },
+    async end(session) {
+      const all = [...known.values()].filter(({ record }) => record.state === "running" && (session ?? record.session) === record.session);
+      await Promise.all(all.map((command) => command.kill()));
+    },
+  };
+
+  function follow(
+    first: CommandRecord,
+    request: StartRequest,
+    child: Child,
+    spool: Spool,
+    waiting: Set<() => void>,
+  ): Command & { saved(): Promise<void> } {
+    let record = first;
+    let why: CommandState = "exited";
+    // One write after the other: the end of a short command must not be overtaken by its beginning.
+    let saved = records.save(first);
+    const save = (write: () => Promise<void>): Promise<void> => (saved = saved.then(write));
+    const stop = (state: CommandState): void => {
+      why = state;
+      child.kill();
+      const { ends } = request;
+      if (ends !== undefined) void startChild({ ...quiet, argv: ends, cwd: "/", env: request.env, clock }).catch(() => undefined);
+    };
+    const timer = clock.after(request.timeoutMs, () => stop("timed out"));
+    const done = child.ended.then(async ({ code }) => {
+      timer.cancel();
+      await spool
+        .close()
+        .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));
+      record = { ...record, state: why, code: why === "exited" ? code : null, endedAtMs: clock.now() };
+      for (const wake of waiting) wake();
+      await save(() => (record.background ? records.save(record) : drop(record.id)));
+      if (record.background) await options.onEnd(record);
+    });
+    done.catch((error: unknown) => log.error({ err: error, command: record.id }, "the end of a command was not recorded"));
+    const until = async (forMs: number, signal: AbortSignal | undefined, enough: () => boolean): Promise<void> => {
+      if (enough() || signal?.aborted === true) return;
+      const wait = new AbortController();
+      const wake = (): void => {
+        if (enough()) wait.abort();
+      };
+      const abort = (): void => wait.abort();
+      waiting.add(wake);
+      signal?.addEventListener("abort", abort, { once: true });
+      await sleep(clock, forMs, wait.signal);
+      signal?.removeEventListener("abort", abort);
+      waiting.delete(wake);
+    };
+    const command = {
+      get record() {
+        return record;
+      },
+      saved: () => saved,
+      files: request.files,
+      told: 0,
+      ended: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running"),
+      spoke: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running" || spool.bytes > command.told),
+      async background() {
+        if (record.state !== "running") return;
+        record = { ...record, background: true };
+        const now = record;
+        await save(() => records.save(now));
+      },
+      write: (text: string) => child.write(text),
+      closeInput: () => child.closeInput(),
+      async kill() {
+        if (record.state === "running") stop("killed");
+        await done;
+      },
+    };
+    return command;
+  }
+
+  function ended(record: CommandRecord, files: Rooted): Command {
+    const over = (): never => {
+      throw new Fault("missing", `the command ${record.id} is over: ${record.state}`);
+    };
+    const at = async (): Promise<void> => undefined;
+    return { record, files, told: 0, ended: at, spoke: at, background: at, write: over, closeInput: over, kill: at };
+  }
+}
+
+const quiet = { pty: false, input: false, onOutput: async () => undefined } as const;
+
+/** Only the very process that was started, never another that got its number. */
+async function endLeftover({ pid, began }: CommandRecord): Promise<void> {
+  if (began !== null && (await processBegan(pid)) === began) killGroup(pid, "SIGKILL");
+}
+
+/** Names begin with their time, so the oldest are the first. */
+async function pruneLogs(files: Rooted): Promise<void> {
+  const names = await walk(files, logFolder, true, async ({ folder, name, stat: found }) =>
+    found?.isDirectory() === true ? readdir(entryPath(folder, name)) : [],
+  );
+  const oldest = names.toSorted((a, b) => (a < b ? -1 : 1));
+  for (const name of oldest.slice(0, Math.max(0, names.length - mostLogs))) await removeLog(files, `${logFolder}/${name}`);
+}
+
+export async function removeLog(files: Rooted, path: string): Promise<void> {
+  await files.remove(path).catch((error: unknown) => {
+    if (!isFault(error)) throw error; // Gone already, or not ours to remove: it is only a log.
+  });
+}

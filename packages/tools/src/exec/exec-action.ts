@@ -1,0 +1,57 @@
+// What exec is about to do, in its one canonical form: what people are shown, what an approval is bound to, and what runs are all made of
+// this value. Nothing that changes the effect stands outside it.
+import { createHash } from "node:crypto";
+import type { Json } from "@parley/protocol";
+
+export interface ExecAction {
+  readonly kind: "exec";
+  /** What is run, the program first: an absolute path where it was found on this machine, the name as given inside a container. */
+  readonly argv: readonly string[];
+  /** A shell reads it: argv is then ["/bin/sh", "-c", text]. */
+  readonly shell: boolean;
+  /** The commands in it: argv alone, or what stands between a shell's operators; null where that is not certain. */
+  readonly parts: readonly (readonly string[])[] | null;
+  /** Absolute, links resolved. */
+  readonly cwd: string;
+  /** What the model adds to the environment. */
+  readonly env: { readonly [name: string]: string };
+  /** `none`, or the sandbox with what it allows: the same words in another sandbox are another action. */
+  readonly sandbox: string;
+  /** It can be sent input later, which nobody is asked about again. */
+  readonly interactive: boolean;
+}
+
+/** Hex sha256 over every field, in a fixed order. */
+export function actionHash(action: ExecAction): string {
+  const { kind, argv, shell, cwd, sandbox, interactive } = action;
+  const canonical: Json = [kind, argv, shell, cwd, sandbox, interactive, Object.entries(action.env).toSorted(byName)];
+  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
+}
+
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
+}
+
+/** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
+export function describeAction({ argv, shell, cwd, env, sandbox, interactive }: ExecAction): string {
+  return [
+    shell ? `shell: ${visible(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
+    `in: ${visible(cwd)}`,
+    ...Object.entries(env).map(([name, value]) => `with: ${name}=${quoted(value)}`),
+    `sandbox: ${sandbox}`,
+    ...(interactive ? ["it stays open for input"] : []),
+  ].join("\n");
+}
+
+function quoted(word: string): string {
+  const shown = visible(word);
+  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
+}
+
+/** Control characters, bidirectional and invisible ones could make a text look like another: they are written out. */
+export function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u115f\u1160\u3164\uffa0]/gu, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    return char === "\n" ? "\\n" : `\\u{${code.toString(16)}}`;
+  });
+}

@@ -1,0 +1,98 @@
+// Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not certain is asked about, and where
+// nobody may be asked it is refused.
+import { basename } from "node:path";
+import { isCarrier, startingOption } from "./carriers.ts";
+import type { ExecAction } from "./exec-action.ts";
+import { isSafeFilter } from "./safe-filters.ts";
+
+export type ExecMode = "deny" | "allowlist" | "full";
+export type ExecAsk = "off" | "on-miss" | "always";
+
+/** One program of the allowlist: a bare name found in a system folder, or an absolute path. */
+export interface AllowedCommand {
+  readonly command: string;
+  /** Must match all arguments, joined by single spaces; an argument with white space in it never matches. Absent: any arguments. */
+  readonly argPattern?: string;
+}
+
+/** What a person allowed for good: exactly these words in exactly this folder and sandbox. */
+export interface ExecGrant {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly sandbox: string;
+}
+
+export interface ExecPolicy {
+  readonly mode: ExecMode;
+  readonly ask: ExecAsk;
+  readonly allowlist: readonly AllowedCommand[];
+  readonly grants: readonly ExecGrant[];
+}
+
+/** Nothing runs unless a person says so. */
+export const defaultExecPolicy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [] };
+
+export type ExecDecision =
+  | { readonly kind: "run"; readonly reason: string }
+  /** `always`: the answer may be kept as a grant. */
+  | { readonly kind: "ask"; readonly reason: string; readonly always: boolean }
+  | { readonly kind: "refuse"; readonly reason: string };
+
+const systemFolders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/opt/homebrew/bin"];
+
+export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecision {
+  if (policy.mode === "deny") return { kind: "refuse", reason: 'commands are off here (tools.exec.mode is "deny")' };
+  const always = grantable(action);
+  if (policy.ask === "always") return { kind: "ask", reason: 'every command is asked about (tools.exec.ask is "always")', always: false };
+  if (policy.mode === "full") return { kind: "run", reason: 'every command may run (tools.exec.mode is "full")' };
+  const miss = missing(action, policy);
+  if (miss === null) return { kind: "run", reason: "on the allowlist" };
+  if (policy.ask === "off") return { kind: "refuse", reason: `${miss}, and nobody is asked (tools.exec.ask is "off")` };
+  return { kind: "ask", reason: miss, always };
+}
+
+/** A grant can be kept only for words that mean the same every time. */
+function grantable({ shell, env, interactive }: ExecAction): boolean {
+  return !shell && !interactive && Object.keys(env).length === 0;
+}
+
+/** Null when the allowlist covers it; else what it does not cover. */
+function missing(action: ExecAction, { allowlist, grants }: ExecPolicy): string | null {
+  const { argv, shell, parts, cwd, env, sandbox, interactive } = action;
+  if (grantable(action) && grants.some((grant) => grant.cwd === cwd && grant.sandbox === sandbox && sameWords(grant.argv, argv)))
+    return null;
+  if (shell) {
+    const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, allowlist) === null ? [] : [part[0] ?? ""]));
+    if (parts === null) return "a shell would run it, and what it would start is not certain";
+    return unlisted.length === 0 ? "a shell would run it" : `a shell would run it, with ${unlisted.join(", ")} not on the allowlist`;
+  }
+  if (Object.keys(env).length > 0) return `it sets ${Object.keys(env).join(", ")}`;
+  if (interactive) return "it would stay open for input that nobody is asked about";
+  return uncovered(argv, allowlist);
+}
+
+function uncovered(argv: readonly string[], allowlist: readonly AllowedCommand[]): string | null {
+  const [program = "", ...args] = argv;
+  if (isSafeFilter(argv)) return null;
+  const named = allowlist.filter(({ command }) => isProgram(command, program));
+  if (named.length === 0) return `${program} is not on the allowlist`;
+  if (named.some(({ argPattern }) => argPattern !== undefined && matches(argPattern, args))) return null;
+  if (named.every(({ argPattern }) => argPattern !== undefined)) return `${program} is on the allowlist with other arguments`;
+  if (isCarrier(program)) return `${program} runs other programs, so its name alone allows nothing; give it an argPattern`;
+  const option = startingOption(argv);
+  return option === null ? null : `${program} could start another program by ${option}`;
+}
+
+function isProgram(command: string, program: string): boolean {
+  if (command.includes("/")) return command === program;
+  return basename(program) === command && systemFolders.some((folder) => `${folder}/${command}` === program);
+}
+
+function matches(pattern: string, args: readonly string[]): boolean {
+  if (args.some((arg) => /\s/.test(arg) || arg === "")) return false;
+  return new RegExp(`^(?:${pattern})$`, "u").test(args.join(" "));
+}
+
+function sameWords(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index]);
+}

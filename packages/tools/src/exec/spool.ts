@@ -1,0 +1,92 @@
+// The output of a command on disk while it runs: what a person or the model reads later comes from this file, so memory holds none of it and
+// a crash keeps what was said so far. Bounded: past its limit output is counted and dropped.
+import { stripVTControlCharacters } from "node:util";
+import { isFault } from "@parley/protocol";
+import { readBytes, type Rooted } from "../files/rooted.ts";
+
+/** One command may leave this much. */
+export const spoolBytes = 64 * 1024 * 1024;
+
+export interface Spool {
+  /** Below the workspace. */
+  readonly path: string;
+  /** On disk so far. */
+  readonly bytes: number;
+  /** Resolves when the system has taken it: until then the command is held back. */
+  write(chunk: Buffer): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSpool(files: Rooted, path: string): Promise<Spool> {
+  const handle = await files.append(path);
+  let bytes = 0;
+  let dropped = 0;
+  let last: Promise<void> = Promise.resolve();
+  const put = async (chunk: Buffer): Promise<void> => {
+    const room = chunk.subarray(0, Math.max(0, spoolBytes - bytes));
+    dropped += chunk.length - room.length;
+    if (room.length > 0) await handle.writeFile(room);
+    bytes += room.length;
+  };
+  const queued = (run: () => Promise<void>): Promise<void> => (last = last.then(run));
+  return {
+    path,
+    get bytes() {
+      return bytes;
+    },
+    write: (chunk) => queued(() => put(chunk)),
+    close: () =>
+      queued(async () => {
+        if (dropped > 0) await handle.writeFile(`\n[${dropped} more bytes were not kept]\n`);
+      }).finally(() => handle.close()),
+  };
+}
+
+export interface Excerpt {
+  readonly text: string;
+  /** Bytes of the whole log. */
+  readonly total: number;
+  /** It is all of it. */
+  readonly whole: boolean;
+}
+
+/** Beginning and end of a log in at most about `bytes`; null when the log is gone. */
+export function excerpt(files: Rooted, path: string, bytes: number): Promise<Excerpt | null> {
+  return reading(files, path, async (read, total) => {
+    if (total <= bytes) return { text: plainOutput(await read(0, total)), total, whole: true };
+    // Its beginning tells what it did, its end how it went.
+    const head = Math.floor(bytes * 0.3);
+    const tail = bytes - head;
+    const text = `${plainOutput(await read(0, head))}\n[... ${total - bytes} bytes left out ...]\n${plainOutput(await read(total - tail, tail))}`;
+    return { text, total, whole: false };
+  });
+}
+
+/** What was added after `from`, at most the last `bytes` of it. */
+export function since(files: Rooted, path: string, from: number, bytes: number): Promise<Excerpt | null> {
+  return reading(files, path, async (read, total) => {
+    const start = Math.max(Math.min(from, total), total - bytes);
+    const skipped = start - Math.min(from, total);
+    const text = plainOutput(await read(start, total - start));
+    return { text: skipped > 0 ? `[... ${skipped} bytes left out ...]\n${text}` : text, total, whole: skipped === 0 };
+  });
+}
+
+type Read = (from: number, length: number) => Promise<Buffer>;
+
+async function reading(files: Rooted, path: string, use: (read: Read, total: number) => Promise<Excerpt>): Promise<Excerpt | null> {
+  try {
+    return await files.withFile(path, ({ handle, size }) => use((from, length) => readBytes(handle, from, length), size));
+  } catch (error) {
+    if (isFault(error)) return null; // The command or a person removed it.
+    throw error;
+  }
+}
+
+/** Without colours and cursor moves; of a line that was written over again and again, its last state. */
+export function plainOutput(bytes: Buffer): string {
+  return stripVTControlCharacters(bytes.toString())
+    .replaceAll("\r\n", "\n")
+    .replaceAll(/[^\n]*\r(?=[^\n])/g, "")
+    .replaceAll(/[\0-\x08\x0b-\x1f\x7f]/g, "");
+}

@@ -1,0 +1,66 @@
+// From what the model sent to the canonical action: words split, the program found, the folder resolved, the environment checked.
+import { join } from "node:path";
+import { Fault } from "@parley/protocol";
+import { walk, type Folder } from "../files/walk.ts";
+import type { Rooted } from "../files/rooted.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { readCommandLine } from "./command-line.ts";
+import { checkedEnv, type CommandEnv } from "./environment.ts";
+import type { ExecAction } from "./exec-action.ts";
+import { findProgram } from "./find-program.ts";
+
+export interface ExecRequest {
+  /** Words, or one string: a string that only a shell can read goes to /bin/sh. */
+  readonly command: string | readonly string[];
+  readonly workdir: string;
+  readonly env: CommandEnv;
+  readonly pty: boolean;
+  readonly interactive: boolean;
+}
+
+export interface ExecPlace {
+  readonly files: Rooted;
+  readonly sandbox: Sandbox;
+  /** The search path on the host. */
+  readonly path: string;
+}
+
+const shell = "/bin/sh";
+
+/** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
+export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action: ExecAction, folder: Folder) => Promise<T>): Promise<T> {
+  const { files, sandbox } = place;
+  return walk(files, `${request.workdir}/.`, false, async ({ folder }) => {
+    const cwd = join(sandbox.inside, folder.path);
+    const line = typeof request.command === "string" ? readCommandLine(request.command) : { kind: "words" as const, argv: request.command };
+    const found = async (argv: readonly string[]): Promise<readonly string[]> => {
+      const [name = "", ...args] = argv;
+      return [await programFor(name, cwd, place), ...args];
+    };
+    // A part of a shell's line may be one of its own commands: then its name stays as it is.
+    const parts = line.kind === "words" ? [await found(line.argv)] : line.parts === null ? null : await Promise.all(line.parts.map(found));
+    const argv = line.kind === "words" ? (parts?.[0] ?? []) : [shell, "-c", String(request.command)];
+    const env = checkedEnv(request.env);
+    const { interactive, pty } = request;
+    const action: ExecAction = {
+      kind: "exec",
+      argv,
+      shell: line.kind === "shell",
+      parts,
+      cwd,
+      env,
+      sandbox: sandbox.rules,
+      interactive: interactive || pty,
+    };
+    return use(action, folder);
+  });
+}
+
+async function programFor(name: string, cwd: string, { sandbox, path }: ExecPlace): Promise<string> {
+  if (name === "") throw new Fault("invalid", "the command is empty");
+  if (name.startsWith("/")) return name;
+  if (name.includes("/")) return join(cwd, name);
+  const searched = sandbox.kind === "none" ? path : sandbox.path;
+  if (searched === null) return name; // Only the container knows.
+  return (await findProgram(name, searched)) ?? name;
+}

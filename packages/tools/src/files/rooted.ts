@@ -1,0 +1,169 @@
+// What tools do to files below a root: open one, replace one whole, remove one. All by way of `walk`, so none of it leaves the root; all
+// replacing is a rename, so a crash leaves the old file or the new one, and a link from outside to the same content keeps what it had.
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, rename, unlink, type FileHandle } from "node:fs/promises";
+import { Fault, isFault } from "@parley/protocol";
+import { entryPath, ignoring, isCode, walk, type Folder, type Place, type RootSpec } from "./walk.ts";
+
+/** Largest file that is read or written whole. Larger ones are paged, or a command's work. */
+export const wholeFileBytes = 8 * 1024 * 1024;
+
+export interface OpenFile {
+  readonly handle: FileHandle;
+  readonly size: number;
+  /** Relative to the root. */
+  readonly path: string;
+}
+
+export interface WholeFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+export interface Rooted extends RootSpec {
+  /** Opens a regular file for reading and closes it after `use`. */
+  withFile<T>(path: string, use: (file: OpenFile) => Promise<T>): Promise<T>;
+  /** Null when there is no such file. Throws Fault("invalid") beyond `wholeFileBytes`. */
+  readWhole(path: string): Promise<WholeFile | null>;
+  /** Creates the folders on the way. Keeps the mode of a file that was there. Returns the path below the root, links resolved. */
+  replace(path: string, bytes: Uint8Array): Promise<{ readonly path: string; readonly created: boolean }>;
+  remove(path: string): Promise<void>;
+  /** A file that is open for appending, made anew with its folders. The caller closes it. */
+  append(path: string): Promise<FileHandle>;
+  /** One at a time: whoever changes several files, or reads one to change it. */
+  exclusive<T>(run: () => Promise<T>): Promise<T>;
+}
+
+export function rooted(spec: RootSpec): Rooted {
+  let last: Promise<unknown> = Promise.resolve();
+  const withFile: Rooted["withFile"] = (path, use) =>
+    walk(spec, path, false, async (place) => {
+      const handle = await openFile(place, path);
+      try {
+        const stat = await handle.stat();
+        if (!stat.isFile()) throw notAFile(place.path);
+        return await use({ handle, size: stat.size, path: place.path });
+      } finally {
+        await handle.close();
+      }
+    });
+  return {
+    ...spec,
+    withFile,
+    async readWhole(path) {
+      try {
+        return await withFile(path, async ({ handle, size, path: real }) => {
+          if (size > wholeFileBytes) throw new Fault("invalid", `${real} has ${size} bytes; more than ${wholeFileBytes} cannot be edited`);
+          return { path: real, bytes: await readBytes(handle, 0, size) };
+        });
+      } catch (error) {
+        if (isFault(error, "missing")) return null;
+        throw error;
+      }
+    },
+    replace: (path, bytes) =>
+      walk(spec, path, true, async (place) => {
+        const draft = draftName();
+        await writeDraft(place, draft, bytes);
+        await moveDraft(place, draft);
+        return { path: place.path, created: place.stat === null };
+      }),
+    remove: (path) =>
+      walk(spec, path, false, async ({ folder, name, path: real, stat }) => {
+        if (stat === null) throw new Fault("missing", `there is no ${real}`);
+        if (!stat.isFile()) throw notAFile(real);
+        await unlink(entryPath(folder, name));
+        await folder.handle.sync();
+      }),
+    append: (path) =>
+      walk(spec, path, true, async ({ folder, name }) => {
+        await unlink(entryPath(folder, name)).catch(ignoring("ENOENT"));
+        const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
+        return open(entryPath(folder, name), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0o600);
+      }),
+    exclusive(run) {
+      const mine = last.then(run, run);
+      last = mine.catch(() => undefined); // Its caller is told; the next one only waits.
+      return mine;
+    },
+  };
+}
+
+/** Of `bytes`; what a change expects to find. */
+export function contentHash(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+export async function readBytes(handle: FileHandle, from: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let at = 0;
+  while (at < length) {
+    const { bytesRead } = await handle.read(bytes, at, length - at, from + at);
+    if (bytesRead === 0) break; // It became shorter meanwhile.
+    at += bytesRead;
+  }
+  return bytes.subarray(0, at);
+}
+
+async function openFile({ folder, name, path, stat }: Place, asked: string): Promise<FileHandle> {
+  if (stat === null) throw new Fault("missing", `there is no file ${path === "" ? asked : path}`);
+  if (stat.isDirectory()) throw new Fault("invalid", `${path === "" ? asked : path} is a folder, not a file`);
+  if (!stat.isFile()) throw notAFile(path);
+  try {
+    // NONBLOCK: should it have become a FIFO meanwhile, opening it must not hang the turn.
+    return await open(entryPath(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (cause) {
+    if (isCode(cause, "EACCES", "EPERM")) throw cause;
+    throw new Fault("conflict", `${path} was changed while it was opened; try again`, { cause });
+  }
+}
+
+let drafts = 0;
+
+/** A name for a draft beside its target; no two of a process are the same. */
+export function draftName(): string {
+  return `.parley-draft-${process.pid}-${(drafts += 1)}`;
+}
+
+export const draftPattern = /^\.parley-draft-\d+-\d+$/;
+
+/** Writes the bytes beside their target, to disk. */
+export async function writeDraft({ folder, path, stat }: Place, draft: string, bytes: Uint8Array): Promise<void> {
+  if (stat?.isDirectory() === true) throw new Fault("invalid", `${path === "" ? "the workspace" : path} is a folder, not a file`);
+  if (stat !== null && !stat.isFile()) throw notAFile(path);
+  if (bytes.length > wholeFileBytes) throw new Fault("invalid", `${bytes.length} bytes are too many; ${wholeFileBytes} may be written`);
+  await dropDraft(folder, draft); // An older process of this number may have died over it.
+  try {
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    const handle = await open(entryPath(folder, draft), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
+    try {
+      await handle.writeFile(bytes);
+      if (stat !== null) await handle.chmod(stat.mode & 0o777);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    await dropDraft(folder, draft);
+    throw error;
+  }
+}
+
+export async function moveDraft({ folder, name }: Place, draft: string): Promise<void> {
+  try {
+    await rename(entryPath(folder, draft), entryPath(folder, name));
+    await folder.handle.sync();
+  } catch (error) {
+    await dropDraft(folder, draft);
+    throw error;
+  }
+}
+
+export async function dropDraft(folder: Folder, draft: string): Promise<void> {
+  await unlink(entryPath(folder, draft)).catch(ignoring("ENOENT"));
+}
+
+function notAFile(path: string): Fault {
+  return new Fault("invalid", `${path} is not a regular file`);
+}

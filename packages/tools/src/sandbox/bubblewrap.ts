@@ -1,0 +1,63 @@
+// Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an empty /tmp, nothing else of the
+// machine; no network unless it is allowed; no capabilities; ended with the gateway. Linux only. Limits are the kernel's resource limits of
+// each process: memory that it writes, its processor time, and how many processes its user may have (not enforced for root).
+import { lstat, readlink } from "node:fs/promises";
+import { relative } from "node:path";
+import { Fault } from "@parley/protocol";
+import { ignoring } from "../files/walk.ts";
+import { findProgram } from "../exec/find-program.ts";
+import { insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+
+const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/** What programs need to resolve names, find libraries, check certificates and tell the time. Nothing with accounts' secrets in it. */
+const systemFiles = [
+  "alternatives ca-certificates ca-certificates.conf crypto-policies group hosts host.conf ld.so.cache ld.so.conf ld.so.conf.d localtime",
+  "mime.types nsswitch.conf passwd pki profile protocols resolv.conf services ssl terminfo timezone",
+]
+  .join(" ")
+  .split(" ")
+  .map((name) => `/etc/${name}`);
+
+export async function bubblewrap(
+  { network, limits }: SandboxSettings,
+  { workspace, readOnly, readRoots, hidden }: Mounts,
+  host: { readonly [name: string]: string },
+): Promise<{ readonly path: string; wrap(command: SandboxedCommand): HostCommand }> {
+  const [bwrap, prlimit] = await Promise.all([findProgram("bwrap", host["PATH"] ?? path), findProgram("prlimit", path)]);
+  if (bwrap === null)
+    throw new Fault("unsupported", "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend");
+  if (prlimit === null) throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
+  const below = hidden.map((each) => relative(workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  const view = [
+    ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"],
+    network ? ["--share-net"] : [],
+    ...(await Promise.all(systemFolders.map(asOnHost))),
+    ...systemFiles.map((file) => ["--ro-bind-try", file, file]),
+    ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var/tmp"],
+    ...readRoots.map((root) => ["--ro-bind-try", root, root]),
+    [readOnly ? "--ro-bind" : "--bind", workspace, insidePath],
+    ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+  ].flat();
+  const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
+  return {
+    path,
+    wrap({ argv, cwd, env, pty }) {
+      // A session of its own, so that nothing can be typed into a terminal of the gateway. One made for the command is its own already.
+      const session = pty ? [] : ["--new-session"];
+      const place = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
+      // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
+      return {
+        argv: [bwrap, ...view, ...session, ...place, "--", prlimit, ...bounds, "--", ...argv],
+        env: { ...env, PATH: path, HOME: insidePath, TMPDIR: "/tmp" },
+      };
+    },
+  };
+}
+
+/** /bin is a folder on some systems and a link to usr/bin on others. */
+async function asOnHost(folder: string): Promise<readonly string[]> {
+  const found = await lstat(folder).catch(ignoring("ENOENT"));
+  if (found === null) return [];
+  return found.isSymbolicLink() ? ["--symlink", await readlink(folder), folder] : ["--ro-bind", folder, folder];
+}

@@ -1,0 +1,77 @@
+// Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new privileges, no network unless it
+// is allowed, memory, processes and processors bounded by the kernel's control groups.
+import { relative } from "node:path";
+import { Fault } from "@parley/protocol";
+import { findProgram } from "../exec/find-program.ts";
+import { insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+
+/** What the client itself needs to find its daemon. */
+const clientNames = [
+  "PATH",
+  "HOME",
+  "DOCKER_HOST",
+  "DOCKER_CONTEXT",
+  "DOCKER_CONFIG",
+  "DOCKER_CERT_PATH",
+  "DOCKER_TLS_VERIFY",
+  "XDG_RUNTIME_DIR",
+];
+
+export async function docker(
+  settings: SandboxSettings,
+  mounts: Mounts,
+  host: { readonly [name: string]: string },
+  mark: () => string,
+): Promise<{ readonly path: null; wrap(command: SandboxedCommand): HostCommand }> {
+  const program = await findProgram("docker", host["PATH"] ?? "");
+  if (program === null)
+    throw new Fault("unsupported", "the sandbox needs the docker client; install it, or set agents.defaults.sandbox.backend");
+  const user = `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`;
+  return { path: null, wrap: (command) => dockerCommand(command, { program, user, settings, mounts, host, name: `parley-${mark()}` }) };
+}
+
+export interface DockerRun {
+  readonly program: string;
+  /** Files that it writes belong to the gateway's user. */
+  readonly user: string;
+  readonly settings: SandboxSettings;
+  readonly mounts: Mounts;
+  readonly host: { readonly [name: string]: string };
+  readonly name: string;
+}
+
+export function dockerCommand({ argv, cwd, env, pty, input }: SandboxedCommand, run: DockerRun): HostCommand {
+  const { program, user, settings, mounts, host, name } = run;
+  const { network, limits } = settings;
+  const below = mounts.hidden.map((each) => relative(mounts.workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  // The image brings its own programs and its own home.
+  const inside = Object.fromEntries(
+    Object.entries(env).filter(([key]) => !clientNames.includes(key) && key !== "SHELL" && key !== "TMPDIR"),
+  );
+  const client = Object.fromEntries(clientNames.flatMap((key) => (host[key] === undefined ? [] : [[key, host[key]]])));
+  return {
+    argv: [
+      [program, "run", "--rm", "--init", "--name", name, "--user", user],
+      ["--network", network ? "bridge" : "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
+      ["--memory", `${limits.memoryMb}m`, "--memory-swap", `${limits.memoryMb}m`, "--pids-limit", String(limits.processes)],
+      ["--ulimit", `cpu=${limits.cpuSeconds}`, "--tmpfs", "/tmp:rw,nosuid,nodev"],
+      mount(mounts.workspace, insidePath, mounts.readOnly),
+      ...mounts.readRoots.map((root) => mount(root, root, true)),
+      ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+      ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${insidePath}`],
+      // Names alone: docker takes the values from its own environment, which others on the machine cannot read.
+      ...Object.keys(inside).map((key) => ["--env", key]),
+      pty ? ["--tty"] : [],
+      pty || input ? ["--interactive"] : [],
+      ["--", settings.docker.image, ...argv],
+    ].flat(),
+    env: { ...inside, ...client },
+    ends: [program, "rm", "--force", name],
+  };
+}
+
+/** A comma or a quote in a path would end the field: CSV, as docker reads it. */
+function mount(source: string, target: string, readOnly: boolean): readonly string[] {
+  const field = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return ["--mount", ["type=bind", field(`source=${source}`), field(`target=${target}`), ...(readOnly ? ["readonly"] : [])].join(",")];
+}

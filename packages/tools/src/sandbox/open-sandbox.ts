@@ -1,0 +1,54 @@
+// Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and cannot be had is an error.
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Fault, type SessionKey } from "@parley/protocol";
+import { bubblewrap } from "./bubblewrap.ts";
+import { docker } from "./docker.ts";
+import { insidePath, type HostCommand, type Mounts, type Sandbox, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+
+export interface SandboxRequest {
+  readonly agent: string;
+  readonly session: SessionKey;
+  readonly workspace: string;
+  /** Scratch folders are made in here. */
+  readonly folder: string;
+  readonly readRoots: readonly string[];
+  readonly hidden: readonly string[];
+  readonly host: { readonly [name: string]: string };
+  /** Tells containers apart. */
+  readonly mark: () => string;
+}
+
+/** `off`, every session, or every session but an agent's main one. */
+export function isSandboxed(mode: "off" | "non-main" | "all", session: SessionKey, mainSessions: readonly SessionKey[]): boolean {
+  return mode === "all" || (mode === "non-main" && !mainSessions.includes(session));
+}
+
+export function noSandbox(workspace: string, path: string): Sandbox {
+  const wrap = ({ argv, env }: SandboxedCommand): HostCommand => ({ argv, env });
+  return { kind: "none", rules: "none", workspace, readOnly: false, inside: workspace, path, wrap };
+}
+
+/** Throws Fault("unsupported") when this machine cannot: a sandbox that is asked for and not there must not become none. */
+export async function openSandbox(settings: SandboxSettings, request: SandboxRequest): Promise<Sandbox> {
+  const { workspaceAccess: access, network } = settings;
+  const workspace = access === "none" ? await scratch(settings, request) : request.workspace;
+  const mounts: Mounts = { workspace, readOnly: access === "ro", readRoots: request.readRoots, hidden: request.hidden };
+  const opened = await (settings.backend === "docker" ? docker : bubblewrap)(settings, mounts, request.host, request.mark);
+  const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
+  return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, inside: insidePath, ...opened };
+}
+
+async function scratch({ scope }: SandboxSettings, { agent, session, folder }: SandboxRequest): Promise<string> {
+  const owner = {
+    session: `session-${createHash("sha256").update(session).digest("hex").slice(0, 32)}`,
+    agent: `agent-${agent}`,
+    shared: "shared",
+  };
+  const path = join(folder, owner[scope]);
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new Fault("unavailable", `the sandbox's folder ${path} cannot be made`, { cause });
+  });
+  return path;
+}

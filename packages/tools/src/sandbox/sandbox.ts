@@ -1,0 +1,62 @@
+// Where commands run and which folder file tools see. A sandbox turns a command into another one that runs it inside; the file tools need no
+// process of their own in there: they are rooted, through the same link-proof walk, in the very folder that is mounted, so they can reach
+// exactly what a command inside can, and nothing is writable for them that is not writable for it.
+export interface SandboxSettings {
+  readonly backend: "bubblewrap" | "docker";
+  /** Whose scratch folder it is, where the workspace is not mounted. Each command has a sandbox of its own. */
+  readonly scope: "session" | "agent" | "shared";
+  readonly workspaceAccess: "none" | "ro" | "rw";
+  readonly network: boolean;
+  readonly limits: SandboxLimits;
+  readonly docker: { readonly image: string };
+}
+
+export interface SandboxLimits {
+  readonly memoryMb: number;
+  readonly processes: number;
+  /** Processor time of one process, in seconds. */
+  readonly cpuSeconds: number;
+}
+
+export interface SandboxedCommand {
+  readonly argv: readonly string[];
+  /** Below the workspace, "" for the workspace itself. */
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string };
+  readonly pty: boolean;
+  readonly input: boolean;
+}
+
+export interface HostCommand {
+  readonly argv: readonly string[];
+  readonly env: { readonly [name: string]: string };
+  /** Ends it where signals do not reach. */
+  readonly ends?: readonly string[];
+}
+
+export interface Mounts {
+  /** On the host. */
+  readonly workspace: string;
+  readonly readOnly: boolean;
+  /** Readable inside under their own paths: skills. */
+  readonly readRoots: readonly string[];
+  /** Host paths below the workspace that are not shown. */
+  readonly hidden: readonly string[];
+}
+
+export interface Sandbox {
+  readonly kind: "none" | "bubblewrap" | "docker";
+  /** What it allows, for approvals: "bubblewrap, workspace rw, network off". */
+  readonly rules: string;
+  /** On the host: where file tools are rooted. */
+  readonly workspace: string;
+  readonly readOnly: boolean;
+  /** The workspace as commands see it. */
+  readonly inside: string;
+  /** The search path that commands get; null where the sandbox brings its own programs. */
+  readonly path: string | null;
+  wrap(command: SandboxedCommand): HostCommand;
+}
+
+/** The workspace's path inside every sandbox. */
+export const insidePath = "/workspace";

@@ -1,0 +1,66 @@
+// Applies a patch over several files: all of it or none. Everything is worked out in memory first; then the files change as one.
+import { normalize } from "node:path/posix";
+import { Fault } from "@parley/protocol";
+import { z } from "zod";
+import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import { applyChanges, type Change } from "../files/change-set.ts";
+import { parsePatch, type FilePatch } from "../files/patch-parse.ts";
+import { patchText } from "../files/patch-text.ts";
+import type { Rooted } from "../files/rooted.ts";
+import { decodeText, encodeText } from "../files/text.ts";
+import type { Tool } from "../tool.ts";
+
+export function applyPatch({ files }: ToolContext): Tool | Unavailable {
+  if (files.readOnly) return { unavailable: readOnlyWorkspace };
+  return defineTool({
+    name: "apply_patch",
+    summary: "Apply multi-file patches",
+    description:
+      'Changes several files of the workspace at once, all or none. The patch: "*** Begin Patch", then for each file "*** Add File: path" ' +
+      'with "+" lines, "*** Delete File: path", or "*** Update File: path" (then optionally "*** Move to: path") with hunks: "@@" or "@@ a line ' +
+      'above it", lines that stay begin with a space, removed ones with "-", new ones with "+"; a hunk that ends at the file\'s end may close ' +
+      'with "*** End of File". Last line: "*** End Patch". Give three lines of context around a change.',
+    args: z.object({ input: z.string().max(4_000_000).describe("The whole patch.") }),
+    effect: "writes",
+    async run({ input }) {
+      const patches = parsePatch(input);
+      const workspace = await files.writable();
+      return workspace.exclusive(async () => {
+        const worked: { readonly changes: readonly Change[]; readonly line: string }[] = [];
+        for (const patch of patches) worked.push(await workOut(workspace, patch));
+        const changes = worked.flatMap((each) => each.changes);
+        const paths = changes.map((change) => change.path);
+        const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+        if (twice !== undefined) throw new Fault("invalid", `two parts of the patch change ${twice}; put them under one header`);
+        await applyChanges(workspace, changes);
+        return textResult(["Applied:", ...worked.map(({ line }) => line)].join("\n"));
+      });
+    },
+  });
+}
+
+async function workOut(workspace: Rooted, patch: FilePatch): Promise<{ readonly changes: readonly Change[]; readonly line: string }> {
+  const { path } = patch;
+  const file = await workspace.readWhole(path);
+  if (patch.kind === "add") {
+    if (file !== null) throw new Fault("invalid", `${path} is there already; update it`);
+    const after = Buffer.from(patch.lines.map((line) => `${line}\n`).join(""));
+    return { changes: [{ path: normalize(path), before: null, after }], line: `A ${path}` };
+  }
+  if (file === null) throw new Fault("missing", `there is no file ${path}`);
+  if (patch.kind === "delete") return { changes: [{ path: file.path, before: file.bytes, after: null }], line: `D ${path}` };
+  const text = decodeText(file.bytes);
+  if (text === null) throw new Fault("invalid", `${path} is not UTF-8 text`);
+  const after = encodeText(patchText(path, text.text, text.newline, patch.hunks), text.bom);
+  const { moveTo } = patch;
+  if (moveTo === undefined) return { changes: [{ path: file.path, before: file.bytes, after }], line: `M ${path}` };
+  if ((await workspace.readWhole(moveTo)) !== null) throw new Fault("invalid", `${moveTo} is there already; nothing may be moved over it`);
+  return {
+    changes: [
+      { path: normalize(moveTo), before: null, after },
+      { path: file.path, before: file.bytes, after: null },
+    ],
+    line: `M ${path} -> ${moveTo}`,
+  };
+}

@@ -1,0 +1,51 @@
+// Changes passages of a file and leaves every other byte as it was: line endings, byte order mark, mode.
+import { Fault } from "@parley/protocol";
+import { z } from "zod";
+import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import { editText, type TextEdit } from "../files/edit-text.ts";
+import { decodeText, encodeText } from "../files/text.ts";
+import type { Tool } from "../tool.ts";
+
+const passage = z.object({
+  oldText: z.string().describe("The passage as it stands in the file, exactly once."),
+  newText: z.string().describe("What stands in its place."),
+});
+
+export function edit({ files }: ToolContext): Tool | Unavailable {
+  if (files.readOnly) return { unavailable: readOnlyWorkspace };
+  return defineTool({
+    name: "edit",
+    summary: "Make precise edits to files",
+    description:
+      "Replaces passages of a file of the workspace. Each oldText must match exactly, spaces included, and stand in the file once. " +
+      "Several edits are all made or none, each against the file as it is now.",
+    args: z
+      .object({
+        path: z.string().describe("Path in the workspace."),
+        edits: z.array(passage).min(1).max(100).optional().describe("Several edits of this file."),
+        ...passage.partial().shape,
+      })
+      .refine(
+        ({ edits, oldText, newText }) => (edits === undefined ? oldText !== undefined && newText !== undefined : oldText === undefined),
+        {
+          error: "give oldText and newText, or edits",
+        },
+      ),
+    effect: "writes",
+    async run({ path, edits, oldText = "", newText = "" }) {
+      const workspace = await files.writable();
+      const wanted: readonly TextEdit[] = edits ?? [{ oldText, newText }];
+      return workspace.exclusive(async () => {
+        const file = await workspace.readWhole(path);
+        if (file === null) throw new Fault("missing", `there is no file ${path}; use write to create it`);
+        const text = decodeText(file.bytes);
+        if (text === null) throw new Fault("invalid", `${file.path} is not UTF-8 text`);
+        const edited = editText(text.text, text.newline, wanted);
+        if (!edited.ok) return textResult(`Not changed, ${file.path}: ${edited.reason}.`, true);
+        await workspace.replace(path, encodeText(edited.text, text.bom));
+        return textResult(`Edited ${file.path} (${wanted.length === 1 ? "1 passage" : `${wanted.length} passages`}).`);
+      });
+    },
+  });
+}

@@ -1,0 +1,130 @@
+// Runs a command: what policy and approvals let through, exactly that, in the workspace or its sandbox. It may go on in the background; its
+// end is pushed to the session. Its whole output is in a file from the first byte on.
+import { Fault } from "@parley/protocol";
+import { z } from "zod";
+import type { ExecPorts, ToolContext, Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import { removeLog, type Command } from "../exec/commands.ts";
+import { commandEnv } from "../exec/environment.ts";
+import { actionHash, describeAction, visible, type ExecAction } from "../exec/exec-action.ts";
+import { execDecision } from "../exec/exec-decision.ts";
+import { excerpt } from "../exec/spool.ts";
+import { workOut, type ExecRequest } from "../exec/work-out.ts";
+import { entryPath, type Folder } from "../files/walk.ts";
+import { resultBytes } from "../result-size.ts";
+import type { Tool, ToolResult, ToolScope } from "../tool.ts";
+
+const word = z
+  .string()
+  .max(200_000)
+  .regex(/^[^\0]*$/, "no NUL");
+const args = z.object({
+  command: z
+    .union([word.min(1), z.array(word).min(1).max(4_096)])
+    .describe("The program and its arguments as a list. A single string may use a shell's syntax, but then a person is asked first."),
+  workdir: z.string().default(".").describe("Folder of the workspace to run in."),
+  env: z.record(z.string(), z.string()).default({}).describe("Added to the environment. PATH and what loaders read may not be set."),
+  yieldMs: z.number().int().min(10).max(120_000).default(10_000).describe("After this long the command goes on in the background."),
+  background: z.boolean().default(false).describe("Do not wait at all; its input stays open for process write."),
+  timeoutSeconds: z.number().int().min(1).max(86_400).optional().describe("Ends the command after this long."),
+  pty: z.boolean().default(false).describe("Give it a terminal, for programs that need one."),
+});
+type Args = z.output<typeof args>;
+
+export function exec(context: ToolContext): Tool | Unavailable {
+  const { exec: ports, sandbox } = context;
+  if (ports === undefined) return { unavailable: "commands cannot be run here" };
+  if (ports.policy.mode === "deny") return { unavailable: 'tools.exec.mode is "deny"' };
+  const where =
+    sandbox.kind === "none"
+      ? "on the gateway's machine"
+      : `in a sandbox where the workspace is ${sandbox.inside}${sandbox.readOnly ? ", read-only" : ""}`;
+  const place = { files: context.files.own, sandbox, path: ports.host["PATH"] ?? "" };
+  return defineTool({
+    name: "exec",
+    summary: "Run shell commands (pty for programs that need a terminal)",
+    description:
+      `Runs a command ${where}. Give the program and its arguments as a list; only a string with shell syntax runs in a shell. ` +
+      "What takes longer than yieldMs goes on in the background: its end will be told to you, so do not poll for it. The process tool has its output.",
+    args,
+    effect: "writes",
+    action: (asked) => workOut(requestOf(asked), place, async (action) => action),
+    async run(asked, scope) {
+      scope.signal.throwIfAborted();
+      // A command may look at files that an interrupted patch has left half done.
+      if (!context.files.readOnly) await context.files.writable();
+      const command = await workOut(requestOf(asked), place, async (action, folder) => {
+        const refused = await refusal(action, ports, scope);
+        return refused ?? start(asked, action, folder, context, ports, scope);
+      });
+      return typeof command === "string" ? textResult(command, true) : finish(command, asked, scope);
+    },
+  });
+}
+
+function requestOf({ command, workdir, env, pty, background }: Args): ExecRequest {
+  return { command, workdir, env, pty, interactive: background };
+}
+
+/** Null when this action may start now. */
+async function refusal(action: ExecAction, ports: ExecPorts, scope: ToolScope): Promise<string | null> {
+  const decision = execDecision(action, ports.policy);
+  if (decision.kind === "run") return null;
+  if (decision.kind === "ask" && (await ports.approved?.(action, actionHash(action), scope)) === true) return null;
+  const why = decision.kind === "ask" ? `it needs a person's approval, which it does not have: ${decision.reason}` : decision.reason;
+  return `Not run: ${why}.\n${describeAction(action)}`;
+}
+
+async function start(
+  asked: Args,
+  action: ExecAction,
+  folder: Folder,
+  { sandbox, files }: ToolContext,
+  ports: ExecPorts,
+  scope: ToolScope,
+): Promise<Command> {
+  const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? {}, action.env);
+  const { pty } = asked;
+  const input = asked.background;
+  const wrapped = sandbox.wrap({ argv: action.argv, cwd: folder.path, env, pty, input });
+  // On Linux the folder that was resolved, whatever its path has become since; a terminal starts its command in a way that needs the path.
+  const cwd = sandbox.kind !== "none" ? "/" : pty ? action.cwd : entryPath(folder, ".");
+  return ports.commands.start({
+    session: scope.session,
+    agent: scope.agent,
+    command: visible(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
+    files: files.own,
+    argv: wrapped.argv,
+    env: wrapped.env,
+    ends: wrapped.ends,
+    cwd,
+    pty,
+    input,
+    timeoutMs: (asked.timeoutSeconds ?? ports.timeoutSeconds) * 1_000,
+  });
+}
+
+async function finish(command: Command, { background, yieldMs }: Args, { signal }: ToolScope): Promise<ToolResult> {
+  if (!background) await command.ended(yieldMs, signal);
+  if (signal.aborted) {
+    await command.kill();
+    throw new Fault("aborted", "stopped while it ran");
+  }
+  await command.background();
+  const { record, files } = command;
+  const output = await excerpt(files, record.log, resultBytes - 400);
+  if (record.state === "running") {
+    command.told = output?.total ?? 0;
+    return textResult(lines(output?.text, `[goes on in the background as ${record.id}; its end will be told. All output: ${record.log}]`));
+  }
+  const seconds = (((record.endedAtMs ?? 0) - record.startedAtMs) / 1_000).toFixed(1);
+  const end = record.state === "exited" ? (record.code === null ? "ended by a signal" : `exit code ${record.code}`) : record.state;
+  const kept = output?.whole === false ? ` All ${output.total} bytes of output: ${record.log}` : "";
+  if (kept === "") await removeLog(files, record.log);
+  // Not as an error even if its code is one: an error is cut to a sentence, and here the output tells what went wrong.
+  return textResult(lines(output?.text, `[${end}, ${seconds} s]${kept}`));
+}
+
+function lines(output: string | undefined, last: string): string {
+  return output === undefined || output === "" ? last : `${output.replace(/\n$/, "")}\n${last}`;
+}

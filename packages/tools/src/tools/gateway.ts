@@ -1,0 +1,81 @@
+// Lets an owner's agent look at the configuration, change what is not protected, and restart the daemon.
+import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import { z } from "zod";
+import type { Settings, ToolContext, Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import { mergePatch, protectedChanges } from "../protected-settings.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+
+const block = z.record(z.string(), z.json());
+const args = z.object({
+  action: z.enum(["restart", "config.schema.lookup", "config.get", "config.patch", "config.apply", "update.run"]),
+  path: z.string().max(500).optional().describe('config.schema.lookup and config.get: a key, such as "messages.queue".'),
+  patch: block.optional().describe("config.patch: merged into the configuration; null removes a key."),
+  config: block.optional().describe("config.apply: the whole new configuration."),
+  baseHash: z
+    .string()
+    .optional()
+    .describe("config.patch and config.apply: the hash that config.get told; the change is refused if the file changed since."),
+  reason: z.string().max(500).default("asked by the agent").describe("restart: why, for the log."),
+});
+
+export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
+  if (!owner) return { unavailable: "only owners may use it (commands.ownerAllowFrom)" };
+  if (settings === undefined) return { unavailable: "the configuration cannot be reached from here" };
+  return defineTool({
+    name: "gateway",
+    summary: "Restart, configure or update Parley",
+    description:
+      "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart. Only when the user asked. " +
+      "What protects the machine and its people (tools, approvals, access, secrets, providers) can only be changed by the operator.",
+    args,
+    effect: "writes",
+    async run({ action, path, patch, config, baseHash, reason }, scope) {
+      switch (action) {
+        case "restart":
+          await settings.restart(scope, reason);
+          return textResult("Parley restarts after this answer.");
+        case "config.schema.lookup":
+          return looked(await settings.schema(needed(path, "path")), `there is no key "${path ?? ""}"`);
+        case "config.get": {
+          const { shown, hash } = await settings.read();
+          const value = path === undefined ? shown : at(shown, path);
+          return value === undefined
+            ? textResult(`${path ?? ""} is not set.\nhash: ${hash}`)
+            : textResult(`${JSON.stringify(value, null, 2)}\nhash: ${hash}`);
+        }
+        case "config.patch":
+          return change(settings, baseHash, (now) => mergePatch(now, needed(patch, "patch")));
+        case "config.apply":
+          return change(settings, baseHash, () => needed(config, "config"));
+        case "update.run":
+          return textResult("update.run is not built yet; the operator updates Parley.", true);
+      }
+    },
+  });
+}
+
+async function change(settings: Settings, baseHash: string | undefined, make: (now: JsonObject) => Json): Promise<ToolResult> {
+  const { value, hash } = await settings.read();
+  if (baseHash !== undefined && baseHash !== hash) throw new Fault("conflict", "the configuration changed since config.get; read it again");
+  const after = make(value);
+  const touched = protectedChanges(value, after);
+  if (touched.length > 0) throw new Fault("denied", `only the operator may change ${touched.slice(0, 5).join(", ")}; nothing was changed`);
+  const { restart } = await settings.write(after as JsonObject, hash);
+  return textResult(restart ? "Changed; a restart is needed for it to take effect." : "Changed, and in effect.");
+}
+
+function needed<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Fault("invalid", `this action needs ${name}`);
+  return value;
+}
+
+function looked(schema: Json, otherwise: string): ToolResult {
+  return schema === null ? textResult(otherwise, true) : textResult(JSON.stringify(schema, null, 2));
+}
+
+function at(value: Json, path: string): Json | undefined {
+  return path.split(".").reduce<Json | undefined>((found, key) => {
+    return typeof found === "object" && found !== null && Object.hasOwn(found, key) ? (found as JsonObject)[key] : undefined;
+  }, value);
+}

@@ -1,0 +1,120 @@
+// Reads a file: text by pages with line numbers, pictures for models that see. Whatever the size, it holds one page in memory.
+import type { FileHandle } from "node:fs/promises";
+import { z } from "zod";
+import type { ToolContext, Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import { headBytes, looksBinary, pictureType } from "../files/text.ts";
+import { readBytes, type OpenFile } from "../files/rooted.ts";
+import { firstBytes, resultBytes } from "../result-size.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+
+/** Anthropic takes pictures of up to 5 MB, the least of the providers. */
+const pictureBytes = 5 * 1024 * 1024;
+const chunkBytes = 256 * 1024;
+/** A line is shown up to here. */
+const lineChars = 2_000;
+/** Lines are counted to the end of files up to here; in larger ones only as far as the page goes. */
+const countBytes = 64 * 1024 * 1024;
+
+export function read({ files, vision, pictures }: ToolContext): Tool | Unavailable {
+  return defineTool({
+    name: "read",
+    summary: "Read file contents",
+    description:
+      "Reads a file of the workspace. Text comes with line numbers, a page at a time: go on with offset. " +
+      (vision ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you." : "Pictures are only described: this model does not see them."),
+    args: z.object({
+      path: z.string().describe("Path in the workspace."),
+      offset: z.number().int().min(1).optional().describe("First line, counted from 1."),
+      limit: z.number().int().min(1).optional().describe("Most lines."),
+    }),
+    effect: "reads",
+    run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { signal }) =>
+      files.readable(path).withFile(path, async (file) => {
+        const head = await readBytes(file.handle, 0, Math.min(headBytes, file.size));
+        const picture = pictureType(head);
+        if (picture !== null) {
+          if (!vision || pictures === undefined)
+            return textResult(`${file.path} is a picture (${picture.mediaType}, ${file.size} bytes), which this model cannot see.`);
+          if (file.size > pictureBytes)
+            return textResult(
+              `${file.path} is a picture of ${file.size} bytes; at most ${pictureBytes} can be shown. Make it smaller.`,
+              true,
+            );
+          const kept = await pictures.keep(await readBytes(file.handle, 0, file.size), picture.extension);
+          return seen(file, picture.mediaType, kept);
+        }
+        if (looksBinary(head)) return textResult(`${file.path} is a binary file of ${file.size} bytes; there is no text to show.`, true);
+        return page(file, offset, limit, signal);
+      }),
+  });
+}
+
+function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {
+  const text = `${file.path} (${mediaType}, ${file.size} bytes)`;
+  return {
+    content: [
+      { type: "text", text },
+      { type: "image", mediaType, path: kept },
+    ],
+  };
+}
+
+async function page(file: OpenFile, offset: number, limit: number, signal: AbortSignal): Promise<ToolResult> {
+  // Room for the last line, which tells how to go on.
+  const room = resultBytes - 200;
+  const shown: string[] = [];
+  let bytes = 0;
+  let full = false;
+  let lines = 0;
+  for await (const line of linesOf(file.handle, signal)) {
+    lines += 1;
+    if (lines < offset || full) {
+      if (full && file.size > countBytes) break;
+      continue;
+    }
+    const numbered = `${lines}\t${cut(line)}`;
+    const more = Buffer.byteLength(numbered) + 1;
+    if (shown.length >= limit || bytes + more > room) {
+      full = true;
+      continue;
+    }
+    shown.push(numbered);
+    bytes += more;
+  }
+  if (lines === 0) return textResult(`${file.path} is empty.`);
+  if (shown.length === 0) return textResult(`${file.path} has ${lines} lines; there is no line ${offset}.`, true);
+  const next = offset + shown.length;
+  const total = full && file.size > countBytes ? "many more" : String(lines);
+  const note = !full
+    ? offset === 1
+      ? []
+      : [`[end of file, ${lines} lines]`]
+    : [`[lines ${offset}-${next - 1} of ${total}; go on with offset=${next}]`];
+  return textResult([...shown, ...note].join("\n"));
+}
+
+function cut(line: string): string {
+  return line.length <= lineChars
+    ? line
+    : `${firstBytes(line.slice(0, lineChars).toWellFormed(), lineChars)} [... a line of ${line.length} characters]`;
+}
+
+/** Without their ends. Of a line longer than a chunk only its beginning is kept. */
+async function* linesOf(handle: FileHandle, signal: AbortSignal): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const buffer = Buffer.alloc(chunkBytes);
+  let rest = "";
+  for (let at = 0; ;) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, chunkBytes, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+    const parts = (rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) yield part.endsWith("\r") ? part.slice(0, -1) : part;
+    if (rest.length > chunkBytes) rest = rest.slice(0, chunkBytes);
+  }
+  rest += decoder.decode();
+  if (rest !== "") yield rest;
+}

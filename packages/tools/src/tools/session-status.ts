@@ -1,0 +1,32 @@
+// Tells what an agent cannot know by itself: the time, what was used, which model answers; and sets the session's model.
+import { z } from "zod";
+import type { ToolContext, Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import type { Tool } from "../tool.ts";
+
+export function sessionStatus({ status, clock, timeZone }: ToolContext): Tool | Unavailable {
+  if (status === undefined) return { unavailable: "there is no session to tell about" };
+  return defineTool({
+    name: "session_status",
+    summary: "Show time, usage and model; set the model",
+    description:
+      "Tells the current date and time in the user's zone, and the session's model and usage. " +
+      'With model it also sets this session\'s model ("PROVIDER/MODEL" or an alias); "default" goes back to the agent\'s own.',
+    args: z.object({ model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it.") }),
+    effect: "writes",
+    async run({ model }, scope) {
+      const set = model === undefined ? [] : [{ name: "Set", value: await status.setModel(scope, model === "default" ? null : model) }];
+      const lines = [...set, { name: "Time", value: timeIn(timeZone, clock.now()) }, ...(await status.lines(scope))];
+      return textResult(lines.map(({ name, value }) => `${name}: ${value}`).join("\n"));
+    },
+  });
+}
+
+/** "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+1)": the day's name too, because models count days badly. */
+export function timeIn(timeZone: string, nowMs: number): string {
+  const day = new Intl.DateTimeFormat("en-GB", { timeZone, weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  const time = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "longOffset" }).formatToParts(nowMs);
+  const offset = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+  return `${day.format(nowMs).replace(/^(\w+) /, "$1, ")}, ${time.format(nowMs)} (${timeZone}, ${offset})`;
+}

@@ -1,0 +1,33 @@
+// Keeps the plan of a longer piece of work, so that it survives what the context forgets and a person can look at it.
+import { z } from "zod";
+import type { ToolContext, Unavailable } from "../context.ts";
+import { defineTool, textResult } from "../define-tool.ts";
+import type { Tool } from "../tool.ts";
+
+const step = z.object({ step: z.string().min(1).max(500), status: z.enum(["pending", "in_progress", "completed"]) });
+
+export function updatePlan({ plans }: ToolContext): Tool | Unavailable {
+  if (plans === undefined) return { unavailable: "plans are not kept here" };
+  return defineTool({
+    name: "update_plan",
+    summary: "Keep a plan for multi-step work",
+    description:
+      "Replaces the plan of the work at hand. Only for work of several steps; at most one step is in_progress, and the plan is not repeated in the answer.",
+    args: z.object({
+      explanation: z.string().max(2_000).optional().describe("Why the plan changed."),
+      plan: z
+        .array(step)
+        .min(1)
+        .max(50)
+        .refine((steps) => steps.filter(({ status }) => status === "in_progress").length <= 1, {
+          error: "at most one step may be in_progress",
+        }),
+    }),
+    effect: "writes",
+    async run({ explanation, plan }, scope) {
+      await plans.save(scope, { steps: plan, ...(explanation === undefined ? {} : { explanation }) });
+      const done = plan.filter(({ status }) => status === "completed").length;
+      return textResult(`Plan kept: ${done} of ${plan.length} steps done.`);
+    },
+  });
+}

@@ -1,0 +1,153 @@
+// The chain of rules that decides which tools a turn has.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { applyPolicy, catalogue, policySteps, unknownPatterns, type PolicyInput, type ToolRules } from "../src/index.ts";
+
+const all = catalogue.map(({ id }) => id);
+const none: PolicyInput = { global: {}, agent: {}, model: "openai/gpt-5", places: [] };
+const left = (input: Partial<PolicyInput>): readonly string[] => applyPolicy(all, policySteps({ ...none, ...input })).tools;
+
+describe("profiles", () => {
+  test("are the seeds' tables", () => {
+    expect(left({ global: { profile: "minimal" } })).toEqual(["session_status"]);
+    expect(left({ global: { profile: "messaging" } })).toEqual([
+      "sessions_list",
+      "sessions_history",
+      "sessions_send",
+      "session_status",
+      "message",
+    ]);
+    expect(left({ global: { profile: "coding" } })).toEqual(
+      "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send sessions_spawn subagents session_status cron update_plan image".split(
+        " ",
+      ),
+    );
+    expect(left({ global: { profile: "full" } })).toEqual(all);
+    expect(left({})).toEqual(all);
+  });
+
+  test("of the agent stand in for the global one, and alsoAllow adds to them", () => {
+    expect(left({ global: { profile: "coding" }, agent: { profile: "minimal" } })).toEqual(["session_status"]);
+    expect(left({ global: { profile: "minimal", alsoAllow: ["group:web"] } })).toEqual(["web_search", "web_fetch", "session_status"]);
+    expect(left({ global: { profile: "minimal", alsoAllow: ["exec"], deny: ["exec"] } })).toEqual(["session_status"]);
+  });
+
+  test("of a provider narrow further, the more exact name first", () => {
+    const byProvider = { openai: { profile: "minimal" as const }, "openai/gpt-5": { deny: ["exec"] } };
+    expect(left({ global: { byProvider } })).toEqual(all.filter((id) => id !== "exec"));
+    expect(left({ global: { byProvider }, model: "openai/other" })).toEqual(["session_status"]);
+    expect(left({ global: { byProvider }, model: "anthropic/x" })).toEqual(all);
+  });
+});
+
+describe("rules", () => {
+  const only = (rules: ToolRules): readonly string[] => left({ agent: rules });
+
+  test("name tools in any case, by alias, by group and by pattern", () => {
+    expect(only({ allow: ["READ", "bash"] })).toEqual(["read", "exec"]);
+    expect(only({ allow: ["group:runtime", "web_*"] })).toEqual(["exec", "process", "web_search", "web_fetch"]);
+    expect(only({ deny: ["*"] })).toEqual([]);
+    expect(only({ allow: ["group:parley"] })).toEqual(only({ deny: ["group:fs", "group:runtime"] }));
+    expect(only({ allow: ["group:openclaw"] })).toEqual(only({ allow: ["group:parley"] }));
+    expect(only({ deny: ["apply-patch"] })).not.toContain("apply_patch");
+    expect(only({ allow: ["re.d", "rea"] })).toEqual([]);
+  });
+
+  test("deny wins; an empty allow list allows nothing", () => {
+    expect(only({ allow: ["read", "exec"], deny: ["exec"] })).toEqual(["read"]);
+    expect(only({ allow: [] })).toEqual([]);
+  });
+
+  test("to allow write allows patches; to deny it does not deny them", () => {
+    expect(only({ allow: ["write"] })).toEqual(["write", "apply_patch"]);
+    expect(only({ deny: ["write"] })).toContain("apply_patch");
+  });
+
+  test("that name nothing are found", () => {
+    expect(unknownPatterns({ allow: ["raed", "group:fs", "my_tool"], deny: ["grop:web"] }, ["my_tool"])).toEqual(["raed", "grop:web"]);
+  });
+});
+
+test("every removal says the step and the rule", () => {
+  const { removed, tools } = applyPolicy(
+    ["read", "exec", "message", "gateway", "cron"],
+    policySteps({
+      ...none,
+      global: { deny: ["gateway"] },
+      places: [{ name: "channels.telegram.groups.-1.tools", rules: { allow: ["read", "cron", "message"] } }],
+      sender: { deny: ["message"] },
+      subagent: { deny: ["cron"] },
+    }),
+  );
+  expect(tools).toEqual(["read"]);
+  expect(removed).toEqual([
+    { tool: "gateway", step: "global", rule: 'tools denies "gateway"' },
+    { tool: "exec", step: "place", rule: "channels.telegram.groups.-1.tools does not allow it" },
+    { tool: "message", step: "sender", rule: 'tools.toolsBySender denies "message"' },
+    { tool: "cron", step: "subagent", rule: 'tools.subagents.tools denies "cron"' },
+  ]);
+});
+
+test("an empty result is a decision with its reason; having had no tools is not", () => {
+  expect(applyPolicy(["read"], policySteps({ ...none, sandbox: { deny: ["group:fs"] } }))).toMatchObject({
+    tools: [],
+    reason: 'no tool is left: the last, read, was taken away by tools.sandbox.tools denies "group:fs"',
+  });
+  expect(applyPolicy([], policySteps(none))).toEqual({ tools: [], removed: [] });
+});
+
+describe("whatever the rules", () => {
+  const pattern = fc.oneof(
+    fc.constantFrom(...all, "bash", "*", "group:fs", "group:web", "group:parley", "s*", "*_*", "nothing"),
+    fc.string({ maxLength: 6 }),
+  );
+  const rules = fc.record({
+    allow: fc.option(fc.array(pattern, { maxLength: 6 }), { nil: undefined }),
+    deny: fc.array(pattern, { maxLength: 3 }),
+  });
+  const profile = fc.constantFrom("minimal" as const, "coding" as const, "messaging" as const, "full" as const, undefined);
+  const policy = fc.record({ profile, allow: fc.option(fc.array(pattern), { nil: undefined }), deny: fc.array(pattern, { maxLength: 3 }) });
+  const input: fc.Arbitrary<PolicyInput> = fc.record({
+    global: policy,
+    agent: policy,
+    model: fc.constantFrom("openai/gpt-5", "x/y"),
+    places: fc.array(fc.record({ name: fc.constant("place"), rules }), { maxLength: 2 }),
+    sender: fc.option(rules, { nil: undefined }),
+    sandbox: fc.option(rules, { nil: undefined }),
+    subagent: fc.option(rules, { nil: undefined }),
+  });
+
+  test("each step only takes away, and every tool is left or explained, never both", () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const steps = policySteps(given);
+        let before: readonly string[] = all;
+        for (let count = 0; count <= steps.length; count += 1) {
+          const { tools, removed } = applyPolicy(all, steps.slice(0, count));
+          expect(before).toEqual(expect.arrayContaining([...tools]));
+          expect([...tools, ...removed.map(({ tool }) => tool)].toSorted()).toEqual(all.toSorted());
+          before = tools;
+        }
+      }),
+    );
+  });
+
+  test("a tool that any step denies by name is gone", () => {
+    fc.assert(
+      fc.property(input, fc.constantFrom(...all), fc.nat(), (given, tool, at) => {
+        const steps = policySteps(given);
+        const denying = { step: "any", key: "any", rules: { deny: [tool] } };
+        expect(applyPolicy(all, steps.toSpliced(at % (steps.length + 1), 0, denying)).tools).not.toContain(tool);
+      }),
+    );
+  });
+
+  test("the same tools are left whatever the order of the steps", () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const steps = policySteps(given);
+        expect(applyPolicy(all, steps.toReversed()).tools).toEqual(applyPolicy(all, steps).tools);
+      }),
+    );
+  });
+});

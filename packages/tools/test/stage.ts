@@ -1,0 +1,126 @@
+// A workspace on disk with everything that tools need around it, for the suites of this package.
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog, systemClock, systemIds, type Clock, type JsonObject, type SessionKey } from "@parley/protocol";
+import {
+  noSandbox,
+  openCommands,
+  rooted,
+  workspaceFiles,
+  type CommandRecord,
+  type CommandRecords,
+  type Commands,
+  type ExecPolicy,
+  type ExecPorts,
+  type Sandbox,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+  type ToolScope,
+  type Unavailable,
+} from "../src/index.ts";
+
+export const session = "agent:main:main" as SessionKey;
+export const hostPath = process.env["PATH"] ?? "/usr/bin:/bin";
+
+export interface Stage {
+  /** Around the workspace: what must stay untouched. */
+  readonly outside: string;
+  readonly workspace: string;
+  readonly context: ToolContext;
+  readonly commands: Commands;
+  readonly records: Map<string, CommandRecord>;
+  /** What was told about commands that ended. */
+  readonly ended: CommandRecord[];
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly exec?: Partial<Omit<ExecPorts, "commands">>;
+  readonly sandbox?: (workspace: string, outside: string) => Promise<Sandbox>;
+  readonly context?: Partial<ToolContext>;
+  readonly clock?: Clock;
+}
+
+export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [] };
+
+export async function stage(options: StageOptions = {}): Promise<Stage> {
+  const outside = await realpath(await mkdtemp(join(tmpdir(), "parley-tools-")));
+  const workspace = join(outside, "ws");
+  await mkdir(workspace);
+  const clock = options.clock ?? systemClock();
+  const records = new Map<string, CommandRecord>();
+  const ended: CommandRecord[] = [];
+  const commands = await openCommands(
+    { records: inMap(records), onEnd: async (record) => void ended.push(record), clock, ids: systemIds(), log: silentLog },
+    (root) => rooted({ root }),
+  );
+  const sandbox = (await options.sandbox?.(workspace, outside)) ?? noSandbox(workspace, hostPath);
+  const files = workspaceFiles({ root: sandbox.workspace, inside: sandbox.inside, readOnly: sandbox.readOnly });
+  const context: ToolContext = {
+    owner: true,
+    vision: true,
+    timeZone: "Europe/Berlin",
+    files,
+    sandbox,
+    clock,
+    exec: { commands, policy: full, host: { PATH: hostPath, HOME: outside, SECRET_TOKEN: "hunter2" }, timeoutSeconds: 60, ...options.exec },
+    pictures: { keep: async (bytes, extension) => `${bytes.length}.${extension}` },
+    ...options.context,
+  };
+  return {
+    outside,
+    workspace,
+    context,
+    commands,
+    records,
+    ended,
+    async close() {
+      await commands.end();
+      await rm(outside, { recursive: true, force: true });
+    },
+  };
+}
+
+export function inMap(records: Map<string, CommandRecord>): CommandRecords {
+  return {
+    load: async () => [...records.values()],
+    save: async (record) => void records.set(record.id, record),
+    remove: async (id) => void records.delete(id),
+  };
+}
+
+export function scopeOf(workspace: string, signal = new AbortController().signal): ToolScope {
+  return { session, agent: "main", turn: "t1", callId: "c1", workspace, signal };
+}
+
+export function made(tool: Tool | Unavailable): Tool {
+  if ("unavailable" in tool) throw new Error(tool.unavailable);
+  return tool;
+}
+
+/** As the loop calls it: parsed first. A throw is the tool's answer too. */
+export async function call(tool: Tool | Unavailable, args: JsonObject, workspace = "/", signal?: AbortSignal): Promise<ToolResult> {
+  const it = made(tool);
+  const parsed = it.parse(args);
+  if (!parsed.ok) return { content: [{ type: "text", text: parsed.reason }], isError: true };
+  return it.run(parsed.args, scopeOf(workspace, signal));
+}
+
+export async function said(tool: Tool | Unavailable, args: JsonObject, workspace?: string): Promise<string> {
+  const { content } = await call(tool, args, workspace);
+  return content.map((part) => (part.type === "text" ? part.text : `<${part.mediaType} ${part.path}>`)).join("\n");
+}
+
+/** The reason of a call that must not succeed. */
+export async function refusedWith(tool: Tool | Unavailable, args: JsonObject): Promise<string> {
+  try {
+    const result = await call(tool, args);
+    if (result.isError !== true) throw new Error(`was not refused: ${JSON.stringify(result.content)}`);
+    return result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  } catch (error) {
+    if (error instanceof Error && error.name === "Fault") return error.message;
+    throw error;
+  }
+}
