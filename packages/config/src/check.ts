@@ -12,6 +12,7 @@ import { finding, type Finding } from "./validate.ts";
 export function check(file: ConfigFile, config: Config): readonly Finding[] {
   return [
     ...gatewayFindings(config),
+    ...storeFindings(config),
     ...providerFindings(config),
     ...modelFindings(file, config),
     ...modelBookFindings(config),
@@ -35,6 +36,17 @@ function gatewayFindings({ gateway }: Config): Finding[] {
         ),
       ]
     : [];
+}
+
+function storeFindings({ store: { driver, redis } }: Config): Finding[] {
+  if (redis === undefined) {
+    const fix = 'Set store.redis.url to "redis://host:6379", or use "sqlite"';
+    return driver === "redis" ? [finding(["store", "driver"], '"redis" needs to know where Redis is', fix)] : [];
+  }
+  const url = redis.url.reveal();
+  const known = url.startsWith("/") || (/^rediss?:\/\/./.test(url) && URL.canParse(url));
+  const fix = 'Write "redis://host:6379", "rediss://host:6379" for TLS, or the path of a Unix socket';
+  return known ? [] : [finding(["store", "redis", "url"], "this is no address of a Redis", fix)];
 }
 
 function providerFindings({ models }: Config): Finding[] {

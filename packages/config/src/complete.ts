@@ -1,7 +1,7 @@
 // From the file as the schema leaves it to the config that Parley reads: every default filled, every path absolute.
 import { join } from "node:path";
 import { discordAccounts, telegramAccounts } from "./accounts.ts";
-import type { AgentConfig, AgentDefaults, Config, ModelChoice } from "./config.ts";
+import type { AgentConfig, AgentDefaults, Config, ModelChoice, StoreConfig } from "./config.ts";
 import { expandPath, type Env } from "./home.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";
@@ -46,9 +46,16 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     memory: file.memory,
     hooks: file.hooks,
     skills: skillsOf(file.skills, home),
-    store: file.store,
+    store: storeOf(file.store, home),
     logging: file.logging,
   };
+}
+
+function storeOf({ driver, redis }: ConfigFile["store"], home: string): StoreConfig {
+  if (redis === undefined) return { driver };
+  const { tls, ...rest } = redis;
+  const paths = Object.entries(tls ?? {}).map(([key, path]) => [key, expandPath(path, home)] as const);
+  return { driver, redis: { ...rest, ...(tls === undefined ? {} : { tls: Object.fromEntries(paths) }) } };
 }
 
 interface PartialChoice {

@@ -30,7 +30,7 @@ export interface Config {
   readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
   readonly tools: { readonly rehearsal: boolean };
   readonly skills: SkillsConfig;
-  readonly store: { readonly driver: "sqlite" };
+  readonly store: StoreConfig;
   readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
 }
 
@@ -42,6 +42,20 @@ export interface HookConfig {
 }
 
 export type ReactionLevel = "off" | "minimal" | "extensive";
+
+export interface StoreConfig {
+  readonly driver: "sqlite" | "redis";
+  /** There when the driver is "redis". */
+  readonly redis?: RedisConfig;
+}
+
+export interface RedisConfig {
+  readonly url: Secret;
+  readonly keyPrefix: string;
+  /** Absolute paths. */
+  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly acceptDataLoss: boolean;
+}
 
 export interface GatewayConfig {
   readonly port: number;

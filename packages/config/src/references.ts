@@ -11,7 +11,12 @@ export interface Surroundings {
 }
 
 /** Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message shows what was written. */
-export const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret"]);
+const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret"]);
+
+/** `url` is a secret where it may hold a password. */
+export function isSecretPath(path: ConfigPath): boolean {
+  return secretKeys.has(path.at(-1) ?? "") || path.join(".") === "store.redis.url";
+}
 
 /** Stands in for a value that could not be had, so that one missing variable is one problem and not two. */
 const unresolved = "unresolved";
@@ -26,7 +31,7 @@ export async function resolveReferences(
     if (typeof node === "string") return substitute(node, path);
     if (Array.isArray(node)) return Promise.all(node.map((each, index) => walk(each, [...path, index])));
     if (typeof node !== "object" || node === null) return node;
-    const reference = secretKeys.has(path.at(-1) ?? "") ? referenceIn(node) : null;
+    const reference = isSecretPath(path) ? referenceIn(node) : null;
     if (reference !== null) return resolve(reference, path);
     const entries = Object.entries(node).map(async ([key, each]) => [key, await walk(each, [...path, key])] as const);
     return Object.fromEntries(await Promise.all(entries));

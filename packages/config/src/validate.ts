@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { configJsonSchema, keysAt } from "./json-schema.ts";
 import { nearestWord } from "./nearest.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
-import { secretKeys } from "./references.ts";
+import { isSecretPath } from "./references.ts";
 import { configSchema, type ConfigFile } from "./schema/root.ts";
 
 /** A problem with its place as a path, not yet as a line. */
@@ -37,7 +37,7 @@ function findings(issue: z.core.$ZodIssue): readonly Finding[] {
     if (inner.length > 0) return inner.flatMap((each) => findings({ ...each, path: [...issue.path, ...each.path] }));
   }
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
-  const isSecret = secretKeys.has(at.at(-1) ?? "") || (at[0] === "skills" && at[3] === "env");
+  const isSecret = isSecretPath(at) || (at[0] === "skills" && at[3] === "env");
   const got = typeof fix === "string" || isSecret ? null : describeInput(issue.input);
   const message = got === null ? issue.message : `${got}: ${lowerFirst(issue.message)}`;
   return [{ at, problem: { message, ...(typeof fix === "string" ? { fix } : {}) } }];

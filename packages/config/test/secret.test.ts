@@ -56,6 +56,15 @@ test("redact masks every secret and passwords in URLs, and secretValues lists th
   expect(secretValues(config).toSorted()).toEqual(["s-bot", "s-disc", "s-hook", "s-key", "s-token"]);
 });
 
+test("the address of a Redis may come from elsewhere, and is never shown", async () => {
+  const { config } = await loadText('{ store: { driver: "redis", redis: { url: { env: "REDIS_URL" }, tls: { caFile: "ca.pem" } } } }', {
+    REDIS_URL: "rediss://:s-pass@h:6380",
+  });
+  expect(config.store.redis?.url.reveal()).toBe("rediss://:s-pass@h:6380");
+  expect(config.store.redis).toMatchObject({ keyPrefix: "parley", acceptDataLoss: false, tls: { caFile: "/state/ca.pem" } });
+  expect(JSON.stringify(redact(config))).not.toContain("s-pass");
+});
+
 test("no problem repeats what stands where a secret belongs", async () => {
   const problems = await problemsOf("{ gateway: { auth: { token: 987654321 } }, channels: { telegram: { botToken: ['987654321'] } } }");
   expect(problems).toHaveLength(2);

@@ -9,6 +9,7 @@ import { modelsSchema } from "./models.ts";
 import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
 import { sessionSchema } from "./session.ts";
 import { skillsSchema } from "./skills.ts";
+import { storeSchema } from "./store.ts";
 
 /** Grows when a key changes its meaning or goes away. */
 export const configVersion = 1;
@@ -100,10 +101,7 @@ export const configSchema = z.strictObject({
   memory: memorySchema,
   hooks: hooksSchema,
   skills: skillsSchema,
-  store: z
-    .strictObject({ driver: z.enum(["sqlite"]).default("sqlite").describe("Where messages are kept: state.db in the state folder.") })
-    .prefault({})
-    .describe("The durable store."),
+  store: storeSchema,
   logging: z
     .strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is logged.") })
     .prefault({})
