@@ -11,11 +11,14 @@ import type { Tool } from "@parley/tools";
 import { activationCommand } from "./commands/activation.ts";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { compactCommand } from "./commands/compact.ts";
+import { modelCommand } from "./commands/model.ts";
 import { newCommand, resetCommand } from "./commands/new.ts";
 import { contextCommand } from "./commands/context.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
 import { skillDesk } from "./commands/skill.ts";
+import { reasoningCommand } from "./commands/reasoning.ts";
+import { thinkCommand, type DirectiveOptions } from "./commands/think.ts";
 import { stopCommand } from "./commands/stop.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
@@ -43,6 +46,7 @@ import { closeTurn } from "./turn/close-turn.ts";
 import { laneCommand, type LaneCommand } from "./turn/lane-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
+import { modelBook } from "./turn/model-book.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
 import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
@@ -115,6 +119,7 @@ export function gatewayCore(options: CoreOptions): Core {
   const prompts = promptBook(store.cells, clock);
   const skills = options.skills ?? noSkills;
   const skillsDesk = skillDesk({ config, book: skills, rules });
+  const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
   const ready = setUp({ ...options, house: options.house ?? {}, prompts, skills, channel, rules, cooldowns: cooldowns(clock) });
   const commands: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, running.stop),
@@ -125,10 +130,14 @@ export function gatewayCore(options: CoreOptions): Core {
     skillsDesk.command,
     ...options.commands,
   ];
+  const talk: DirectiveOptions = { config, sessions: store.sessions, models: options.models, book: models };
   const inLane: readonly LaneCommand[] = [
     newCommand(store.sessions, clock),
     resetCommand(store.sessions, clock),
     activationCommand(store.sessions),
+    thinkCommand(talk),
+    reasoningCommand(talk),
+    modelCommand(talk),
     compactCommand({ sessions: store.sessions, setUp: options.forTurn ?? ready.forTurn, channel, running, clock }),
   ];
 

@@ -211,7 +211,14 @@ async function assemble(options: Assembly): Promise<Parts> {
   });
   const ending = new AbortController();
   const setMenu = (channel: Channel): Promise<void> =>
-    keepMenu({ channel, menuNow: () => core.menu({ channel: channel.name, account: channel.account }), cells: store.cells, clock, log, signal: ending.signal });
+    keepMenu({
+      channel,
+      menuNow: () => core.menu({ channel: channel.name, account: channel.account }),
+      cells: store.cells,
+      clock,
+      log,
+      signal: ending.signal,
+    });
   return { core, wired, control, state, setMenu, ending };
 }
 

@@ -5,5 +5,6 @@ export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts"
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
+export { nearestWord } from "./nearest.ts";
 export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";

@@ -1,4 +1,5 @@
 // Recognises chat commands. A command is the whole message; its name decides whether it acts past the lane or waits its turn in it.
+import { directiveCommand } from "../turn/directives.ts";
 
 export interface Command {
   readonly name: string;
@@ -10,7 +11,7 @@ export interface Command {
 /** These act at once, in receive: they must work while a turn runs. */
 const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair", "skill", "context"]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
-const inLane = new Set(["new", "reset", "compact", "activation"]);
+const inLane = new Set(["new", "reset", "compact", "activation", "model"]);
 /** Anybody else who gives one of these is ignored without a word. */
 const ownersOnly = new Set(["pair", "activation"]);
 /** What stands after these is the first message of the new conversation. */
@@ -22,6 +23,8 @@ const form = /^\/([a-z0-9_]{1,32})(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
 export function parseCommand(text: string): Command | null {
   const given = commandIn(text);
   if (given === null) return null;
+  const directive = directiveCommand(text);
+  if (directive !== null) return { ...directive, place: "in-lane" };
   const { name, args } = given;
   if (pastLane.has(name)) return { name, args, place: "past-lane" };
   return inLane.has(name) ? { name, args, place: "in-lane" } : null;
@@ -44,5 +47,7 @@ export function isForOwners(name: string): boolean {
 
 /** The message that the command carries along; null when it carries none. */
 export function messageAfter({ name, args }: Pick<Command, "name" | "args">): string | null {
-  return openers.has(name) && args !== "" ? args : null;
+  // Of /model the first word is the model.
+  const after = openers.has(name) ? args : name === "model" ? args.replace(/^\S+\s*/, "") : "";
+  return after === "" ? null : after;
 }

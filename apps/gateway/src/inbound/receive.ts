@@ -4,6 +4,7 @@ import { isFault, type Inbound, type Log, type Unreadable } from "@parley/protoc
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
 import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "../outbound/notice.ts";
+import { directiveCommand } from "../turn/directives.ts";
 import type { Admit } from "./admit.ts";
 import { backlogQuietMs, isBacklog } from "./backlog.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
@@ -136,7 +137,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     if (route.agent === null) return refuse(route.reason);
     if ("unwanted" in meant) return refuse(meant.unwanted);
     const skill = await options.skillCalled(inbound, route);
-    const command = inbound.kind === "edit" || skill !== null ? null : parseCommand(inbound.text);
+    const command = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
     const admission = await options.admit(inbound, {
       isCommand: (command !== null || skill !== null) && inbound.kind === "command",
       activation: async () => activationOf(await options.sessions.open(route.session)),
@@ -187,6 +188,11 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     await flush();
     void options.presses.acknowledge(events);
   };
+}
+
+/** Directives beside files are about the message that carries the files. */
+function commandOf({ text, attachments }: Inbound): Command | null {
+  return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
 }
 
 /** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */

@@ -12,7 +12,9 @@ import {
   type Clock,
   type Json,
   type Log,
+  type ReasoningLevel,
   type SessionKey,
+  type ThinkingLevel,
 } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
 import type { Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
@@ -24,6 +26,7 @@ import { parseRowPayload, type SkillCall } from "../inbound/row-payload.ts";
 import { untilStored } from "../until-stored.ts";
 import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
 import { blocks } from "./blocks.ts";
+import { wantedIn, type Wanted } from "./directives.ts";
 import { turnContext } from "./context.ts";
 import { defaultContext, type ContextSettings } from "./context-settings.ts";
 import { sessionHistory } from "./history.ts";
@@ -36,6 +39,8 @@ import type { PromptNote } from "./prompt-book.ts";
 import { startupField, startupNotes } from "./startup-memory.ts";
 import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
+import { asWanted, saysInstead } from "./thinking.ts";
+import { growingThoughts, thoughtsOf } from "./thoughts.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
@@ -48,7 +53,13 @@ export interface TurnSetup {
   readonly system: ModelRequest["system"];
   readonly tools: readonly Tool[];
   readonly workspace: string;
-  readonly thinking: "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+  readonly thinking: ThinkingLevel;
+  /** Who sees the thoughts. Absent: nobody. */
+  readonly reasoning?: ReasoningLevel;
+  /** How much is thought once these messages have joined. */
+  readonly thinkingFor?: (wanted: Wanted) => ThinkingLevel;
+  /** Said in place of an answer: the messages ask for what this model cannot do. */
+  readonly refusal?: string | null;
   readonly timeoutMs: number;
   /** Keeps a tool's long output; returns its path. */
   readonly spill: (callId: string, text: string) => Promise<string>;
@@ -74,7 +85,13 @@ export interface AgentTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
   readonly setUp: (
-    turn: Place & { readonly agent: string; readonly session: Session; readonly called?: readonly SkillCall[]; readonly log: Log },
+    turn: Place & {
+      readonly agent: string;
+      readonly session: Session;
+      readonly called?: readonly SkillCall[];
+      readonly wanted?: Wanted;
+      readonly log: Log;
+    },
   ) => Promise<TurnSetup>;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
@@ -104,7 +121,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const [history, trouble, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
-      options.setUp({ agent, session, log, called: skillCallsIn(turn.rows), ...placeOf(turn) }),
+      options.setUp({ agent, session, log, called: skillCallsIn(turn.rows), wanted: wantedBy(turn.rows), ...placeOf(turn) }),
     ]);
     const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
     const startup = await startupOf(turn, session, address, setup, log);
@@ -143,7 +160,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const stopTyping = keepTyping(channel, address, clock, log);
     const progress = options.showProgress(turn.conversation);
     progress.begin();
-    const preview = previewOf(options.streams(account), channel, {
+    const { reasoning = "off" } = setup;
+    const streams = options.streams(account);
+    // Pieces that went out would stand before the thoughts of which they came.
+    const preview = previewOf(streams === "block" && reasoning === "on" ? "off" : streams, channel, {
       turn: turn.id,
       conversation: turn.conversation,
       address,
@@ -151,12 +171,28 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       log,
       signal,
     });
+    let thoughts: string | null = null;
     const show = (text: string, replyTo?: string): void => {
-      progress.text(turn.id, text);
-      preview.show(text, replyTo);
+      progress.text(turn.id, thoughts !== null && reasoning === "on" ? `${thoughts}\n\n${text}` : text);
+      // With thoughts to keep the growing message is theirs; the answer comes after it.
+      if (thoughts === null || reasoning !== "on") preview.show(text, replyTo);
     };
+    const showThoughts = (visible: string): void => {
+      thoughts = growingThoughts(visible);
+      if (thoughts === null) return;
+      progress.text(turn.id, thoughts);
+      if (streams !== "block") preview.show(thoughts);
+    };
+    const asked = setup.refusal ? saysInstead(setup.model, `⚠️ ${setup.refusal}`) : setup.model;
+    const model = asWanted(asked, () => ({
+      thinking: setup.thinkingFor?.(wantedBy(journal.rows())) ?? setup.thinking,
+      showThoughts: reasoning !== "off",
+    }));
     const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
-    const parser = (): ReplyParser => newParser(journal.rows(), messages, options.redaction, setup.finalOnly === true);
+    const parserOf = (finalOnly: boolean): ReplyParser => newParser(journal.rows(), messages, options.redaction, finalOnly);
+    const parser = (): ReplyParser => parserOf(setup.finalOnly === true);
+    /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
+    const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
     const promptNote = setup.promptNote?.(turn.id);
     try {
       await media.prepare(opening.slice(-cap));
@@ -170,10 +206,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             thinking: setup.thinking,
             cacheKey: turn.lane,
             finalPass: isOwed,
-            saysNothing: (text) => saysNothing(parser(), text),
+            saysNothing: (text) => saysNothing(parserFor(text), text),
           },
           {
-            model: setup.model,
+            model,
             tools: setup.tools,
             scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} },
             journal,
@@ -191,6 +227,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         ),
         show,
         parser,
+        reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: showThoughts },
       );
       const previewed = await preview.close();
       return await finish(
@@ -202,7 +239,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           address,
           journal,
           isOwed,
-          parser: parser(),
+          parser: parserFor(end.finalText),
+          showsThoughts: reasoning === "on",
           promptNote,
           patch: { ...startup.patch, ...trouble.patch, ...promptNote?.patch, ...context.patch(end.entries) },
           timedOut: timeout.signal.aborted,
@@ -241,6 +279,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     readonly journal: TurnJournal;
     readonly isOwed: boolean;
     readonly parser: ReplyParser;
+    readonly showsThoughts: boolean;
     readonly promptNote: PromptNote | undefined;
     readonly patch: { readonly [field: string]: Json };
     readonly timedOut: boolean;
@@ -264,7 +303,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       replyOwed: at.isOwed,
       parser: at.parser,
     });
-    const what = turnCommit({ ...at, end, outcome, cells: at.promptNote?.cells ?? [] });
+    const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), options.redaction) : null;
+    const what = turnCommit({ ...at, end, outcome, thoughts, cells: at.promptNote?.cells ?? [] });
     await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
     at.promptNote?.committed();
     log.info(
@@ -300,6 +340,11 @@ function placeOf({ rows, conversation }: Turn): Place {
   return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
 }
 
+/** What the messages of the turn say to Parley; commands and what was not meant for us say nothing. */
+function wantedBy(rows: readonly Row[]): Wanted {
+  return wantedIn(rows.map(({ payload }) => parseRowPayload(payload).inbound.text));
+}
+
 function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
@@ -322,14 +367,21 @@ async function listen(
   events: AsyncIterable<LoopEvent>,
   show: (text: string, replyTo?: string) => void,
   parserOf: () => ReplyParser,
+  thoughts: { readonly parser: () => ReplyParser; readonly show: (visible: string) => void } | null,
 ): Promise<LoopEnd> {
   let parser = parserOf();
+  let thinking = thoughts?.parser();
   let visible = "";
   for await (const event of events) {
     if (event.type === "end") return event;
     if (event.type === "modelStart" || event.type === "discard") {
       parser = parserOf();
+      thinking = thoughts?.parser();
       visible = "";
+    } else if (event.type === "thinking") {
+      const shown = thinking?.push(event.delta).visible ?? "";
+      // Once the answer has begun to be seen it is not covered again.
+      if (visible === "" && shown !== "") thoughts?.show(shown);
     } else if (event.type === "text") {
       visible = parser.push(event.delta).visible;
       if (visible !== "") show(visible, parser.replyTo());

@@ -19,7 +19,7 @@ import {
 } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
-import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log, type ReasoningLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
@@ -27,10 +27,13 @@ import type { SkillCall } from "../inbound/row-payload.ts";
 import type { TurnSetup } from "./agent-turn.ts";
 import type { Surface } from "./channel-facts.ts";
 import { contextSettings } from "./context-settings.ts";
+import type { Wanted } from "./directives.ts";
+import { modelBook } from "./model-book.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
 import { skillTurn } from "./skill-call.ts";
 import type { SkillBook, SkillsHere } from "./skills.ts";
+import { reasoningOf, thinkingOf, unsupportedThinking } from "./thinking.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
 
 export interface SetUpOptions {
@@ -57,6 +60,8 @@ export interface SetUpRequest extends Place {
   readonly called?: readonly SkillCall[];
   /** The turn's own, so that lines about its model calls name its rows. */
   readonly log?: Log;
+  /** What the messages of the turn ask for. */
+  readonly wanted?: Wanted;
 }
 
 /** A session may be asked for its prompt without being in a conversation. */
@@ -64,6 +69,7 @@ export interface PromptRequest {
   readonly agent: string;
   readonly session: Session;
   readonly place: Place | null;
+  readonly wanted?: Wanted;
 }
 
 export interface PromptNow {
@@ -86,6 +92,7 @@ interface Prepared extends PromptNow {
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly thinking: TurnSetup["thinking"];
+  readonly reasoning: ReasoningLevel;
 }
 
 const truncationField = "truncationTold";
@@ -96,6 +103,7 @@ export function setUp(options: SetUpOptions): SetUp {
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
   const files = bootstrapFiles({ caps, hooks: options.hooks, log: options.log });
   const repoRootOf = repoRoots();
+  const book = modelBook({ config, declared: options.models.list, callable: options.models.get });
   const moves = new Map<string, number>();
 
   function agentOf(id: string): AgentConfig {
@@ -104,8 +112,9 @@ export function setUp(options: SetUpOptions): SetUp {
     return found;
   }
 
-  async function modelOf(agent: AgentConfig, log: Log): Promise<Model> {
-    const [primary, ...fallbacks] = await Promise.all([agent.model.primary, ...agent.model.fallbacks].map((id) => options.models.get(id)));
+  async function modelOf(agent: AgentConfig, session: Session, log: Log): Promise<Model> {
+    const choice = book.of(agent, session);
+    const [primary, ...fallbacks] = await Promise.all([choice.primary, ...choice.fallbacks].map((id) => options.models.get(id)));
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     const { clock, ids, cooldowns } = options;
     return withFallbacks([primary, ...fallbacks], { clock, ids, log, cooldowns });
@@ -121,14 +130,14 @@ export function setUp(options: SetUpOptions): SetUp {
     return allowed === undefined ? options.tools : options.tools.filter((tool) => allowed.includes(tool.name));
   }
 
-  async function prepared({ session, place, ...request }: PromptRequest, log = options.log): Promise<Prepared> {
+  async function prepared({ session, place, wanted, ...request }: PromptRequest, log = options.log): Promise<Prepared> {
     const agent = agentOf(request.agent);
     const { kind } = parseSessionKey(session.key);
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
     const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
     const audience = isShared ? "shared" : "private";
     const [model, snapshot] = await Promise.all([
-      modelOf(agent, log),
+      modelOf(agent, session, log),
       files.load({
         workspace: agent.workspace,
         mode,
@@ -140,7 +149,8 @@ export function setUp(options: SetUpOptions): SetUp {
     ]);
     const tools = toolsAt(place);
     const skills = await options.skills.at(agent, rulesOf(place).skills);
-    const thinking = "off";
+    const thinking = thinkingOf({ config, agent, session, model }, wanted);
+    const reasoning = reasoningOf({ agent, session }, wanted);
     const facts = turnFacts({
       config,
       house: options.house,
@@ -157,11 +167,11 @@ export function setUp(options: SetUpOptions): SetUp {
       placeText: rulesOf(place).systemPrompt,
       repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
       thinking,
-      reasoning: "off",
+      reasoning,
     });
     const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
     const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, skills, thinking };
+    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, skills, thinking, reasoning };
   }
 
   /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
@@ -180,8 +190,9 @@ export function setUp(options: SetUpOptions): SetUp {
   }
 
   return {
-    async forTurn({ agent, session, called = [], log = options.log, ...place }) {
-      const { compiled, explanation, model, tools, files: snapshot, skills, thinking } = await prepared({ agent, session, place }, log);
+    async forTurn({ agent, session, called = [], wanted = {}, log = options.log, ...place }) {
+      const ready = await prepared({ agent, session, place, wanted }, log);
+      const { compiled, explanation, model, tools, files: snapshot, skills, thinking, reasoning } = ready;
       const skill = await skillTurn(called, skills, tools);
       log.debug(
         { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
@@ -202,6 +213,9 @@ export function setUp(options: SetUpOptions): SetUp {
         tools,
         workspace,
         thinking,
+        reasoning,
+        thinkingFor: (now) => thinkingOf({ config, agent: agentOf(agent), session, model }, now),
+        refusal: unsupportedThinking(model, wanted.thinking),
         timeoutMs: defaults.timeoutSeconds * 1000,
         spill: (callId, text) => spill(workspace, callId, text),
         context: contextSettings(config, ofAgent),

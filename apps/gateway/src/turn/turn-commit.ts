@@ -40,6 +40,8 @@ export interface CommitInput {
   readonly patch: { readonly [field: string]: Json };
   readonly end: LoopEnd;
   readonly outcome: Outcome;
+  /** Shown before the answer, where somebody asked to see them. */
+  readonly thoughts: string | null;
   /** Written in the same transaction. */
   readonly cells: readonly CellWrite[];
 }
@@ -53,11 +55,11 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-export function turnCommit({ turn, session, address, previewed, patch, end, outcome, cells: more }: CommitInput): Commit {
+export function turnCommit({ turn, session, address, previewed, patch, end, outcome, thoughts, cells: more }: CommitInput): Commit {
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome);
   const cells = [...buttons, ...more];
-  const delivery = deliveryOf(turn, address, sendable, previewed);
+  const delivery = deliveryOf(turn, address, withThoughts(unsaid(sendable, previewed.said), thoughts), previewed.open);
   return {
     outcome: rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
@@ -70,8 +72,8 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
 }
 
 /** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
-function deliveryOf(turn: Turn, address: Address, outcome: Outcome, { open: preview, said }: Previewed): NewDelivery | null {
-  const content = contentOf(unsaid(outcome, said));
+function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
+  const content = contentOf(outcome);
   if (content === null && preview === null) return null;
   return {
     id: `${turn.id}/0`,
@@ -103,6 +105,11 @@ function unsaid(outcome: Outcome, said: string): Outcome {
   const markdown = first.markdown.slice(said.length).trim();
   // The quote went out with the beginning.
   return { kind: "reply", parts: [...(markdown === "" ? [] : [{ ...first, markdown }]), ...others] };
+}
+
+function withThoughts(outcome: Outcome, thoughts: string | null): Outcome {
+  if (outcome.kind !== "reply" || thoughts === null) return outcome;
+  return { ...outcome, parts: [{ kind: "text", markdown: thoughts }, ...outcome.parts] };
 }
 
 /** The session's field that sums up what it used. */

@@ -5,6 +5,7 @@ import type { Address, Inbound, UserEntry } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import { isBacklog } from "../inbound/backlog.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
+import { readDirectives } from "./directives.ts";
 import type { ReadMessage } from "./media.ts";
 import { skillWords } from "./skill-call.ts";
 
@@ -88,9 +89,11 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   };
 }
 
-/** An edit gets into a turn only in place of words that nobody has read yet. */
+/** An edit gets into a turn only in place of words that nobody has read yet. Directives are words to Parley, not to the model. */
 function asFirstRead(inbound: Inbound): Inbound {
-  return inbound.kind === "edit" ? { ...inbound, kind: "message" } : inbound;
+  const { text } = readDirectives(inbound.text);
+  const said = text.trim() === "" && inbound.attachments.length === 0 ? inbound.text : text;
+  return { ...inbound, text: said, ...(inbound.kind === "edit" ? { kind: "message" as const } : {}) };
 }
 
 function droppedNotes(dropped: readonly Inbound[]): string[] {

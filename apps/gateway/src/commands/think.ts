@@ -1,0 +1,81 @@
+// /think: how much the model thinks in this conversation, with the levels it takes. May carry /reasoning along: both are directives, and
+// several of them may stand in one message.
+import { parseSessionKey, type Json } from "@parley/protocol";
+import { thinkingLevelsOf, type Model, type Models } from "@parley/models";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Session, Sessions } from "@parley/store";
+import type { LaneCommand, LaneCommandCall } from "../turn/lane-command.ts";
+import { isClearing, readDirectives } from "../turn/directives.ts";
+import type { ModelBook } from "../turn/model-book.ts";
+import { ownThinking, reasoningField, thinkingField, thinkingOf, unsupportedThinking } from "../turn/thinking.ts";
+
+export interface DirectiveOptions {
+  readonly config: Config;
+  readonly sessions: Sessions;
+  readonly models: Pick<Models, "get">;
+  readonly book: ModelBook;
+}
+
+/** What a directive needs to know of its conversation. */
+export interface Talk {
+  readonly agent: AgentConfig;
+  readonly session: Session;
+  readonly model: Model;
+}
+
+export async function talkOf({ config, sessions, models, book }: DirectiveOptions, { key }: LaneCommandCall): Promise<Talk> {
+  const session = await sessions.open(key);
+  const id = parseSessionKey(key).agent;
+  const agent = config.agents.list.find((each) => each.id === id);
+  if (agent === undefined) throw new Error(`there is no agent "${id}" in agents.list any more`);
+  return { agent, session, model: await models.get(book.of(agent, session).primary) };
+}
+
+export function thinkCommand(options: DirectiveOptions): LaneCommand {
+  return {
+    name: "think",
+    summary: "how much I think before I answer; /think high, or in a message for that message only",
+    async run(call) {
+      const { agent, session, model } = await talkOf(options, call);
+      const [word = ""] = call.args.split(/\s+/, 1);
+      if (word !== "" && isClearing(word)) {
+        const cleared = await options.sessions.patch(call.key, { [thinkingField]: null });
+        return `Thinking: ${thinkingOf({ config: options.config, agent, session: cleared, model })}, the default.`;
+      }
+      if (word !== "") return setDirectives(options, call, model);
+      const from = ownThinking(session) === null ? "the default" : "set for this conversation";
+      const now = thinkingOf({ config: options.config, agent, session, model });
+      return `Thinking: ${now} (${from}).\nLevels of \`${model.id}\`: ${thinkingLevelsOf(model).join(", ")}. Usage: /think LEVEL, or /think default.`;
+    },
+  };
+}
+
+/** What is said back; nothing is set when one of them cannot be. */
+export async function setDirectives({ sessions }: DirectiveOptions, { key, name, args }: LaneCommandCall, model: Model): Promise<string> {
+  const { thinking, reasoning, text } = readDirectives(`/${name} ${args}`);
+  if (text.trim() !== "" || (thinking === undefined && reasoning === undefined)) return unknownLevel(name, args, model);
+  const refusal = unsupportedThinking(model, thinking);
+  if (refusal !== null) return refusal;
+  const patch: { [field: string]: Json } = {};
+  if (thinking !== undefined) patch[thinkingField] = thinking;
+  if (reasoning !== undefined) patch[reasoningField] = reasoning;
+  await sessions.patch(key, patch);
+  return [
+    ...(thinking === undefined ? [] : [`Thinking: ${thinking}.`]),
+    ...(reasoning === undefined ? [] : [reasoningWords[reasoning]]),
+  ].join(" ");
+}
+
+export const reasoningWords = {
+  off: "Reasoning: off. My thoughts stay hidden.",
+  on: "Reasoning: on. My thoughts come as a message before the answer.",
+  stream: "Reasoning: stream. My thoughts are shown while I think, and give way to the answer.",
+} as const;
+
+function unknownLevel(name: string, args: string, model: Model): string {
+  const [word = ""] = args.split(/\s+/, 1);
+  const shown = word.replaceAll("`", "").slice(0, 40);
+  return name === "think"
+    ? `"${shown}" is no level of thinking. Valid levels of \`${model.id}\`: ${thinkingLevelsOf(model).join(", ")}.`
+    : `"${shown}" is no way to show reasoning. Valid ones: off, on, stream.`;
+}

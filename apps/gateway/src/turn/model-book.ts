@@ -1,0 +1,100 @@
+// Which models people may choose, by which names, and which one a session has. A choice that the config no longer allows counts as none,
+// so that editing the config never leaves a session without an answer.
+import { nearestWord, type AgentConfig, type Config } from "@parley/config";
+import type { ModelCard } from "@parley/models";
+import { isFault } from "@parley/protocol";
+import type { Session } from "@parley/store";
+
+export interface ModelChoice {
+  /** `<provider>/<model>`. */
+  readonly ref: string;
+  readonly alias?: string;
+}
+
+export interface SessionModel {
+  readonly primary: string;
+  /** None beside a model that somebody chose: its failures are told, not covered up. */
+  readonly fallbacks: readonly string[];
+  /** Chosen in this session. */
+  readonly own: boolean;
+}
+
+export interface ModelBook {
+  readonly choices: (agent: AgentConfig) => readonly ModelChoice[];
+  /** By alias, reference, bare id or number in the list. */
+  find(agent: AgentConfig, word: string): Promise<{ readonly ref: string } | { readonly nearest: readonly string[] }>;
+  of(agent: AgentConfig, session: Session): SessionModel;
+}
+
+export interface ModelBookOptions {
+  readonly config: Config;
+  readonly declared: () => readonly Pick<ModelCard, "id">[];
+  /** Throws Fault("invalid") for a model that cannot be called. */
+  readonly callable: (ref: string) => Promise<unknown>;
+}
+
+export const modelField = "model";
+const mostNearest = 3;
+
+export function modelBook({ config, declared, callable }: ModelBookOptions): ModelBook {
+  const book = Object.entries(config.agents.defaults.models);
+
+  function choices(agent: AgentConfig): readonly ModelChoice[] {
+    const refs = [
+      agent.model.primary,
+      ...agent.model.fallbacks,
+      ...(book.length > 0 ? book.map(([ref]) => ref) : declared().map(({ id }) => id)),
+    ];
+    return [...new Set(refs)].map((ref) => {
+      const alias = book.find(([known]) => known === ref)?.[1].alias;
+      return { ref, ...(alias === undefined ? {} : { alias }) };
+    });
+  }
+
+  /** Without a book a provider that declares no models takes any id. */
+  const isOpen = (ref: string): boolean => {
+    const provider = config.models.providers[ref.slice(0, ref.indexOf("/"))];
+    return book.length === 0 && provider !== undefined && provider.models.length === 0;
+  };
+
+  function named(agent: AgentConfig, word: string): ModelChoice | undefined {
+    const known = choices(agent);
+    const wanted = word.toLowerCase();
+    const bare = known.filter(({ ref }) => ref.slice(ref.indexOf("/") + 1).toLowerCase() === wanted);
+    return (
+      known.find(({ alias }) => alias?.toLowerCase() === wanted) ??
+      known.find(({ ref }) => ref.toLowerCase() === wanted) ??
+      (bare.length === 1 ? bare[0] : undefined) ??
+      (/^[1-9]\d{0,2}$/.test(wanted) ? known[Number(wanted) - 1] : undefined)
+    );
+  }
+
+  function nearest(agent: AgentConfig, word: string): readonly string[] {
+    const known = choices(agent);
+    const names = known.flatMap(({ ref, alias }) => [...(alias === undefined ? [] : [alias]), ref, ref.slice(ref.indexOf("/") + 1)]);
+    const typed = word.toLowerCase();
+    const close = nearestWord(typed, names);
+    const holding = typed.length < 3 ? [] : known.flatMap(({ ref, alias }) => (ref.toLowerCase().includes(typed) ? [alias ?? ref] : []));
+    return [...new Set([...(close === null ? [] : [close]), ...holding])].slice(0, mostNearest);
+  }
+
+  return {
+    choices,
+    async find(agent, word) {
+      const found = named(agent, word)?.ref ?? (isOpen(word) ? word : undefined);
+      if (found === undefined) return { nearest: nearest(agent, word) };
+      try {
+        await callable(found);
+        return { ref: found };
+      } catch (error) {
+        if (isFault(error, "invalid")) return { nearest: nearest(agent, word) };
+        throw error;
+      }
+    },
+    of(agent, session) {
+      const own = session.fields[modelField];
+      const allowed = typeof own === "string" && (choices(agent).some(({ ref }) => ref === own) || isOpen(own));
+      return allowed ? { primary: own, fallbacks: [], own: true } : { ...agent.model, own: false };
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// How much one turn thinks, and who sees it: message, session, agent, model, defaults, in this order. A stored level that the model does not
+// take is moved to the nearest; a typed one is refused with those it takes.
+import type { AgentConfig, Config } from "@parley/config";
+import { defaultThinking, nearestThinking, thinkingLevelsOf, type Model, type ModelEvent, type ModelRequest } from "@parley/models";
+import { noUsage, parseThinkingLevel, type ReasoningLevel, type ThinkingLevel } from "@parley/protocol";
+import type { Session } from "@parley/store";
+import { parseReasoningLevel, type Wanted } from "./directives.ts";
+
+export const thinkingField = "thinking";
+export const reasoningField = "reasoning";
+
+export interface ThinkingSources {
+  readonly config: Config;
+  readonly agent: AgentConfig;
+  readonly session: Session;
+  readonly model: Pick<Model, "id" | "reasoning" | "thinking">;
+}
+
+/** Without `wanted`: what holds for a message that says nothing about it. */
+export function thinkingOf({ config, agent, session, model }: ThinkingSources, wanted: Wanted = {}): ThinkingLevel {
+  const { models, thinkingDefault } = config.agents.defaults;
+  const level =
+    wanted.thinking ??
+    ownThinking(session) ??
+    agent.thinkingDefault ??
+    (Object.hasOwn(models, model.id) ? models[model.id]?.params?.thinking : undefined) ??
+    thinkingDefault;
+  return level === undefined ? defaultThinking(model) : nearestThinking(model, level);
+}
+
+export function reasoningOf({ agent, session }: Pick<ThinkingSources, "agent" | "session">, wanted: Wanted = {}): ReasoningLevel {
+  return wanted.reasoning ?? ownReasoning(session) ?? agent.reasoningDefault ?? "off";
+}
+
+export function ownThinking({ fields }: Session): ThinkingLevel | null {
+  const value = fields[thinkingField];
+  return typeof value === "string" ? parseThinkingLevel(value) : null;
+}
+
+export function ownReasoning({ fields }: Session): ReasoningLevel | null {
+  const value = fields[reasoningField];
+  return typeof value === "string" ? parseReasoningLevel(value) : null;
+}
+
+/** What is said to somebody who typed a level that this model does not take; null when it does. */
+export function unsupportedThinking(model: Pick<Model, "id" | "thinking">, level: ThinkingLevel | undefined): string | null {
+  const levels = thinkingLevelsOf(model);
+  if (level === undefined || levels.includes(level)) return null;
+  return `\`${model.id}\` does not take the thinking level "${level}". Valid levels: ${levels.join(", ")}.`;
+}
+
+/** The model as the messages of the turn want it asked; those that join later may change the level from then on. */
+export function asWanted(model: Model, now: () => { readonly thinking: ThinkingLevel; readonly showThoughts: boolean }): Model {
+  return { ...model, stream: (request: ModelRequest, signal) => model.stream({ ...request, ...now() }, signal) };
+}
+
+/** In place of a model that cannot do what was typed: says so, as the answer. */
+export function saysInstead(model: Model, text: string): Model {
+  return {
+    ...model,
+    async *stream(): AsyncGenerator<ModelEvent> {
+      yield { type: "text", delta: text };
+      yield { type: "end", stop: "stop", usage: noUsage, content: [{ type: "text", text }] };
+    },
+  };
+}
