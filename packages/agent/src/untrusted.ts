@@ -20,7 +20,8 @@ export function stripChatTokens(text: string): string {
 
 /** Neither template tokens nor anything that looks like a fence is left. */
 export function disarm(text: string): string {
-  return stripChatTokens(text).replace(posesAsFence, (run) => "‹".repeat(run.length));
+  // Fences first: what replaces them could stand inside a token, what replaces a token opens no fence.
+  return stripChatTokens(text.replace(posesAsFence, (run) => "‹".repeat(run.length)));
 }
 
 /**

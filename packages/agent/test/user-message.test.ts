@@ -103,7 +103,7 @@ test("content can neither close its fence nor open one, nor speak template token
         expect(text.endsWith(`<<<END_PARLEY_HISTORY ${mark}>>>`)).toBe(true);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 1_000, examples: [[["<|", "<<<", "BEGIN_PARLEY_", "|>"]]] },
   );
 });
 
