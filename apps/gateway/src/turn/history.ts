@@ -2,7 +2,7 @@
 // Read backwards in pages and bounded (I9): the context keeper compacts a log long before it reaches these bounds.
 import { longLog, type Placed } from "@parley/agent";
 import type { Entry, SessionKey } from "@parley/protocol";
-import type { Session, Sessions } from "@parley/store";
+import type { Session, Sessions, StoredEntry } from "@parley/store";
 
 const most = { entries: longLog.entries * 2, bytes: longLog.bytes * 2 };
 const pageEntries = 250;
@@ -24,10 +24,26 @@ export async function sessionHistory(sessions: Sessions, session: Session, epoch
     const page = stored.filter(({ seq }) => seq < before);
     // Seqs are counted through all epochs, so an empty page is the beginning of this one.
     if (page.length === 0) break;
-    pages.push(page.map(({ seq, body }) => ({ seq, entry: JSON.parse(body) as Entry })));
+    pages.push(page.flatMap(placed));
     entries += page.length;
     bytes += page.reduce((sum, { body }) => sum + body.length, 0);
     before = afterSeq + 1;
   }
   return pages.toReversed().flat();
+}
+
+/** An entry that cannot be read is left out: it must not take the whole conversation with it. */
+function placed({ seq, body }: StoredEntry): Placed[] {
+  try {
+    const entry = JSON.parse(body) as Partial<Entry> | null;
+    const readable = entry?.type === "summary" || entry?.type === "notice" ? typeof entry.text === "string" : isContent(entry);
+    return readable ? [{ seq, entry: entry as Entry }] : [];
+  } catch {
+    // Not JSON any more: a damaged file, and nothing in it to show.
+    return [];
+  }
+}
+
+function isContent(entry: Partial<Entry> | null): boolean {
+  return entry !== null && "content" in entry && Array.isArray(entry.content);
 }
