@@ -75,6 +75,28 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(dead, "drop <id>", "take it off the list").action(async (id: string) => {
     exitCode = await (await import("./commands/dead.ts")).deadAct(await terminal(), "drop", id);
   });
+  const skills = program.command("skills").description("procedures that the agent reads when it needs them");
+  const ofAgent = "the skills of this agent, not of the default one";
+  command(skills, "list", "show them, with where they come from and why one is not used")
+    .option("--agent <id>", ofAgent)
+    .action(async ({ agent }: { agent?: string }) => {
+      exitCode = await (await import("./commands/skills.ts")).skillsList(await terminal(), agent);
+    });
+  command(skills, "check", "tell what is ready, what is missing, what is refused and why")
+    .option("--agent <id>", ofAgent)
+    .action(async ({ agent }: { agent?: string }) => {
+      exitCode = await (await import("./commands/skills.ts")).skillsCheck(await terminal(), agent);
+    });
+  command(skills, "info <name>", "show how one was read, and what it needs")
+    .option("--agent <id>", ofAgent)
+    .action(async (name: string, { agent }: { agent?: string }) => {
+      exitCode = await (await import("./commands/skills.ts")).skillsInfo(await terminal(), name, agent);
+    });
+  command(skills, "install <folder-or-archive>", "copy one into the state folder; nothing of it is run")
+    .option("--force", "replace a skill of the same name")
+    .action(async (path: string, { force }: { force?: boolean }) => {
+      exitCode = await (await import("./commands/skills.ts")).skillsInstall(await terminal(), path, force === true);
+    });
   command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
     exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
   });

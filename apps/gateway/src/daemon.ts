@@ -145,6 +145,7 @@ async function assemble(options: Assembly): Promise<Parts> {
   const mediaPath = join(options.places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
+  const skills = wireSkills(config, options.places.home, env);
   const core: Core = gatewayCore({
     config,
     store,
@@ -171,7 +172,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     ],
     showProgress: wireProgress({ hub, clock }),
     redaction: wireRedaction(config, options.places.home, options.token),
-    skills: wireSkills(config, options.places.home, env),
+    skills,
     house: await houseOf(config, options.places.home, env["SHELL"], ids),
     bootId,
     clock,
@@ -194,6 +195,8 @@ async function assemble(options: Assembly): Promise<Parts> {
       core,
       wired,
       state,
+      skills,
+      ids,
       jobs: options.jobs,
       resume: options.resume,
       bootId,

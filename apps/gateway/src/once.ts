@@ -9,10 +9,12 @@ import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
 import { logger } from "./logger.ts";
 import { operateMethods } from "./methods/operate.ts";
+import { skillMethods, type SkillMethods } from "./methods/skills.ts";
 import { closedChats } from "./outbound/closed-chats.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
 import { version } from "./version.ts";
+import { wireSkills } from "./wiring.ts";
 
 export interface OnceOptions extends LoadedConfig {
   readonly input: Readable;
@@ -31,7 +33,8 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
   const home = stoppedHome({ home: places.home, bootId, clock, log });
   const prompts = async (): Promise<Prompts> =>
     stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
-  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, clock), once: (_request, run) => run(), ids, log });
+  const skills = skillMethods({ config, book: wireSkills(config, places.home, env), clock, ids });
+  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, skills, clock), once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },
@@ -73,7 +76,7 @@ const onStore: { readonly [M in keyof Operate]: true } = {
 /** What needs config and workspace besides. */
 const onPrompts: { readonly [M in keyof Prompts]: true } = { "prompt.show": true, "prompt.explain": true, "prompt.diff": true };
 
-function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, clock: Clock): Handlers {
+function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, skills: SkillMethods, clock: Clock): Handlers {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
   };
@@ -87,6 +90,7 @@ function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, clock:
     ...Object.fromEntries(
       Object.keys(onPrompts).map((method) => [method, async (params: never) => (await prompts())[method as keyof Prompts](params)]),
     ),
+    ...skills,
     backup: home.backup,
     restore: home.restore,
     // The first spread names every method of the table; TypeScript does not see that.

@@ -1,17 +1,22 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
+import type { Ids } from "@parley/protocol";
 import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
+import type { SkillBook } from "../turn/skills.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import { promptMethods } from "./prompt.ts";
+import { skillMethods } from "./skills.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
 export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
   readonly databasePath: string;
+  readonly skills: SkillBook;
+  readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;
@@ -38,6 +43,7 @@ export function handlers(options: HandlerOptions): Handlers {
       setUp: core.setUp,
       defaultAgent: options.config.agents.list[0]?.id ?? "main",
     }),
+    ...skillMethods({ config: options.config, book: options.skills, clock: options.clock, ids: options.ids }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,
     restore: copies.restore,
