@@ -193,8 +193,9 @@ export function gatewayCore(options: CoreOptions): Core {
   });
 
   const receive: ReceiveEvents = async (events) => {
-    await accept(events);
+    const received = await accept(events);
     await closed.open(events.flatMap((event) => (event.kind === "unreadable" ? [] : [event.address])));
+    return received;
   };
 
   return {
@@ -263,7 +264,8 @@ function streamingOf(config: Config, account: string): Streaming {
 
 function reactionsWanted(config: Config, account: string): ReactionNotifications {
   const [channel, id = ""] = account.split(":");
-  return channel === "telegram" ? (config.channels.telegram[id]?.reactionNotifications ?? "own") : "own";
+  const settings = channel === "telegram" || channel === "discord" ? config.channels[channel][id] : undefined;
+  return settings?.reactionNotifications ?? "own";
 }
 
 /** What Telegram's own documentation asks for: about one message a second in a chat, twenty a minute in a group, thirty a second in all. */
@@ -273,8 +275,16 @@ const telegramRates = {
   account: { burst: 30, everyMs: 34 },
 } as const;
 
+/** Five messages in five seconds in a channel, as its buckets say by default, and fifty requests a second in all (Discord's rate limits). */
+const discordRates = {
+  chat: { burst: 5, everyMs: 1_000 },
+  group: { burst: 5, everyMs: 1_000 },
+  account: { burst: 50, everyMs: 20 },
+} as const;
+
 function pacerOf(config: Config, account: string, clock: Clock): Pacer {
   const [channel, id = ""] = account.split(":");
-  const paced = channel === "telegram" && config.channels.telegram[id]?.pacing === "on";
-  return paced ? pacer({ ...telegramRates, clock }) : unpaced;
+  if (channel !== "telegram" && channel !== "discord") return unpaced;
+  const rates = channel === "telegram" ? telegramRates : discordRates;
+  return config.channels[channel][id]?.pacing === "on" ? pacer({ ...rates, clock }) : unpaced;
 }

@@ -5,6 +5,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  discord,
+  discordCapabilities,
   healPartial,
   renderHtml,
   telegram,
@@ -18,7 +20,7 @@ import {
   type WebhookHandler,
 } from "@parley/channels";
 import type { Redaction } from "@parley/agent";
-import { secretValues, type Config, type Env, type TelegramAccountConfig } from "@parley/config";
+import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
@@ -84,6 +86,7 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
     add(channel);
     if (channel.webhook !== undefined) webhooks.set(account, channel.webhook);
   }
+  for (const [account, settings] of Object.entries(config.channels.discord)) add(await wireDiscord(account, settings, ports));
   const web = webChannel({
     account: webAccount,
     clock,
@@ -134,6 +137,32 @@ async function wireTelegram(account: string, settings: TelegramAccountConfig, po
   } catch (error) {
     if (!isFault(error, "invalid")) throw error;
     return unopenedChannel("telegram", account, telegramCapabilities, error);
+  }
+}
+
+async function wireDiscord(account: string, settings: DiscordAccountConfig, ports: WiringPorts): Promise<Channel> {
+  const { store, mediaFolder, clock, ids, log } = ports;
+  const { token, apiRoot, messageContent, suppressEmbeds } = settings;
+  const cell = (name: string): string => `discord:${account}:${name}`;
+  try {
+    return await discord({
+      account,
+      token: token.reveal(),
+      apiRoot,
+      mediaFolder,
+      messageContent,
+      suppressEmbeds,
+      memory: {
+        load: async (name) => (await store.cells.get(cell(name)))?.value ?? null,
+        save: async (name, text) => void (await store.cells.put(cell(name), text, {})),
+      },
+      clock,
+      ids,
+      log: log.child({ channel: "discord", account }),
+    });
+  } catch (error) {
+    if (!isFault(error, "invalid")) throw error;
+    return unopenedChannel("discord", account, discordCapabilities, error);
   }
 }
 

@@ -59,6 +59,10 @@ export function discordAccounts(file: ConfigFile, env: Env): { readonly [account
       ...(merged.guilds === undefined ? {} : { guilds: merged.guilds }),
       allowBots: merged.allowBots ?? false,
       streaming: merged.streaming ?? "off",
+      pacing: merged.pacing ?? "on",
+      reactionNotifications: merged.reactionNotifications ?? "own",
+      suppressEmbeds: merged.suppressEmbeds ?? true,
+      messageContent: merged.intents?.messageContent ?? true,
       ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
     };
   }

@@ -261,6 +261,10 @@ export interface DiscordAccountConfig {
   };
   readonly allowBots: boolean;
   readonly streaming: Streaming;
+  readonly pacing: "on" | "off";
+  readonly reactionNotifications: "off" | "own" | "all";
+  readonly suppressEmbeds: boolean;
+  readonly messageContent: boolean;
   readonly reactionLevel?: ReactionLevel;
 }
 

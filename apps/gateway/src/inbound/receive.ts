@@ -1,6 +1,7 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import { isFault, type Inbound, type Log, type Unreadable } from "@parley/protocol";
+import { isFault, type Inbound, type Log } from "@parley/protocol";
+import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
 import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "../outbound/notice.ts";
@@ -44,7 +45,7 @@ export interface ReceiveOptions {
   readonly log: Log;
 }
 
-export type ReceiveEvents = (events: readonly (Inbound | Unreadable)[]) => Promise<void>;
+export type ReceiveEvents = Receive;
 
 interface Planned {
   readonly row: NewRow;
@@ -160,6 +161,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
 
   return async (events) => {
     let batch: Planned[] = [];
+    const refused: string[] = [];
     const flush = async (): Promise<void> => {
       const full = batch;
       batch = [];
@@ -175,7 +177,10 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         if ("command" in planned) {
           await flush();
           await runAtOnce(planned.command, planned.by);
-        } else batch.push(...planned);
+        } else {
+          batch.push(...planned);
+          if (planned.every(isSilentRefusal)) refused.push(event.id);
+        }
       } catch (error) {
         if (isFault(error)) throw error;
         // A bug that one event meets must not hold up everybody behind it for ever.
@@ -187,12 +192,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     }
     await flush();
     void options.presses.acknowledge(events);
+    return { refused };
   };
 }
 
 /** Directives beside files are about the message that carries the files. */
 function commandOf({ text, attachments }: Inbound): Command | null {
   return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
+}
+
+function isSilentRefusal({ row, notices }: Planned): boolean {
+  return row.as.kind === "closed" && row.as.outcome === "refused" && notices.length === 0;
 }
 
 /** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */

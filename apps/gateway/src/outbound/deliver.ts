@@ -52,6 +52,10 @@ const sendTimeoutMs = 30_000;
 const holdWaitMs = 5_000;
 const missingAccountRetryMs = 30_000;
 const unknownRetryMs = 1_500;
+/** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
+const keyLivesMs = 120_000;
+/** A platform's clock may be behind ours. */
+const clockSkewMs = 60_000;
 
 export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
 
@@ -92,12 +96,8 @@ export function deliverer(options: DeliverOptions): Deliver {
       await record(place, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
       return null;
     }
-    const told = log.child({
-      delivery: delivery.id,
-      lane: delivery.lane,
-      cause: delivery.cause,
-      rows: await options.rowsOf(delivery.cause),
-    });
+    const rows = await options.rowsOf(delivery.cause);
+    const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
     const closed = await options.closed.reason(place.to);
     const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
     if (closed !== null && delivery.parts[begins]?.state === "queued") {
@@ -116,7 +116,17 @@ export function deliverer(options: DeliverOptions): Deliver {
     for (let index = 0; index < parts.length; index += 1) {
       const part = parts[index];
       if (part === undefined || part.state === "sent" || part.state === "failed" || part.state === "ambiguous") continue;
-      const step = await deliverPart(place, { delivery: current, part, index, owed, split: index === 0 ? split : null, log: told });
+      const follows = owed[0]?.to === "sent" ? owed[0].receipt : (parts[index - 1]?.receipt ?? null);
+      const step = await deliverPart(place, {
+        delivery: current,
+        part,
+        index,
+        owed,
+        split: index === 0 ? split : null,
+        rows,
+        follows,
+        log: told,
+      });
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
       if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0], told);
@@ -168,6 +178,9 @@ export function deliverer(options: DeliverOptions): Deliver {
     readonly index: number;
     readonly owed: readonly Change[];
     readonly split: readonly RenderedPart[] | null;
+    readonly rows: readonly string[];
+    /** Receipt of the part before, as JSON text. */
+    readonly follows: string | null;
     /** Names the delivery and what caused it. */
     readonly log: Log;
   }
@@ -176,7 +189,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     const { delivery, part, index } = at;
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
-    const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+    const before = part.state === "sending" && part.intoReceipt === null ? await arrived(place, at) : "not there";
+    if (typeof before === "object") return before;
+    const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
+    const repeats = (place.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
     if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
       return ambiguous(delivery, name, part.reason ?? "the process ended while it was being sent", at.owed, place);
     }
@@ -217,6 +233,35 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
   }
 
+  /** Whether a part of unknown outcome arrived, where our own messages can be read back: then it is sent, and nothing is repeated. */
+  async function arrived(place: Place, at: PartPlace): Promise<Step | "not there" | "unknown"> {
+    const { delivery, part, index } = at;
+    const { channel, to, held } = place;
+    if (at.owed.length > 0) await record(place, at.owed);
+    if (channel.sentSince === undefined) return channel.capabilities.idempotentSends ? "not there" : "unknown";
+    const content = parseContent(part.content);
+    if (content.kind !== "rendered") return "not there";
+    const timeout = deadline(clock, sendTimeoutMs, "the look at what was sent");
+    try {
+      const signal = AbortSignal.any([held.signal, timeout.signal]);
+      const found = await channel.sentSince(to, content.part, delivery.createdAtMs - clockSkewMs, signal);
+      if (found === null) return "unknown";
+      for (const receipt of found) {
+        // The same words may have been said before, by another delivery.
+        if ((await outbox.find({ receipt: JSON.stringify(receipt.messageId), lane: delivery.lane, limit: 1 })).length > 0) continue;
+        at.log.info({ part: index, messageId: receipt.messageId }, "had arrived");
+        options.onSent(delivery, index, receipt);
+        return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(receipt) } };
+      }
+      return "not there";
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return { release: { afterMs: error.retryAfterMs ?? unknownRetryMs, reason: error.message, refund: true } };
+    } finally {
+      timeout.cancel();
+    }
+  }
+
   /** A turn may end while its preview still waits here: then the lane is to be looked at anew, because the answer is in it. */
   async function wasReplaced(delivery: DeliveryView, error: unknown): Promise<boolean> {
     if (!delivery.open || !isFault(error, "invalid")) return false;
@@ -235,7 +280,12 @@ export function deliverer(options: DeliverOptions): Deliver {
     try {
       const signal = AbortSignal.any([place.held.signal, timeout.signal]);
       const late = at.index === 0 ? lateMs(at.delivery) : 0;
-      return await sender.send(place.channel, place.to, at.part, late, { idempotencyKey: `${at.delivery.id}/${at.index}`, signal });
+      return await sender.send(place.channel, place.to, at.part, late, {
+        idempotencyKey: `${at.delivery.id}/${at.index}`,
+        signal,
+        ...(at.index === 0 ? { answers: at.rows } : {}),
+        ...(at.follows === null ? {} : { follows: JSON.parse(at.follows) as Receipt }),
+      });
     } finally {
       timeout.cancel();
     }

@@ -16,7 +16,7 @@ const onceInMs = 4 * 3_600_000;
 const reasonChars = 300;
 const idPrefix = "trouble:";
 /** Where a private chat has the id of its person. */
-const privateChatsByPerson = new Set(["telegram"]);
+const privateChatsByPerson = new Set(["telegram", "discord"]);
 
 export function ownerNotices({ outbox, owners, clock, log }: OwnerNoticesOptions): (delivery: DeliveryView, reason: string) => void {
   async function tell(delivery: DeliveryView, reason: string): Promise<void> {

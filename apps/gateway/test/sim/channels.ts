@@ -36,7 +36,7 @@ export interface DriverFlaws {
 const retryMs = 1_000;
 
 export function polledChannel(world: World, life: Life, platform: Platform, flaws: DriverFlaws): Channel {
-  const inFlight = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<unknown>>();
   let stopped = false;
 
   const fetched = (): Promise<void> => new Promise((resolve) => platform.whenPending(() => world.time.after(1, resolve, life)));
@@ -81,7 +81,7 @@ export function polledChannel(world: World, life: Life, platform: Platform, flaw
 }
 
 export function pushedChannel(world: World, life: Life, platform: Platform): Channel {
-  const inFlight = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<unknown>>();
   const asking = new Set<string>();
   let stopped = false;
 

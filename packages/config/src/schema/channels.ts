@@ -106,6 +106,24 @@ const discordAccount = {
     .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
   allowBots,
   streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
+  pacing: z
+    .enum(["on", "off"])
+    .exactOptional()
+    .describe("Whether sends keep to the platform's limits; off only for a server of your own. Default: on."),
+  reactionNotifications: z
+    .enum(["off", "own", "all"])
+    .exactOptional()
+    .describe('Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.'),
+  suppressEmbeds: z.boolean().exactOptional().describe("Whether links in answers show no preview. Default: true."),
+  intents: z
+    .strictObject({
+      messageContent: z
+        .boolean()
+        .default(true)
+        .describe("Whether to ask for the privileged message content intent; without it only direct messages and mentions are read."),
+    })
+    .exactOptional()
+    .describe("What Discord is asked to tell."),
   reactionLevel,
 };
 
