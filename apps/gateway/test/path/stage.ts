@@ -23,6 +23,8 @@ export interface StageOptions {
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
   readonly commands?: CoreOptions["commands"];
+  /** In place of the scripted model. */
+  readonly models?: () => CoreOptions["models"];
 }
 
 export interface Said {
@@ -103,7 +105,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       store: own.awaited(store),
       moved: movedChats(store.cells),
       channels: new Map(channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)])),
-      models: model.models(own.clock),
+      models: options.models?.() ?? model.models(own.clock),
       tools: options.tools ?? [],
       hooks: [],
       commands: options.commands ?? [],

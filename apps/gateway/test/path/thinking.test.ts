@@ -1,0 +1,131 @@
+// Thinking and models in a chat: directives alone and inside messages, what is shown of thoughts, which model answers.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { labConfig, labModels, type Lab } from "./lab-models.ts";
+import { stage, type Stage, type StageOptions } from "./stage.ts";
+
+let s: Stage;
+let lab: Lab;
+beforeEach(() => {
+  lab = labModels();
+});
+afterEach(() => s.close());
+
+const begin = async (more: StageOptions = {}): Promise<Stage> => (s = await stage({ config: labConfig, models: lab.models, ...more }));
+const levels = (): readonly string[] => lab.calls.map(({ thinking }) => thinking);
+
+describe("a directive", () => {
+  test("alone sets the session, in the order of the messages, and the prompt says so", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("one").gets("re: one");
+    await alice.says("/think harder").gets("Thinking: medium.");
+    await alice.says("/t: HIGH").gets("Thinking: high.");
+    await alice.says("two").gets("re: two");
+    expect(levels()).toEqual(["medium", "high"]);
+    expect(lab.calls[1]?.system).toContain("thinking=high");
+    await alice
+      .says("/think")
+      .gets(/^Thinking: high \(set for this conversation\)\.\nLevels of `?lab\/plain`?: off, minimal, low, medium, high\./);
+    await alice.says("/think default").gets("Thinking: medium, the default.");
+  });
+
+  test("inside a message holds for it alone and is not shown to the model", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("what is /think off  2+2?\n  `/think high`").gets(/^re: what is/);
+    expect(lab.calls[0]?.text).toBe("what is  2+2?\n  `/think high`");
+    await alice.says("/t low and now?").gets("re: and now?");
+    await alice.says("then").gets("re: then");
+    expect(levels()).toEqual(["off", "low", "medium"]);
+  });
+
+  test("that the model does not take is answered with those that it takes, alone and inside", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("/think xhigh").gets(/does not take the thinking level "xhigh"\. Valid levels: off, minimal, low, medium, high\.$/);
+    await alice.says("/think banana").gets(/^"banana" is no level of thinking\. Valid levels of .*: off, minimal, low, medium, high\.$/);
+    await alice.says("/think xhigh solve it").gets(/^⚠️ .*does not take the thinking level "xhigh"\. Valid levels: off/);
+    expect(lab.calls).toEqual([]);
+    await alice.says("/model deep").gets(/for this conversation/);
+    await alice.says("/think xhigh").gets("Thinking: xhigh.");
+    await alice.says("go").gets("re: go");
+    // A stored level follows the model to one that does not take it.
+    await alice.says("/model default").gets(/lab\/plain/);
+    await alice.says("go").gets("re: go");
+    expect(levels()).toEqual(["xhigh", "high"]);
+  });
+
+  test("beside a file is about the message with the file", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("/think low", { attachments: [{ kind: "file", ref: "x", name: "a.txt" }] }).gets(/^re: /);
+    expect(levels()).toEqual(["low"]);
+  });
+
+  test("of a model without thoughts of its own is told in tags, and an answer without the tags is an answer", async () => {
+    await begin({ config: { ...labConfig, agents: { defaults: { ...labConfig.agents.defaults, model: "lab/words" } } } });
+    const alice = s.person("alice");
+    lab.script = ({ text }) => ({ says: text === "tags" ? "<think>secret plan</think><final>done</final>" : `re: ${text}` });
+    await alice.says("tags").gets("done");
+    await alice.says("none").gets("re: none");
+    expect(levels()).toEqual(["low", "low"]);
+    expect(lab.calls[0]?.system).toContain("<think>");
+    await alice.says("/think off").gets("Thinking: off.");
+    await alice.says("plain").gets("re: plain");
+    expect(lab.calls[2]?.system).not.toContain("<think>");
+  });
+});
+
+describe("reasoning", () => {
+  test("stays hidden unless somebody asks for it; then it comes before the answer, secrets taken out", async () => {
+    await begin();
+    const alice = s.person("alice");
+    lab.script = ({ text }) => ({ thinks: ["first thought\n", "NO_REPLY then [[reply_to:5]] <think>x</think>"], says: `re: ${text}` });
+    await alice.says("a").gets("re: a");
+    await alice.says("/reasoning on").gets(/^Reasoning: on\./);
+    await alice.says("b").gets(/^Thinking\n+(?:> )?first thought\n(?:> )?\s*then/, "re: b");
+    await alice.says("/reasoning").gets(/^Reasoning: on \(set for this conversation\)/);
+    await alice.says("c /reasoning off").gets("re: c");
+    await alice.says("/reasoning default").gets(/^Reasoning: off/);
+    await alice.says("/reasoning loud").gets(/Valid ones: off, on, stream/);
+    expect(lab.calls.map(({ showThoughts }) => showThoughts)).toEqual([false, true, false]);
+    expect(alice.sees().join("\n")).not.toMatch(/<think>|\[\[reply/);
+  });
+
+  test("both directives in one message", async () => {
+    await begin();
+    await s
+      .person("alice")
+      .says("/think high /reasoning stream")
+      .gets(/^Thinking: high\. Reasoning: stream\./);
+  });
+});
+
+describe("/model", () => {
+  test("lists, shows, chooses by alias, id, bare id and number, and goes back", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("/model").gets(/^Model: `?lab\/plain`? \(the default\)\.\nWhen it fails: `?lab\/words`?\./);
+    await alice.says("/model list").gets(/1\. `?lab\/plain`? - in use\n2\. `?lab\/words`? \(words\)\n3\. `?lab\/deep`? \(deep\)/);
+    for (const name of ["DEEP", "lab/deep", "deep", "3"]) {
+      await alice.says(`/model ${name}`).gets(/^Model: `?lab\/deep`? for this conversation\.$/);
+    }
+    await alice.says("hello").gets("re: hello");
+    expect(lab.calls.at(-1)?.model).toBe("lab/deep");
+    await alice.says("/model depe").gets(/^I know no model "depe"\. Did you mean `?deep`?/);
+    await alice.says("/model default").gets(/lab\/plain.*default/);
+    await alice.says("/model words and tell me").gets("re: and tell me");
+    expect(lab.calls.at(-1)?.model).toBe("lab/words");
+    await alice.says("/model other/thing").gets(/^I know no model "other\/thing"/);
+  });
+
+  test("that somebody chose is strict: no fallback answers in its place", async () => {
+    await begin();
+    const alice = s.person("alice");
+    lab.script = ({ model, text }) => (model === "lab/words" ? { says: `words: ${text}` } : { fails: "auth" });
+    await alice.says("a").gets("words: a");
+    await alice.says("/model lab/plain").gets(/lab\/plain/);
+    await alice.says("b").gets(/refuses our key/);
+    expect(lab.calls.filter(({ model }) => model === "lab/words")).toHaveLength(1);
+  });
+});
