@@ -105,6 +105,19 @@ const story: Story = {
   words: [],
 };
 
+const skill: MethodResult<"skills.list">["skills"][number] = {
+  name: "s",
+  description: "d",
+  source: "bundled",
+  file: "/s/SKILL.md",
+  status: "ready",
+  reason: null,
+  command: null,
+  userInvocable: true,
+  modelInvocable: true,
+  tool: null,
+  emoji: null,
+};
 const prompt: MethodResult<"prompt.diff">["before"] = { session: "k", turn: null, turnId: null, atMs: null, stableHash: "s" };
 const explanation: MethodResult<"prompt.explain">["explanation"] = {
   mode: "full",
@@ -167,6 +180,9 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
     "chat.abort": record("chat.abort", { stopped: false, cancelled: 0 }),
     "pairing.list": record("pairing.list", { pending: [], paired: [] }),
     "pairing.approve": record("pairing.approve", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
+    "skills.list": record("skills.list", { agent: "main", roots: [], skills: [], shadowed: [], rejected: [], cut: [] }),
+    "skills.info": record("skills.info", { ...skill, key: "s", homepage: null, primaryEnv: null, always: false, requirements: [], notes: [], warnings: [], shadows: [] }),
+    "skills.install": record("skills.install", { name: "s", folder: "/s", files: 1, sha256: "h", replaced: false, notes: [], warnings: [] }),
     "pairing.revoke": record("pairing.revoke", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
   };
 }

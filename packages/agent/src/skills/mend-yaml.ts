@@ -18,7 +18,7 @@ export function mended(block: string): Mended | null {
     const line = lines[at] ?? "";
     const match = /^([A-Za-z][\w-]*):[ ]+(\S.*)$/.exec(line);
     const [, key = "", value = ""] = match ?? [];
-    if (!textKeys.has(key) || /^[|>]/.test(value) || isQuoted(value)) {
+    if (!textKeys.has(key) || /^[|>]/.test(value) || isQuoted(value) || !isMistaken(value)) {
       out.push(line);
       continue;
     }
@@ -32,6 +32,11 @@ export function mended(block: string): Mended | null {
     notes.push(`the text of "${key}" is read as it stands; in YAML it needs quotes`);
   }
   return notes.length === 0 ? null : { block: out.join("\n"), notes };
+}
+
+/** YAML would take it for something else than text, or not at all. */
+function isMistaken(value: string): boolean {
+  return /:(?:\s|$)|\s#|^["'@`%&*!?,[\]{}-]/.test(value);
 }
 
 function isQuoted(value: string): boolean {
