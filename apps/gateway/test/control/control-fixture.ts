@@ -181,8 +181,26 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
     "pairing.list": record("pairing.list", { pending: [], paired: [] }),
     "pairing.approve": record("pairing.approve", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
     "skills.list": record("skills.list", { agent: "main", roots: [], skills: [], shadowed: [], rejected: [], cut: [] }),
-    "skills.info": record("skills.info", { ...skill, key: "s", homepage: null, primaryEnv: null, always: false, requirements: [], notes: [], warnings: [], shadows: [] }),
-    "skills.install": record("skills.install", { name: "s", folder: "/s", files: 1, sha256: "h", replaced: false, notes: [], warnings: [] }),
+    "skills.info": record("skills.info", {
+      ...skill,
+      key: "s",
+      homepage: null,
+      primaryEnv: null,
+      always: false,
+      requirements: [],
+      notes: [],
+      warnings: [],
+      shadows: [],
+    }),
+    "skills.install": record("skills.install", {
+      name: "s",
+      folder: "/s",
+      files: 1,
+      sha256: "h",
+      replaced: false,
+      notes: [],
+      warnings: [],
+    }),
     "pairing.revoke": record("pairing.revoke", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
   };
 }
