@@ -4,6 +4,7 @@ import { Fault, isFault, sleep, type Clock, type FaultCode, type Ids, type Log, 
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type Held, type HeldLease } from "./held.ts";
+import type { Waker } from "./waker.ts";
 
 /** What became of a lease: `settled` when the store has freed the lane already (commit, park), else how to give it back. */
 export type WorkEnd = { readonly settled: true } | Release;
@@ -22,8 +23,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly log: Log;
   /** What names the work in a line of the log; default: its lane. */
   readonly about?: (lease: L) => LogFields;
-  /** Hints that work may be ready: `store.onReady`. */
-  readonly onReady: (wake: (pool: string) => void) => () => void;
+  /** Hints that work may be ready; the runner answers whether it looks now. */
+  readonly onReady: Waker["onReady"];
   readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
   /** Ends work for good that threw what is no Fault, which is a bug, or a Fault that no repeat can heal. */
   readonly bury: (lease: L, error: unknown) => Promise<void>;
@@ -32,8 +33,8 @@ export interface LaneRunnerOptions<L extends Lease> {
 export interface LaneRunner {
   /** Leases held now. */
   running(): number;
-  /** Looks for work now. */
-  wake(): void;
+  /** Looks for work now. False when it has no slot for more. */
+  wake(): boolean;
   /**
    * Stops taking; resolves when the running work has ended by itself or, after `budgetMs`, was aborted and given back. Work that ignores
    * its abort is left behind after ten more seconds: its lease ends by itself.
@@ -64,15 +65,15 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   let idleTimer: Timer | null = null;
   let emptied: (() => void) | null = null;
 
-  const stopListening = options.onReady((ready) => {
-    if (ready === pool) wake();
-  });
+  const stopListening = options.onReady((ready) => ready === pool && wake());
 
-  function wake(): void {
+  function wake(): boolean {
     idleTimer?.cancel();
     idleTimer = null;
     if (taking > 0) hintedWhileTaking = true;
+    const looks = !stopped && held.size + taking < options.concurrency;
     pump();
+    return looks;
   }
 
   function pump(): void {

@@ -1,0 +1,130 @@
+// Hints between processes, through BullMQ: one queue for each pool, jobs that carry nothing but the wish to look, delayed ones for lanes that
+// are due later. Losing all of BullMQ's keys costs latency only: every runner looks by itself as well.
+// BullMQ forbids ":" in names and ids, so pools are encoded and lanes hashed.
+import { createHash } from "node:crypto";
+import { sleep, type Clock, type Log } from "@parley/protocol";
+import type { RedisAddress } from "@parley/store";
+import type { Queue, Worker } from "bullmq";
+import { type HintSource, tellAll, type Wake, type Waker } from "./waker.ts";
+
+export interface BullWakerOptions extends RedisAddress {
+  /** Of the store; BullMQ's keys stand under the same hash tag. */
+  readonly keyPrefix: string;
+  /** Those whose work this process does. */
+  readonly pools: readonly string[];
+  readonly source: HintSource;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A hint that reached a process without a free slot goes on this often, then is let go: whoever has a slot looks by itself soon. */
+const mostHops = 3;
+const hopAfterMs = 50;
+const mostReconnectMs = 1_000;
+/** The end of a process that Redis has left waits no longer than this for BullMQ. */
+const closeWithinMs = 2_000;
+
+interface WakeJob {
+  readonly pool: string;
+  readonly lane: string;
+  readonly hops: number;
+}
+
+/** Never rejects for a Redis that is away: hints are lost then, and carried again when it is back. */
+export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
+  const { clock, log } = options;
+  const [bull, { Redis }] = await Promise.all([import("bullmq"), import("ioredis")]);
+  const prefix = `{${options.keyPrefix}}:bull`;
+  const listeners = new Set<Wake>();
+  const queues = new Map<string, Queue<WakeJob>>();
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  const away = (error: unknown): void => {
+    if (!closed) log.debug({ error }, "hints cannot be carried; runners look by themselves");
+  };
+  const connect = (how: { readonly waits: boolean }) => {
+    const redis = new Redis(options.url, {
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      // A worker waits for as long as it takes; what is only told is told now or not at all.
+      maxRetriesPerRequest: how.waits ? null : 0,
+      enableOfflineQueue: how.waits,
+      retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
+    });
+    redis.on("error", away);
+    return redis;
+  };
+  const telling = connect({ waits: false });
+  const hearing = connect({ waits: true });
+
+  const queueOf = (pool: string): Queue<WakeJob> => {
+    const known = queues.get(pool);
+    if (known !== undefined) return known;
+    const made = new bull.Queue<WakeJob>(encodeURIComponent(pool), {
+      connection: telling,
+      prefix,
+      skipVersionCheck: true,
+      skipMetasUpdate: true,
+      streams: { events: { maxLen: 100 } },
+    });
+    made.on("error", away);
+    queues.set(pool, made);
+    return made;
+  };
+
+  /** `atMs` 0: now. */
+  const carry = (job: WakeJob, atMs: number): void => {
+    // At most one waits for a lane and a time; while one is being told, the last of the others is kept.
+    const id = createHash("sha1")
+      .update(JSON.stringify([job.pool, job.lane, atMs]))
+      .digest("hex");
+    const deduplication = { id, keepLastIfActive: true };
+    const delay = Math.max(0, Math.round(atMs - clock.now()));
+    const how = { delay, attempts: 1, removeOnComplete: true, removeOnFail: true, deduplication };
+    const added = queueOf(job.pool)
+      .add("wake", job, how)
+      .catch(away)
+      .finally(() => underWay.delete(added));
+    underWay.add(added);
+  };
+
+  const workers = options.pools.map((pool) => {
+    const hear = async ({ data }: { readonly data: WakeJob }): Promise<void> => {
+      if (!tellAll(listeners, pool) && data.hops < mostHops && !closed) carry({ ...data, hops: data.hops + 1 }, clock.now() + hopAfterMs);
+    };
+    const worker: Worker<WakeJob> = new bull.Worker<WakeJob>(encodeURIComponent(pool), hear, {
+      connection: hearing,
+      prefix,
+      concurrency: 8,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    });
+    worker.on("error", away);
+    return worker;
+  });
+
+  const stop = options.source((pool, lane = "", atMs = 0) => {
+    const later = atMs > clock.now();
+    const heard = tellAll(listeners, pool);
+    // What is due later needs somebody then, whoever lives by that time.
+    if (!closed && (later || !heard)) carry({ pool, lane, hops: 0 }, later ? atMs : 0);
+  });
+
+  return {
+    onReady(wake) {
+      listeners.add(wake);
+      return () => void listeners.delete(wake);
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      stop();
+      const ended = Promise.allSettled(workers.map((worker) => worker.close(true)))
+        .then(() => Promise.allSettled(underWay))
+        .then(() => Promise.allSettled([...queues.values()].map((queue) => queue.close())));
+      await Promise.race([ended, sleep(clock, closeWithinMs)]);
+      telling.disconnect();
+      hearing.disconnect();
+    },
+  };
+}
