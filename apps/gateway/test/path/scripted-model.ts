@@ -8,6 +8,7 @@ export interface Asked {
   /** Texts of all user messages. */
   readonly users: readonly string[];
   readonly messages: readonly ModelMessage[];
+  readonly request: ModelRequest;
   /** 1 for the first call of all. */
   readonly nth: number;
 }
@@ -21,6 +22,8 @@ export type Answer =
       readonly says?: readonly string[];
       readonly pauseMs?: number;
       readonly calls?: { readonly name: string; readonly args: JsonObject };
+      /** What the provider says that the prompt took; default 1. */
+      readonly promptTokens?: number;
       readonly fails?: ModelErrorKind;
       /** Goes on although it was told to stop. */
       readonly deaf?: boolean;
@@ -35,14 +38,14 @@ export interface ScriptedModel {
   models(clock: Clock): Models;
 }
 
-export function scriptedModel(): ScriptedModel {
+export function scriptedModel(contextWindow = 200_000): ScriptedModel {
   let script: (asked: Asked) => Answer = ({ text }) => `re: ${text}`;
   const asked: Asked[] = [];
   let open = 0;
 
   async function* stream(clock: Clock, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     const users = request.messages.flatMap((message) => (message.role === "user" ? [textIn(message.content)] : []));
-    const one: Asked = { text: users.at(-1) ?? "", users, messages: request.messages, nth: asked.length + 1 };
+    const one: Asked = { text: users.at(-1) ?? "", users, messages: request.messages, request, nth: asked.length + 1 };
     asked.push(one);
     open += 1;
     try {
@@ -61,7 +64,7 @@ export function scriptedModel(): ScriptedModel {
     models: (clock) => {
       const model: Model = {
         id: "scripted/one",
-        contextWindow: 200_000,
+        contextWindow,
         maxTokens: 8_000,
         vision: false,
         reasoning: false,
@@ -73,7 +76,15 @@ export function scriptedModel(): ScriptedModel {
 }
 
 async function* play(answer: Answer, clock: Clock, signal: AbortSignal, nth: number): AsyncGenerator<ModelEvent> {
-  const { afterMs = 0, says = [], pauseMs = 0, calls, fails, deaf = false } = typeof answer === "string" ? { says: [answer] } : answer;
+  const {
+    afterMs = 0,
+    says = [],
+    pauseMs = 0,
+    calls,
+    promptTokens = 1,
+    fails,
+    deaf = false,
+  } = typeof answer === "string" ? { says: [answer] } : answer;
   const heeds = deaf ? undefined : signal;
   const aborted: ModelEvent = {
     type: "end",
@@ -94,7 +105,12 @@ async function* play(answer: Answer, clock: Clock, signal: AbortSignal, nth: num
   }
   const content: AssistantContent[] = says.length > 0 ? [{ type: "text", text: says.join("") }] : [];
   if (calls !== undefined) content.push({ type: "toolCall", id: `call-${nth}`, ...calls });
-  yield { type: "end", stop: calls === undefined ? "stop" : "toolUse", usage: { ...noUsage, inputTokens: 1, outputTokens: 1 }, content };
+  yield {
+    type: "end",
+    stop: calls === undefined ? "stop" : "toolUse",
+    usage: { ...noUsage, inputTokens: promptTokens, outputTokens: 1 },
+    content,
+  };
 }
 
 function isOver(signal: AbortSignal | undefined): boolean {

@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly commands?: CoreOptions["commands"];
   /** In place of the scripted model. */
   readonly models?: () => CoreOptions["models"];
+  /** Of the model, tokens. */
+  readonly contextWindow?: number;
 }
 
 export interface Said {
@@ -42,6 +44,8 @@ export interface Person {
 }
 
 export interface Stage {
+  /** The state folder; the agent's workspace is `workspace/` in it. */
+  readonly home: string;
   readonly clock: VirtualClock;
   readonly model: ScriptedModel;
   readonly telegram: Platform;
@@ -75,7 +79,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   let now: { store: SqliteStore; core: Core; pools: Pools; life: Life } | null = null;
   let boots = 0;
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
-  const model = scriptedModel();
+  const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
   const loopback = platform("loopback", clock);
   const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : silentLog;
@@ -212,6 +216,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
 
   await start();
   return {
+    home,
     clock,
     model,
     telegram,
