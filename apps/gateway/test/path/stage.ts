@@ -13,6 +13,7 @@ import { gatewayCore, type Core, type CoreOptions } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
 import type { Pools } from "../../src/pools.ts";
 import { noProgress } from "../../src/turn/progress.ts";
+import type { SkillBook } from "../../src/turn/skills.ts";
 import { atRest, life, type Life } from "./life.ts";
 import { platform, type Platform } from "./platform.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
@@ -23,6 +24,8 @@ export interface StageOptions {
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
   readonly commands?: CoreOptions["commands"];
+  /** Absent: there are none. */
+  readonly skills?: (config: Config) => SkillBook;
   /** In place of the scripted model. */
   readonly models?: () => CoreOptions["models"];
   /** Of the model, tokens. */
@@ -113,6 +116,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       tools: options.tools ?? [],
       hooks: [],
       commands: options.commands ?? [],
+      ...(options.skills === undefined ? {} : { skills: options.skills(config) }),
       showProgress: () => noProgress,
       redaction: noRedaction,
       bootId,
