@@ -19,6 +19,14 @@ export interface Button {
   readonly value?: string;
   readonly url?: string;
   readonly style?: "primary" | "success" | "danger";
+  /** A menu: one of these is chosen in place of a press. Surfaces without menus show a button for each. */
+  readonly choices?: readonly { readonly label: string; readonly value: string }[];
+  /** Asked for after the press, where the surface has forms: the answers follow the value, a line each. At most five. */
+  readonly form?: readonly { readonly name: string; readonly label: string; readonly long?: boolean }[];
+  /** Ids of the only people whose press counts. */
+  readonly allowed?: readonly string[];
+  /** Wall time from which on a press no longer counts. */
+  readonly untilMs?: number;
 }
 
 export type Part =

@@ -5,11 +5,11 @@ import type { Channel } from "@parley/channels";
 import { accountKey, conversationKey, type Clock, type Inbound, type Log, type Unreadable } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { deadline } from "../deadline.ts";
-import { fullValue } from "../outbound/button-values.ts";
+import { pressedValue } from "../outbound/button-values.ts";
 
 export interface Presses {
-  /** The press with the value that its button was given; null when that is gone. Anything but a press comes back as it is. */
-  read(inbound: Inbound): Promise<Inbound | null>;
+  /** The press with the value that its button was given, or why it does not count. Anything but a press comes back as it is. */
+  read(inbound: Inbound): Promise<Inbound | { readonly unwanted: string }>;
   /** Whether this press is the first of its button. */
   claim(press: Inbound): Promise<boolean>;
   /** Ends the waiting that people see at the button. Call it for events that are durable; failures stay here. */
@@ -45,16 +45,26 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
 
   /** For the one who pressed; null when the press does what it says. */
   async function remark(press: Inbound): Promise<string | null> {
-    if ((await fullValue(cells, press.callback?.value ?? "")) === null) return "This button is too old.";
+    const meant = await meaning(press);
+    if ("remark" in meant) return meant.remark;
     const first = await cells.get(claimCell(press));
     return first === null || first.value === press.id ? null : "This was already pressed.";
+  }
+
+  /** What the press means, or what is said to whoever pressed in vain. */
+  async function meaning({ sender, callback }: Inbound): Promise<{ readonly value: string } | { readonly remark: string }> {
+    const pressed = await pressedValue(cells, callback?.value ?? "");
+    if (pressed === null || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs)) return { remark: "This button is too old." };
+    if (pressed.allowed !== undefined && !pressed.allowed.includes(sender.id)) return { remark: "This button is not for you." };
+    return { value: pressed.value };
   }
 
   return {
     async read(inbound) {
       if (inbound.callback === undefined) return inbound;
-      const value = await fullValue(cells, inbound.callback.value);
-      return value === null ? null : { ...inbound, text: value, callback: { ...inbound.callback, value } };
+      const meant = await meaning(inbound);
+      if ("remark" in meant) return { unwanted: meant.remark };
+      return { ...inbound, text: meant.value, callback: { ...inbound.callback, value: meant.value } };
     },
     async claim(press) {
       const key = claimCell(press);

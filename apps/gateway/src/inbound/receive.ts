@@ -124,7 +124,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   /** A press with its button's value, a reaction with its place; or why nobody wants it. */
   async function understand(event: Inbound): Promise<Inbound | { readonly unwanted: string }> {
     const pressed = await options.presses.read(event);
-    return pressed === null ? { unwanted: "the button is too old" } : options.readReaction(pressed);
+    return "unwanted" in pressed ? pressed : options.readReaction(pressed);
   }
 
   /** What becomes of one event; a command past the lane is handed back, because it acts before anything after it is looked at. */

@@ -2,6 +2,7 @@
 import { type Action, type Address, Fault, isFault, type Receipt } from "@parley/protocol";
 import { actionRows, type BodyOptions, content } from "./body.ts";
 import { slashCommands, titleChars } from "./capabilities.ts";
+import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
 import { isForum, type Places } from "./places.ts";
 import { isRefusal } from "./refusals.ts";
@@ -12,6 +13,7 @@ export interface ActContext extends BodyOptions {
   readonly rest: DiscordRest;
   readonly places: Places;
   readonly interactions: Interactions;
+  readonly forms: Forms;
 }
 
 export async function performAction(context: ActContext, to: Address, action: Action, signal: AbortSignal): Promise<Receipt | null> {
@@ -31,6 +33,7 @@ export async function performAction(context: ActContext, to: Address, action: Ac
   const message = (id: string) => `/channels/${channel}/messages/${snowflake(id, "message")}` as const;
   switch (action.kind) {
     case "edit": {
+      if (action.buttons !== undefined) await context.forms.keep(action.buttons);
       const components = action.buttons === undefined ? {} : { components: actionRows(action.buttons) };
       const body = {
         ...content(action.text),

@@ -2,7 +2,7 @@
 // (mentions ring nobody, links bring no previews), and files travel in one multipart body, streamed from disk.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
-import type { APIActionRowComponent, APIButtonComponent } from "discord-api-types/v10";
+import type { APIActionRowComponent, APIButtonComponent, APIStringSelectComponent } from "discord-api-types/v10";
 import { type Button, Fault, type MediaFile, type RenderedPart, type RenderedText } from "@parley/protocol";
 import {
   buttonLabelChars,
@@ -10,6 +10,7 @@ import {
   buttonsPerRow,
   customIdChars,
   discordCapabilities,
+  menuChoices,
   pollAnswerChars,
   pollAnswers,
   pollQuestionChars,
@@ -86,27 +87,48 @@ export function reference(replyTo: string | undefined): object {
 }
 
 const styles = { primary: 1, plain: 2, success: 3, danger: 4, link: 5 } as const;
+const components = { row: 1, button: 2, menu: 3 } as const;
 
-export function actionRows(rows: readonly (readonly Button[])[]): APIActionRowComponent<APIButtonComponent>[] {
-  // A row holds five: what is over begins another.
-  const cut = rows.flatMap((row) =>
-    Array.from({ length: Math.ceil(row.length / buttonsPerRow) }, (_, n) => row.slice(n * buttonsPerRow, (n + 1) * buttonsPerRow)),
-  );
-  if (cut.length > buttonRows) throw new Fault("invalid", `Discord shows at most ${buttonRows} rows of ${buttonsPerRow} buttons`);
+/** Throws Fault("invalid") for what Discord would not show: too many rows, values that are too long or not each other's. */
+export function actionRows(rows: readonly (readonly Button[])[]): APIActionRowComponent<APIButtonComponent | APIStringSelectComponent>[] {
   const names = new Set<string>();
-  return cut.map((row) => ({
-    type: 1,
-    components: row.map((button): APIButtonComponent => {
-      const label = button.label.length > buttonLabelChars ? `${button.label.slice(0, buttonLabelChars - 1)}…` : button.label;
-      if (button.url !== undefined) return { type: 2, style: styles.link, label, url: button.url };
-      const value = button.value ?? button.label;
-      if (value.length < 1 || value.length > customIdChars)
-        throw new Fault("invalid", `the value of button "${label}" has ${value.length} characters; Discord takes 1 to ${customIdChars}`);
-      if (names.has(value)) throw new Fault("invalid", `two buttons have the value "${value}"; give each its own`);
-      names.add(value);
-      return { type: 2, style: styles[button.style ?? "plain"], label, custom_id: value };
-    }),
-  }));
+  const cut = rows.flatMap(rowsOf);
+  if (cut.length > buttonRows)
+    throw new Fault("invalid", `Discord shows at most ${buttonRows} rows of ${buttonsPerRow} buttons, or of one menu`);
+  return cut.map((row) => ({ type: components.row, components: row.map((button) => component(button, names)) }));
+}
+
+/** A menu fills its row, five buttons fill theirs: what is over begins another. */
+function rowsOf(row: readonly Button[]): readonly (readonly Button[])[] {
+  const buttons = row.filter((button) => button.choices === undefined);
+  const menus = row.filter((button) => button.choices !== undefined).map((menu) => [menu]);
+  const fives = Array.from({ length: Math.ceil(buttons.length / buttonsPerRow) }, (_, n) =>
+    buttons.slice(n * buttonsPerRow, (n + 1) * buttonsPerRow),
+  );
+  return [...fives, ...menus];
+}
+
+function component(button: Button, names: Set<string>): APIButtonComponent | APIStringSelectComponent {
+  const { url, style = "plain", choices } = button;
+  const label = cutTo(button.label, buttonLabelChars);
+  if (url !== undefined) return { type: components.button, style: styles.link, label, url };
+  const value = valued(button.value ?? button.label, label);
+  if (names.has(value)) throw new Fault("invalid", `two buttons have the value "${value}": give each its own`);
+  names.add(value);
+  if (choices === undefined) return { type: components.button, style: styles[style], label, custom_id: value };
+  if (choices.length < 1 || choices.length > menuChoices)
+    throw new Fault("invalid", `menu "${label}" has ${choices.length} choices; Discord takes 1 to ${menuChoices}`);
+  const options = choices.map((choice) => ({ label: cutTo(choice.label, customIdChars), value: valued(choice.value, choice.label) }));
+  return { type: components.menu, custom_id: value, placeholder: cutTo(button.label, customIdChars), options };
+}
+
+function valued(value: string, label: string): string {
+  if (value.length >= 1 && value.length <= customIdChars) return value;
+  throw new Fault("invalid", `the value of button "${label}" has ${value.length} characters; Discord takes 1 to ${customIdChars}`);
+}
+
+function cutTo(text: string, chars: number): string {
+  return text.length > chars ? `${text.slice(0, chars - 1)}…` : text;
 }
 
 function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {

@@ -38,6 +38,7 @@ export const buttonRows = 5;
 export const buttonsPerRow = 5;
 export const buttonLabelChars = 80;
 export const customIdChars = 100;
+export const menuChoices = 25;
 export const pollAnswers = 10;
 export const pollQuestionChars = 300;
 export const pollAnswerChars = 55;

@@ -10,6 +10,7 @@ import { discordActions, discordCapabilities } from "./capabilities.ts";
 import type { Dispatch } from "./connection.ts";
 import { download } from "./download.ts";
 import { keepGateway } from "./gateway.ts";
+import { forms } from "./forms.ts";
 import { type Accepted, type Intake, intake } from "./intake.ts";
 import { interactions } from "./interactions.ts";
 import type { DiscordMemory } from "./memory.ts";
@@ -58,7 +59,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, clock }), import("ws")]);
   const health = healthBoard(clock, log);
   const known = places(rest, () => clock.mono());
-  const pending = interactions(rest, memory, clock, log);
+  const kept = forms(memory, log);
+  const pending = interactions(rest, memory, kept, clock, log);
   const notes = watch(memory, clock, log);
   const ending = new AbortController();
   const { signal } = ending;
@@ -66,6 +68,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     rest,
     places: known,
     interactions: pending,
+    forms: kept,
     mediaFolder: options.mediaFolder,
     suppressEmbeds: options.suppressEmbeds ?? true,
     me: () => me?.id ?? null,
@@ -104,7 +107,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     if (self === null) return onAttempt();
     me = self;
     const context = { channel: "discord", account };
-    const read = (dispatch: Dispatch) => readDispatch(dispatch, known, { ...context, me: self, nowMs: clock.now() });
+    const read = (dispatch: Dispatch) =>
+      readDispatch(dispatch, { ...context, me: self, nowMs: clock.now(), places: known, opensForm: (id) => kept.find(id) !== null });
     const queue = intake({ read, receive, onAccepted, health, clock, ids, log, signal });
     let gap: string | null = null;
     const catchingUp = new Set<Promise<void>>();
@@ -162,7 +166,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     async start(receive) {
       if (receiving !== null || signal.aborted)
         throw new Fault("invalid", `Discord account "${account}" was started before: make a new channel`);
-      await Promise.all([notes.load(), pending.load()]);
+      await Promise.all([notes.load(), pending.load(), kept.load()]);
       const attempted = Promise.withResolvers<void>();
       receiving = receiveWith(receive, attempted.resolve);
       const patience = new AbortController();

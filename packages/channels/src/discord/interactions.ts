@@ -5,6 +5,7 @@ import { type Clock, Fault, isFault, type Log, type Timer } from "@parley/protoc
 import { type DiscordMemory, interactionsSchema, type OpenInteraction, recall } from "./memory.ts";
 import { interactionTypes } from "./interaction-text.ts";
 import { isRefusal } from "./refusals.ts";
+import type { Forms } from "./forms.ts";
 import type { DiscordRest } from "./rest.ts";
 
 export interface Interactions {
@@ -28,7 +29,7 @@ const tokenMs = 14 * 60_000;
 /** An interaction is dead after three seconds. */
 const deferAfterMs = 1_500;
 const mostOpen = 500;
-const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8 } as const;
+const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
 const ephemeral = 1 << 6;
 const refusal = "You cannot use this here.";
 
@@ -43,7 +44,7 @@ interface Arrived {
   deferred: Promise<boolean> | null;
 }
 
-export function interactions(rest: DiscordRest, memory: DiscordMemory, clock: Clock, log: Log): Interactions {
+export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pick<Forms, "find">, clock: Clock, log: Log): Interactions {
   /** By event id. */
   const arrived = new Map<string, Arrived>();
   let open: readonly OpenInteraction[] = [];
@@ -94,16 +95,19 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, clock: Cl
       open = ((await recall(memory, "interactions", interactionsSchema, log)) ?? []).filter(isFresh);
       for (const one of open) expireLater(one);
     },
-    arrived({ id, application_id: application, token, type }, event) {
+    arrived(interaction, event) {
+      const { id, application_id: application, token } = interaction;
+      const type = interaction.type as number;
       if (arrived.has(event)) return; // Told again after RESUME.
       const atMs = clock.now();
       for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);
       const timer = clock.after(deferAfterMs, () => void defer(one));
-      const isCommand = type === (interactionTypes.command as number);
+      const isCommand = type === interactionTypes.command;
       const one: Arrived = { id, application, token, isCommand, atMs, timer, deferred: null };
-      if (type === (interactionTypes.autocomplete as number)) {
+      const atOnce = answerAtOnce(interaction, forms);
+      if (atOnce !== null) {
         timer.cancel();
-        callback(one, { type: responses.choices, data: { choices: [] } }).catch(() => {}); // The person types on without suggestions.
+        callback(one, atOnce).catch((error: unknown) => log.debug({ interaction: id, error }, "an interaction could not be answered"));
         return;
       }
       arrived.set(event, one);
@@ -164,4 +168,17 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, clock: Cl
       for (const timer of expiries) timer.cancel();
     },
   };
+}
+
+/** What needs no row: the form behind a button, suggestions (there are none). */
+function answerAtOnce(interaction: APIInteraction, forms: Pick<Forms, "find">): object | null {
+  const type = interaction.type as number;
+  if (type === interactionTypes.autocomplete) return { type: responses.choices, data: { choices: [] } };
+  const form = type === interactionTypes.component ? forms.find(customIdOf(interaction)) : null;
+  return form === null ? null : { type: responses.form, data: form };
+}
+
+export function customIdOf(interaction: APIInteraction): string {
+  const { custom_id: id } = (interaction.data ?? {}) as { readonly custom_id?: unknown };
+  return typeof id === "string" ? id : "";
 }

@@ -1,9 +1,9 @@
 // What outlives the process, as small JSON documents: the session with the last accepted sequence, the conversations to look at after a
-// gap, and the slash commands that still wait for an answer. All of it may be lost: rows keep their own guards against repeats.
+// gap, the slash commands that still wait for an answer, the forms behind buttons. All of it may be lost: rows keep their own guards against repeats.
 import { z } from "zod";
 import type { Log } from "@parley/protocol";
 
-export type MemoryName = "session" | "watched" | "interactions";
+export type MemoryName = "session" | "watched" | "interactions" | "forms";
 
 export interface DiscordMemory {
   load(name: MemoryName): Promise<string | null>;

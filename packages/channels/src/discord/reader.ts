@@ -14,6 +14,8 @@ import {
   normalizeReaction,
   type NormalizeContext,
 } from "./normalize.ts";
+import { interactionTypes } from "./interaction-text.ts";
+import { customIdOf } from "./interactions.ts";
 import type { Place, Places } from "./places.ts";
 
 export interface Read {
@@ -31,9 +33,15 @@ const nothing: Read = { event: null };
 /** What a server may leave out. */
 const absent = { type: 0, content: "", mentions: [], mention_roles: [], attachments: [], embeds: [], edited_timestamp: null } as const;
 
-export async function readDispatch(dispatch: Dispatch, places: Places, context: NormalizeContext): Promise<Read> {
+export interface Reading extends NormalizeContext {
+  readonly places: Places;
+  /** Whether a press of this button opens a form: then it is no event yet. */
+  readonly opensForm: (customId: string) => boolean;
+}
+
+export async function readDispatch(dispatch: Dispatch, context: Reading): Promise<Read> {
   try {
-    return await read(dispatch, places, context);
+    return await read(dispatch, context);
   } catch (error) {
     if (isFault(error)) throw error;
     const { channel, account } = context;
@@ -43,11 +51,12 @@ export async function readDispatch(dispatch: Dispatch, places: Places, context: 
   }
 }
 
-async function read({ event, body, sequence, session }: Dispatch, places: Places, context: NormalizeContext): Promise<Read> {
+async function read({ event, body, sequence, session }: Dispatch, context: Reading): Promise<Read> {
+  const { places } = context;
   switch (event) {
     case "MESSAGE_CREATE":
     case "MESSAGE_UPDATE":
-      return readMessage(body as MessageEvent, places, context, event === "MESSAGE_UPDATE");
+      return readMessage(body as MessageEvent, context, event === "MESSAGE_UPDATE");
     case "MESSAGE_REACTION_ADD":
     case "MESSAGE_REACTION_REMOVE": {
       const reaction = body as GatewayMessageReactionAddDispatchData;
@@ -60,6 +69,7 @@ async function read({ event, body, sequence, session }: Dispatch, places: Places
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;
       const { channel, guild_id: guild } = interaction;
+      if (isPress(interaction) && context.opensForm(customIdOf(interaction))) return nothing;
       if (channel === undefined) throw new Error("it names no channel");
       places.learn(channel, guild);
       const place = await places.find(channel.id, guild);
@@ -84,7 +94,8 @@ async function read({ event, body, sequence, session }: Dispatch, places: Places
   }
 }
 
-async function readMessage(told: MessageEvent, places: Places, context: NormalizeContext, isEdit: boolean): Promise<Read> {
+async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean): Promise<Read> {
+  const { places } = context;
   // An update for a link preview may come without an author, and says nothing new.
   if (isEdit && told.author === undefined) return nothing;
   const message: MessageEvent = { ...absent, ...told };
@@ -116,4 +127,8 @@ function nameOf({ event, body, sequence, session }: Dispatch): string {
   if (event.startsWith("MESSAGE_") && !event.includes("REACTION") && typeof message.id === "string")
     return messageEventId({ id: message.id, edited_timestamp: message.edited_timestamp ?? null }, event === "MESSAGE_UPDATE");
   return `s${session.id}-${sequence ?? "none"}`;
+}
+
+function isPress({ type }: APIInteraction): boolean {
+  return (type as number) === interactionTypes.component;
 }

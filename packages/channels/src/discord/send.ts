@@ -7,6 +7,7 @@ import type { SendOptions } from "../channel.ts";
 import { messagesOf, pageMessages } from "./backfill.ts";
 import { type BodyOptions, payloadOf, reference, said, type Said } from "./body.ts";
 import { discordCapabilities, nonceChars, titleChars, uploadBytesByTier } from "./capabilities.ts";
+import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
 import { isForum, type Place, type Places } from "./places.ts";
 import { refusalCode, refusalCodes } from "./refusals.ts";
@@ -17,6 +18,7 @@ export interface SendContext extends BodyOptions {
   readonly rest: DiscordRest;
   readonly places: Places;
   readonly interactions: Interactions;
+  readonly forms: Forms;
   /** Ourselves, once that is known. */
   readonly me: () => string | null;
 }
@@ -26,6 +28,7 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
   const { signal, idempotencyKey, answers = [] } = options;
   if (signal.aborted) throw new Fault("aborted", "the send was aborted before it began");
   const message = said(part, context);
+  if (part.kind === "text" && part.buttons !== undefined) await context.forms.keep(part.buttons);
   const open = answers.length === 0 ? null : await interactions.take(answers, idempotencyKey);
   if (open !== null) {
     const payload = await payloadOf(message.json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);

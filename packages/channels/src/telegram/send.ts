@@ -167,7 +167,7 @@ export function checkText({ text }: RenderedText, limitChars: number): void {
 
 export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyboardMarkup {
   return {
-    inline_keyboard: rows.map((row) =>
+    inline_keyboard: withoutMenus(rows).map((row) =>
       row.map(({ label: text, value, url, style }) => {
         const look = style === undefined ? { text } : { text, style };
         if (url !== undefined) return { ...look, url };
@@ -180,6 +180,15 @@ export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyb
       }),
     ),
   };
+}
+
+/** Telegram has no menus: each choice is a button in a row of its own. */
+function withoutMenus(rows: readonly (readonly Button[])[]): readonly (readonly Button[])[] {
+  return rows.flatMap((row) => {
+    const plain = row.filter((button) => button.choices === undefined);
+    const chosen = row.flatMap((button) => (button.choices ?? []).map((choice) => [choice]));
+    return [...(plain.length === 0 ? [] : [plain]), ...chosen];
+  });
 }
 
 async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
