@@ -102,13 +102,18 @@ function textOf(message: ModelMessage & { role: "tool" }): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** What a tool printed must not act as a word of the agent: where it could, it is shown as code, in which nothing acts. */
+const controlWords = /NO_REPLY|HEARTBEAT_OK|\[\[|<\s*\/?\s*(?:think|thinking|thought|final|antthinking)\b/i;
+const markup = /[\n*_`\\~<>|[\]#]/;
+
+/** What a tool printed is shown as it is: as code where it could be taken for markup, and never as a word by which the agent acts. */
 function plainAnswer(text: string): string {
-  if (text.trim() === "") return "Done.";
-  if (!/NO_REPLY|HEARTBEAT_OK|\[\[|<\s*\/?\s*(?:think|thinking|thought|final|antthinking)\b/i.test(text)) return text;
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const shown = text.replace(/\n+$/, "");
+  if (shown.trim() === "") return "Done.";
+  if (!markup.test(shown) && !controlWords.test(shown)) return shown;
+  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
+  // A token alone in a fence would still be the agent's silence.
+  return `${controlWords.test(shown) ? "It says:\n" : ""}${fence}\n${shown}\n${fence}`;
 }
 
 function objectIn(text: string): JsonObject | null {

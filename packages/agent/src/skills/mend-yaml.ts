@@ -18,18 +18,17 @@ export function mended(block: string): Mended | null {
     const line = lines[at] ?? "";
     const match = /^([A-Za-z][\w-]*):[ ]+(\S.*)$/.exec(line);
     const [, key = "", value = ""] = match ?? [];
-    if (!textKeys.has(key) || /^[|>]/.test(value) || isQuoted(value) || !isMistaken(value)) {
+    // Lines that are indented below belong to the text.
+    let end = at + 1;
+    while (/^\s+\S/.test(lines[end] ?? "")) end += 1;
+    const text = [value, ...lines.slice(at + 1, end)].map((each) => each.trim()).join(" ");
+    if (!textKeys.has(key) || /^[|>]/.test(value) || isQuoted(text) || !isMistaken(text)) {
       out.push(line);
       continue;
     }
-    // Lines that are indented below belong to the text.
-    const more: string[] = [];
-    while (/^\s+\S/.test(lines[at + 1] ?? "")) {
-      more.push((lines[at + 1] ?? "").trim());
-      at += 1;
-    }
-    out.push(`${key}: ${JSON.stringify([value.trim(), ...more].join(" "))}`);
+    out.push(`${key}: ${JSON.stringify(text)}`);
     notes.push(`the text of "${key}" is read as it stands; in YAML it needs quotes`);
+    at = end - 1;
   }
   return notes.length === 0 ? null : { block: out.join("\n"), notes };
 }

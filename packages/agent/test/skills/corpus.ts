@@ -44,6 +44,11 @@ export const samples: readonly Sample[] = [
     gives: { description: "Use this when: the user asks: now" },
   },
   {
+    title: "an unquoted colon only on its second line",
+    text: skill("name: a\ndescription: Use this when\n  asked: now"),
+    gives: { description: "Use this when asked: now" },
+  },
+  {
     title: "a description that begins with @",
     text: skill("name: a\ndescription: @mentions in chats"),
     gives: { description: "@mentions in chats" },
