@@ -52,6 +52,8 @@ const mostReserveShare = 0.25;
 /** Of what the window leaves for the conversation: the part that stays word for word, and the summary. */
 const keepShare = 0.5;
 const summaryShare = 0.25;
+/** Of the window that a question for a summary may take. */
+const askShare = 0.6;
 const summaryChars = { least: 1_200, most: 16_000 } as const;
 /** Of a window too small for the usual distance between flush and compaction. */
 const flushShare = 0.1;
@@ -155,7 +157,7 @@ export function contextKeeper(options: KeeperOptions): Keeper {
         previous: previous === null ? null : withoutAddenda(previous.entry.text),
         entries: entries.slice(0, cut),
         ...(focus === undefined ? {} : { focus }),
-        inputTokens: Math.floor((windowTokens * keepShare) / scale),
+        inputTokens: Math.floor((windowTokens * askShare) / scale),
         maxChars: Math.min(summaryChars.most, Math.max(summaryChars.least, maxChars)),
         keepIdentifiers: compaction.mode === "safeguard" && compaction.identifierPolicy === "strict",
       },

@@ -40,7 +40,7 @@ export function summaryRequest({ previous, conversation, focus, maxChars, mark }
 
 /** How much of one text the summary's writer reads: what was said matters more than what a tool printed. */
 const textChars = 6_000;
-const resultChars = 2_000;
+const resultChars = 1_200;
 const argsChars = 600;
 
 /** One entry as a line of the quoted conversation. */
