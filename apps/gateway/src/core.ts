@@ -20,6 +20,7 @@ import { skillDesk } from "./commands/skill.ts";
 import { reasoningCommand } from "./commands/reasoning.ts";
 import { thinkCommand, type DirectiveOptions } from "./commands/think.ts";
 import { stopCommand } from "./commands/stop.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { admission } from "./inbound/admit.ts";
@@ -46,6 +47,8 @@ import { closeTurn } from "./turn/close-turn.ts";
 import { laneCommand, type LaneCommand } from "./turn/lane-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
+import { spendLedger, type SpendLedger } from "./turn/ledger.ts";
+import { usageBook, type UsageBook } from "./turn/usage.ts";
 import { modelBook } from "./turn/model-book.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
@@ -92,6 +95,8 @@ export interface Core {
   readonly closed: Pick<ClosedChats, "open">;
   readonly setUp: SetUp;
   readonly prompts: PromptBook;
+  readonly usage: UsageBook;
+  readonly ledger: SpendLedger;
   readonly running: RunningTurns;
   /** What the menu of commands of an account shows. */
   menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
@@ -117,6 +122,8 @@ export function gatewayCore(options: CoreOptions): Core {
   const running = runningTurns();
   const queue = config.messages.queue;
   const prompts = promptBook(store.cells, clock);
+  const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
+  const ledger = spendLedger({ config, book: usage, clock, log });
   const skills = options.skills ?? noSkills;
   const skillsDesk = skillDesk({ config, book: skills, rules });
   const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
@@ -125,6 +132,7 @@ export function gatewayCore(options: CoreOptions): Core {
     stopCommand(store.inbox, running.stop),
     queueCommand(store.sessions, queue),
     whoamiCommand,
+    usageCommand({ usage, ledger, clock }),
     contextCommand({ sessions: store.sessions, setUp: ready, prompts }),
     pairCommand(pairing),
     skillsDesk.command,
@@ -138,7 +146,7 @@ export function gatewayCore(options: CoreOptions): Core {
     thinkCommand(talk),
     reasoningCommand(talk),
     modelCommand(talk),
-    compactCommand({ sessions: store.sessions, setUp: options.forTurn ?? ready.forTurn, channel, running, clock }),
+    compactCommand({ sessions: store.sessions, setUp: options.forTurn ?? ready.forTurn, channel, running, ledger, clock }),
   ];
 
   const closed = closedChats(store.cells);
@@ -171,7 +179,7 @@ export function gatewayCore(options: CoreOptions): Core {
     turns: store.turns,
     cells: store.cells,
     solitude: solitude(),
-    close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, clock, log }),
+    close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, ledger, clock, log }),
     command: laneCommand({ turns: store.turns, commands: inLane, log }),
     agent: agentTurn({
       turns: store.turns,
@@ -183,6 +191,7 @@ export function gatewayCore(options: CoreOptions): Core {
       readMedia: options.media === undefined ? describeOnly : mediaReader({ ...options.media, cells: store.cells, clock, log }),
       redaction: options.redaction,
       running,
+      ledger,
       showProgress: options.showProgress,
       queue,
       bootAtMs,
@@ -206,6 +215,8 @@ export function gatewayCore(options: CoreOptions): Core {
     closed,
     setUp: ready,
     prompts,
+    usage,
+    ledger,
     running,
     async menu({ channel, account }) {
       // The menu is the account's, so it shows the skills of whoever answers there in private.

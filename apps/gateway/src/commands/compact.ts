@@ -2,9 +2,10 @@
 // the messages; summary and answer are one commit, so a crash before it leaves the conversation as it was.
 import { plainLine } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import { accountKey, Fault, isFault, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
+import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
 import type { AgentTurnOptions } from "../turn/agent-turn.ts";
+import type { SpendLedger } from "../turn/ledger.ts";
 import { turnContext } from "../turn/context.ts";
 import { sessionHistory } from "../turn/history.ts";
 import type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "../turn/lane-command.ts";
@@ -17,6 +18,7 @@ export interface CompactOptions {
   readonly setUp: AgentTurnOptions["setUp"];
   readonly channel: (account: string) => Channel | null;
   readonly running: RunningTurns;
+  readonly ledger: SpendLedger;
   readonly clock: Clock;
 }
 
@@ -48,6 +50,10 @@ export function compactCommand(options: CompactOptions): LaneCommand {
       clock,
       log,
     });
+    const account = options.ledger.forTurn(turn);
+    const verdict = await account.mayCall(noUsage);
+    account.close();
+    if (!verdict.ok) return { answer: `⚠️ ${verdict.reason}` };
     const entries = history.map(({ entry }) => entry);
     const focus = plainLine(call.args, focusChars);
     const before = context.tokens(entries);
@@ -55,14 +61,16 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     // Stopped, drained or lost: the next holder decides what becomes of the command.
     if (signal.aborted) throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
     const patch = { ...context.patch(made.summary === null ? [] : [made.summary]), ...usageAfter(session, made.usage) };
-    if (made.summary === null) return { answer: refusalOf(made.reason), patch };
+    const cells = await account.note({ entries: [], usage: made.usage }, setup.model);
+    const spent = { patch, cells, committed: account.committed };
+    if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };
     const after = context.tokens([...entries, made.summary]);
     const count = summarised(history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry));
     const saved = before > after ? `, ${words(before - after)} saved` : "";
     return {
       answer: `Compacted: ${count} became a summary. The context takes about ${words(after)} tokens now, ${words(before)} before${saved}.`,
       entries: [JSON.stringify(made.summary)],
-      patch,
+      ...spent,
     };
   }
 

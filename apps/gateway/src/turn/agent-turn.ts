@@ -39,6 +39,7 @@ import type { PromptNote } from "./prompt-book.ts";
 import { startupField, startupNotes } from "./startup-memory.ts";
 import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
+import type { SpendLedger, TurnLedger } from "./ledger.ts";
 import { asWanted, saysInstead } from "./thinking.ts";
 import { growingThoughts, thoughtsOf } from "./thoughts.ts";
 import { troubleNotes } from "./trouble-notes.ts";
@@ -101,6 +102,7 @@ export interface AgentTurnOptions {
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
   readonly redaction: Redaction;
   readonly running: RunningTurns;
+  readonly ledger: SpendLedger;
   readonly showProgress: ShowProgress;
   readonly queue: QueueSettings;
   /** Rows accepted before this boot and older than two hours are told as "while I was away". */
@@ -194,6 +196,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
     const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
     const promptNote = setup.promptNote?.(turn.id);
+    const spending = options.ledger.forTurn(turn);
     try {
       await media.prepare(opening.slice(-cap));
       await media.prepare(turn.rows.filter((row) => !opening.includes(row)));
@@ -213,6 +216,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             tools: setup.tools,
             scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} },
             journal,
+            ledger: spending,
             context,
             spill: setup.spill,
             resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
@@ -242,6 +246,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           parser: parserFor(end.finalText),
           showsThoughts: reasoning === "on",
           promptNote,
+          spending,
+          model: setup.model,
           patch: { ...startup.patch, ...trouble.patch, ...promptNote?.patch, ...context.patch(end.entries) },
           timedOut: timeout.signal.aborted,
           log,
@@ -250,6 +256,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       );
     } finally {
       running.end();
+      spending.close();
       timeout.cancel();
       stopTyping();
       await preview.close();
@@ -281,6 +288,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     readonly parser: ReplyParser;
     readonly showsThoughts: boolean;
     readonly promptNote: PromptNote | undefined;
+    readonly spending: TurnLedger;
+    readonly model: Model;
     readonly patch: { readonly [field: string]: Json };
     readonly timedOut: boolean;
     readonly log: Log;
@@ -304,9 +313,16 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       parser: at.parser,
     });
     const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), options.redaction) : null;
-    const what = turnCommit({ ...at, end, outcome, thoughts, cells: at.promptNote?.cells ?? [] });
+    const what = turnCommit({
+      ...at,
+      end,
+      outcome,
+      thoughts,
+      cells: [...(at.promptNote?.cells ?? []), ...(await at.spending.note(end, at.model))],
+    });
     await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
     at.promptNote?.committed();
+    at.spending.committed();
     log.info(
       {
         joined: journal

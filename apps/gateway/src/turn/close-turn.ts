@@ -6,6 +6,7 @@ import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, t
 import type { Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { formatContent } from "../outbound/content.ts";
+import type { SpendLedger } from "./ledger.ts";
 import { isCommand, type TurnWork } from "./run-lane.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
 import { turnMessages } from "./turn-messages.ts";
@@ -15,6 +16,7 @@ export interface CloseTurnOptions {
   readonly turns: Turns;
   readonly tools: readonly Tool[];
   readonly bootAtMs: number;
+  readonly ledger: SpendLedger;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -59,10 +61,15 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
       if (event.type === "end") end = event;
     }
     const preview = journal.previews.at(-1);
+    // What earlier holders asked was used, whatever became of the turn.
+    const spending = options.ledger.forTurn(turn);
+    const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
+    const cells = end === undefined ? [] : await spending.note(end, { id: asked });
     await turns.commit(turn, turn.id, {
       outcome: "stopped",
       reason: turn.stop ?? "stopped",
       entries: (end?.entries ?? []).map((entry) => JSON.stringify(entry)),
+      ...(cells.length === 0 ? {} : { cells }),
       deliveries:
         preview === undefined
           ? []
@@ -77,6 +84,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
               },
             ],
     });
+    spending.committed();
     log.info({ ...turnNames(turn), reason: turn.stop }, "turn stopped");
     return { settled: true };
   };

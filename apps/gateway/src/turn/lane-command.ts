@@ -28,6 +28,8 @@ export interface LaneCommandEnd {
   readonly entries?: readonly string[];
   readonly patch?: { readonly [field: string]: Json };
   readonly cells?: readonly CellWrite[];
+  /** Called once the commit holds. */
+  readonly committed?: () => void;
 }
 
 export interface LaneCommand {
@@ -60,7 +62,13 @@ export function laneCommand({ turns, commands, log }: LaneCommandOptions): TurnW
     const call = { key: turn.lane as SessionKey, ...command, inbound, owner, turn, held, log: log.child(turnNames(turn)) };
     // A row may outlive the build that knew its command.
     const said = found === undefined ? `There is no /${command.name} any more.` : await found.run(call);
-    const { answer, entries = [], patch, cells } = typeof said === "string" || said === null ? { answer: said } : said;
+    const {
+      answer,
+      entries = [],
+      patch,
+      cells,
+      committed,
+    }: LaneCommandEnd = typeof said === "string" || said === null ? { answer: said } : said;
     await turns.commit(turn, turn.id, {
       outcome: "commanded",
       reason: `/${command.name}`,
@@ -69,6 +77,7 @@ export function laneCommand({ turns, commands, log }: LaneCommandOptions): TurnW
       ...(patch === undefined ? {} : { patch }),
       ...(cells === undefined ? {} : { cells }),
     });
+    committed?.();
     return { settled: true };
   };
 }

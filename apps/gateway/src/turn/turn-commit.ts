@@ -61,7 +61,8 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
   const cells = [...buttons, ...more];
   const delivery = deliveryOf(turn, address, withThoughts(unsaid(sendable, previewed.said), thoughts), previewed.open);
   return {
-    outcome: rowOutcomes[outcome.kind],
+    // A limit is no failure of the message: there is nothing for an operator to look at.
+    outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
     deliveries: delivery === null ? [] : [delivery],

@@ -51,7 +51,7 @@ export function labModels(): Lab {
     }
     for (const delta of model.reasoning ? thinks : []) yield { type: "thinking", delta };
     if (says !== "") yield { type: "text", delta: says };
-    const asked = request.messages.some((message) => message.role === "tool") ? undefined : tool;
+    const asked = request.messages.at(-1)?.role === "tool" ? undefined : tool;
     yield {
       type: "end",
       stop: asked === undefined ? "stop" : "toolUse",

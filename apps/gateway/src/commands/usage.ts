@@ -1,0 +1,57 @@
+// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left.
+import type { Clock } from "@parley/protocol";
+import type { SpendLedger, SpendState } from "../turn/ledger.ts";
+import { addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type Used } from "../turn/usage.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+export interface UsageCommandOptions {
+  readonly usage: UsageBook;
+  readonly ledger: SpendLedger;
+  readonly clock: Pick<Clock, "now">;
+}
+
+const shownDays = 30;
+
+export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): PastLaneCommand {
+  return {
+    name: "usage",
+    summary: "what this conversation used",
+    async run(_args, { route, owner }) {
+      const days = daysBack(usage.timeZone, clock.now(), shownDays);
+      const rows = await usage.ofSession(route.session, days);
+      const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
+      const all = rows.reduce(addUsed, noneUsed);
+      const state = owner ? (await ledger.states()).find(({ agent }) => agent === route.agent) : undefined;
+      return [
+        `Today: ${usedWords(today)}`,
+        `${shownDays} days: ${usedWords(all)}`,
+        ...(all.unpricedTokens === 0
+          ? []
+          : [`Of these ${thousands(all.unpricedTokens)} tokens have no known price and are in no dollars.`]),
+        ...(state === undefined ? [] : capLines(state)),
+      ].join("\n");
+    },
+  };
+}
+
+function usedWords(used: Used): string {
+  const read = used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens;
+  const cost = tokensOf(used) > 0 && used.unpricedTokens === tokensOf(used) ? "" : `, ${dollars(used.costUsd)}`;
+  return `${thousands(read)} tokens in, ${thousands(used.outputTokens)} out${cost}, ${used.turns === 1 ? "1 turn" : `${used.turns} turns`}`;
+}
+
+function capLines({ agent, caps, day, month }: SpendState): string[] {
+  const line = (words: string, used: Used, usd: number | undefined, tokens: number | undefined): string[] => [
+    ...(usd === undefined ? [] : [`Agent ${agent} ${words}: ${dollars(used.costUsd)} of ${dollars(usd)}`]),
+    ...(tokens === undefined ? [] : [`Agent ${agent} ${words}: ${thousands(tokensOf(used))} of ${thousands(tokens)} tokens`]),
+  ];
+  return [...line("today", day, caps.dayUsd, caps.dayTokens), ...line("this month", month, caps.monthUsd, caps.monthTokens)];
+}
+
+function dollars(usd: number): string {
+  return `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`;
+}
+
+function thousands(count: number): string {
+  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 10_000 ? 1 : 0)}k`;
+}

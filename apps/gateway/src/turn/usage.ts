@@ -1,0 +1,199 @@
+// What was used, rolled up by day: one cell for each session and day, written with the commits of that session's turns, so that it is exact
+// after any crash and costs no transaction of its own. A lane has one holder (I3), so nobody else writes it meanwhile. Bounded: cells expire,
+// and a day of a session names so many persons and models, the rest in common (I9).
+import type { LoopEnd } from "@parley/agent";
+import type { Model } from "@parley/models";
+import { addUsage, noUsage, parseSessionKey, type Clock, type SessionKey, type Usage } from "@parley/protocol";
+import type { Cells, CellWrite } from "@parley/store";
+
+export interface Used {
+  readonly turns: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  /** Of what has a price. */
+  readonly costUsd: number;
+  /** Tokens of models without a known price; they are in none of the dollars. */
+  readonly unpricedTokens: number;
+}
+
+export interface UsageRow extends Used {
+  readonly day: string;
+  readonly session: SessionKey;
+  readonly agent: string;
+  /** `<channel>:<account>`. */
+  readonly channel: string;
+  /** `<channel>:<id>` of whoever was answered. */
+  readonly person: string;
+  readonly model: string;
+}
+
+export const noneUsed: Used = {
+  turns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costUsd: 0,
+  unpricedTokens: 0,
+};
+
+export function addUsed(a: Used, b: Used): Used {
+  return {
+    turns: a.turns + b.turns,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    costUsd: a.costUsd + b.costUsd,
+    unpricedTokens: a.unpricedTokens + b.unpricedTokens,
+  };
+}
+
+export function tokensOf(used: Pick<Used, "inputTokens" | "outputTokens" | "cacheReadTokens" | "cacheWriteTokens">): number {
+  return used.inputTokens + used.outputTokens + used.cacheReadTokens + used.cacheWriteTokens;
+}
+
+/** A little more than two months: this month's caps and last month's report need no more. */
+export const usageDays = 62;
+const keptMs = (usageDays + 2) * 86_400_000;
+const rowsPerCell = 200;
+const others = "others";
+/** More cells than a list ever has to hold. */
+const cellLimit = 1_000_000;
+
+/** `2026-11-21`, as the clocks of the zone show it. */
+export function dayIn(timeZone: string, atMs: number): string {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+    formats.set(timeZone, format);
+  }
+  return format.format(atMs);
+}
+
+/** Making one costs more than a commit; a config names one zone. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** `count` days that end with the one of `nowMs`, newest first. */
+export function daysBack(timeZone: string, nowMs: number, count: number): readonly string[] {
+  const [year = 0, month = 1, day = 1] = dayIn(timeZone, nowMs).split("-").map(Number);
+  return Array.from({ length: count }, (_, back) => new Date(Date.UTC(year, month - 1, day - back)).toISOString().slice(0, 10));
+}
+
+export interface Spent {
+  readonly session: SessionKey;
+  readonly channel: string;
+  readonly person: string;
+  /** By the id of the model that answered. */
+  readonly models: ReadonlyMap<string, Used>;
+}
+
+/** What a turn used, by model. What no answer tells of - summaries, attempts that failed - is the asked model's. */
+export function usedBy(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Model, "id" | "priced">): ReadonlyMap<string, Used> {
+  const models = new Map<string, Used>();
+  const add = (model: string, used: Used): void => void models.set(model, addUsed(models.get(model) ?? noneUsed, used));
+  let told: Usage = noUsage;
+  for (const entry of end.entries) {
+    if (entry.type !== "assistant") continue;
+    told = addUsage(told, entry.usage);
+    add(entry.model, used(entry.usage));
+  }
+  const rest: Usage = {
+    inputTokens: Math.max(0, end.usage.inputTokens - told.inputTokens),
+    outputTokens: Math.max(0, end.usage.outputTokens - told.outputTokens),
+    cacheReadTokens: Math.max(0, end.usage.cacheReadTokens - told.cacheReadTokens),
+    cacheWriteTokens: Math.max(0, end.usage.cacheWriteTokens - told.cacheWriteTokens),
+    ...(asked.priced === true || end.usage.costUsd !== undefined
+      ? { costUsd: Math.max(0, (end.usage.costUsd ?? 0) - (told.costUsd ?? 0)) }
+      : {}),
+  };
+  if (tokensOf(rest) > 0) add(asked.id, used(rest));
+  const first = models.keys().next();
+  if (first.done === true) return models;
+  add(first.value, { ...noneUsed, turns: 1 });
+  return models;
+}
+
+function used(usage: Usage): Used {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage;
+  const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
+  return { ...noneUsed, ...tokens, costUsd: costUsd ?? 0, unpricedTokens: costUsd === undefined ? tokensOf(tokens) : 0 };
+}
+
+/** Sum over the models. */
+export function sumOf(models: ReadonlyMap<string, Used>): Used {
+  return [...models.values()].reduce(addUsed, noneUsed);
+}
+
+export interface UsageBook {
+  /** What the commit writes; null when nothing was used. To be asked while the lane is held, right before the commit. */
+  note(spent: Spent): Promise<CellWrite | null>;
+  /** Of these days. */
+  rows(days: readonly string[]): Promise<readonly UsageRow[]>;
+  /** Of one session on these days. */
+  ofSession(session: SessionKey, days: readonly string[]): Promise<readonly UsageRow[]>;
+  /** The day it is now. */
+  today(): string;
+  readonly timeZone: string;
+}
+
+export function usageBook(cells: Pick<Cells, "get" | "list">, timeZone: string, clock: Pick<Clock, "now">): UsageBook {
+  const today = (): string => dayIn(timeZone, clock.now());
+
+  return {
+    timeZone,
+    today,
+    async note({ session, channel, person, models }) {
+      if (models.size === 0) return null;
+      const key = cellKey(today(), session);
+      const stored = (await cells.get(key))?.value;
+      const lines = new Map(linesOf(stored).map((line) => [nameOf(line), line]));
+      for (const [model, add] of models) {
+        const isKnown = lines.has(nameOf({ channel, person, model }));
+        const at = isKnown || lines.size < rowsPerCell ? { channel, person, model } : { channel: others, person: others, model: others };
+        const line = lines.get(nameOf(at));
+        lines.set(nameOf(at), { ...at, ...addUsed(line ?? noneUsed, add) });
+      }
+      return { key, value: JSON.stringify({ v: 1, lines: [...lines.values()] }), ttlMs: keptMs };
+    },
+    async rows(days) {
+      const found: UsageRow[] = [];
+      for (const day of days) {
+        for (const { key, value } of await cells.list(`${prefix}${day}/`, cellLimit)) found.push(...rowsOf(day, key, value));
+      }
+      return found;
+    },
+    async ofSession(session, days) {
+      const found = await Promise.all(days.map(async (day) => ({ day, cell: await cells.get(cellKey(day, session)) })));
+      return found.flatMap(({ day, cell }) => (cell === null ? [] : rowsOf(day, cell.key, cell.value)));
+    },
+  };
+}
+
+const prefix = "usage/";
+
+interface Line extends Used {
+  readonly channel: string;
+  readonly person: string;
+  readonly model: string;
+}
+
+function cellKey(day: string, session: SessionKey): string {
+  return `${prefix}${day}/${session}`;
+}
+
+function nameOf({ channel, person, model }: Pick<Line, "channel" | "person" | "model">): string {
+  return `${channel}\n${person}\n${model}`;
+}
+
+function linesOf(stored: string | undefined): readonly Line[] {
+  return stored === undefined ? [] : (JSON.parse(stored) as { readonly lines: readonly Line[] }).lines;
+}
+
+function rowsOf(day: string, key: string, value: string): readonly UsageRow[] {
+  const session = key.slice(prefix.length + day.length + 1) as SessionKey;
+  const { agent } = parseSessionKey(session);
+  return linesOf(value).map((line) => ({ ...line, day, session, agent }));
+}
