@@ -10,6 +10,7 @@ import {
   type DocumentationFacts,
   type PromptFacts,
   type PromptMode,
+  type SandboxFacts,
   type SkillListing,
   type StableInput,
   type SurfaceFacts,
@@ -27,6 +28,8 @@ export interface House {
   readonly docs?: DocumentationFacts;
   /** Key of the codes that stand for owner ids under `commands.ownerDisplay: "hash"`. */
   readonly ownerKey?: string;
+  /** Where an agent's commands run; absent: on the host. */
+  readonly sandbox?: (agent: AgentConfig) => SandboxFacts | undefined;
   /** The user's login shell. */
   readonly shell?: string | undefined;
 }
@@ -85,11 +88,12 @@ function stableFacts({ config, house, agent, mode, model, audience, tools, files
     skills: skills.facts,
     skillsNote: skills.note,
     citations: config.memory.citations,
-    modelAliases: [],
+    modelAliases: aliases(config),
     workspace: agent.workspace,
     files,
     warnTruncation: config.agents.defaults.bootstrapPromptTruncationWarning === "always",
     docs: house.docs,
+    sandbox: house.sandbox?.(agent),
     owners: shownOwners(config, house),
     timeZone: config.agents.defaults.userTimezone,
   };
@@ -118,6 +122,12 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     model: model.id,
     defaultModel: agent.model.primary,
   };
+}
+
+/** In an order of their own: moving lines in the config must not move the prompt. */
+function aliases({ agents }: Config): StableInput["modelAliases"] {
+  const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) => (alias === undefined ? [] : [{ alias, model }]));
+  return named.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
 /** Without a key nobody is shown, rather than everybody in clear. */
