@@ -14,3 +14,9 @@ export { type FakeModels, fakeModels, type FakeModelsOptions, type ModelAnswer, 
 export { streamBytes } from "./models/play.ts";
 export type { ModelCall, ModelWire } from "./models/request.ts";
 export { modelStep, type ModelStep } from "./models/script.ts";
+export { defaultDiscordToken, fakeDiscord, type FakeDiscordOptions } from "./discord/fake.ts";
+export type { GatewayControls, GatewayStep } from "./discord/gateway/controls.ts";
+export type { DiscordPerson, DiscordPlace, DiscordSayOptions } from "./discord/person.ts";
+export type { DiscordCall } from "./discord/rest/call.ts";
+export type { FakeDiscord, FakeDiscordBot, InteractionFate } from "./discord/surface.ts";
+export type { DiscordVisible } from "./discord/visible.ts";

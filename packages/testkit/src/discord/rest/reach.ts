@@ -1,0 +1,63 @@
+// What a bot may touch: the channel, message or guild that a path names, or the refusal that Discord gives instead.
+import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
+import { type Bot, type Channel, type Guild, isForum, parentOf, type Right, type World } from "../world.ts";
+import { refuse } from "./refusal.ts";
+
+interface Asked {
+  readonly state: World;
+  readonly bot: Bot;
+  readonly params: { readonly [name: string]: string };
+}
+
+/** The channel of the path, in which the bot has the rights named. Throws DiscordRefusal. */
+export function reachChannel({ state, bot, params }: Asked, ...rights: readonly Right[]): Channel {
+  const channel = state.channels.get(params["channel"] ?? "");
+  if (channel === undefined || (channel.bot !== undefined && channel.bot !== bot)) throw refuse("unknownChannel");
+  requireRights(state, channel, bot, ["view", ...rights]);
+  return channel;
+}
+
+export function requireRights(state: World, channel: Channel, bot: Bot, rights: readonly Right[]): void {
+  if (channel.guild !== undefined && !channel.guild.members.has(bot.user.id)) throw refuse("missingAccess");
+  const parent = channel.thread === undefined ? undefined : parentOf(state, channel);
+  for (const right of rights) {
+    if (!channel.denied.has(right) && parent?.denied.has(right) !== true) continue;
+    throw refuse(right === "view" ? "missingAccess" : "missingPermissions");
+  }
+}
+
+export function reachMessage(asked: Asked, channel: Channel): APIMessage {
+  const message = channel.messages.get(asked.params["message"] ?? "");
+  // An ephemeral message is out of reach but for its interaction's token.
+  if (message === undefined || channel.ephemeral.has(message.id)) throw refuse("unknownMessage");
+  return message;
+}
+
+export function reachGuild({ state, bot, params }: Asked): Guild {
+  const guild = state.guilds.get(params["guild"] ?? "");
+  if (guild === undefined) throw refuse("unknownGuild");
+  if (!guild.members.has(bot.user.id)) throw refuse("missingAccess");
+  return guild;
+}
+
+/** Whether messages can be written into it: not into a forum itself, nor a category. */
+export function takesMessages(channel: Channel): boolean {
+  return !isForum(channel.type) && channel.type !== ChannelType.GuildCategory;
+}
+
+/** Writing wakes an archived thread; one that is locked stays closed. */
+export function wakeThread({ thread }: Channel): boolean {
+  if (thread === undefined) return false;
+  if (thread.locked) throw refuse("locked");
+  const wasAsleep = thread.archived;
+  thread.archived = false;
+  return wasAsleep;
+}
+
+export function requireAwake({ thread }: Channel): void {
+  if (thread?.archived === true) throw refuse("archived");
+}
+
+export function requireOrdinary(message: APIMessage): void {
+  if (![MessageType.Default, MessageType.Reply, MessageType.ChatInputCommand].includes(message.type)) throw refuse("systemMessage");
+}
