@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   discord,
+  discordActions,
   discordCapabilities,
   healPartial,
   renderHtml,
@@ -103,15 +104,12 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
 /** What is known of each account's channel without opening it. */
 export function wireSurfaces({ channels }: Config): (account: string) => Surface | null {
   const surfaces = new Map<string, Surface>();
-  for (const account of Object.keys(channels.telegram)) {
-    surfaces.set(accountKey({ channel: "telegram", account }), {
-      name: "telegram",
-      capabilities: telegramCapabilities,
-      actions: telegramActions,
-    });
-  }
-  if (channels.web.enabled)
-    surfaces.set(accountKey({ channel: "web", account: webAccount }), { name: "web", capabilities: webCapabilities });
+  const add = (surface: Surface, accounts: readonly string[]): void => {
+    for (const account of accounts) surfaces.set(accountKey({ channel: surface.name, account }), surface);
+  };
+  add({ name: "telegram", capabilities: telegramCapabilities, actions: telegramActions }, Object.keys(channels.telegram));
+  add({ name: "discord", capabilities: discordCapabilities, actions: discordActions }, Object.keys(channels.discord));
+  add({ name: "web", capabilities: webCapabilities }, channels.web.enabled ? [webAccount] : []);
   return (account) => surfaces.get(account) ?? null;
 }
 

@@ -4,7 +4,7 @@ export * from "./web.ts";
 export * from "./text/index.ts";
 export * from "./loopback.ts";
 export { chatIsClosed } from "./closed.ts";
-export { discordCapabilities } from "./discord/capabilities.ts";
+export { discordActions, discordCapabilities } from "./discord/capabilities.ts";
 export { discord, type DiscordOptions } from "./discord/discord.ts";
 export type { DiscordMemory } from "./discord/memory.ts";
 export { migratedChatId } from "./telegram/refusals.ts";

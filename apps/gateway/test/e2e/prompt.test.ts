@@ -60,7 +60,7 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
   const told = (await control.call("prompt.explain", { session, turn: 2 })) as Explained;
   expect(told.moved).toMatchObject({ stableMoved: true, files: ["SOUL.md"], since: { turn: 1 } });
   expect(told.explanation.sections.find(({ id }) => id === "channel")).toMatchObject({ included: true, zone: "volatile" });
-  expect(told.explanation.sections.find(({ id }) => id === "skills")).toMatchObject({ included: false, reason: "no skill is eligible" });
+  expect(told.explanation.sections.find(({ id }) => id === "skills")).toMatchObject({ included: false });
   expect(told.explanation.files.find(({ name }) => name === "SOUL.md")).toMatchObject({ rawChars: 16, injectedChars: 16 });
   await expect(control.call("prompt.show", { session, turn: 99 })).rejects.toThrow("turns 1 to 2 are kept");
   await expect(control.call("prompt.show", { session: "nonsense" })).rejects.toThrow("malformed");
@@ -106,6 +106,35 @@ test("turns, chats and restarts share the exact bytes up to the boundary, and th
     expect(JSON.stringify(request?.body["messages"]).startsWith(before)).toBe(true);
   }
 });
+
+test("a provider that must be told where to cache is told: at the tools, at the boundary, at the history", async () => {
+  const models = { providers: { fake: { api: "anthropic-messages", baseUrl: `${w.models.url}/v1`, apiKey: "k", models: [{ id: "m1" }] } } };
+  const daemon = await w.start({ config: { models, tools: { rehearsal: true } } });
+  const alice = w.telegram.as(7);
+  alice.says("one");
+  await w.answered(7, 1);
+  alice.says("two");
+  await w.answered(7, 2);
+  const control = await controlClient(daemon);
+  const { text, boundary } = (await control.call("prompt.show", { session, turn: 2 })) as Shown;
+  control.close();
+  const [first, second] = w.models.requests().map(({ body }) => body as unknown as Marked);
+  if (first === undefined || second === undefined) throw new Error("two requests are expected");
+  expect(second.system.map((block) => [block.text, block.cache_control !== undefined])).toEqual([
+    [text.slice(0, boundary), true],
+    [text.slice(boundary).trimStart(), false],
+  ]);
+  expect(second.tools.map((tool) => tool.cache_control !== undefined)).toEqual([...second.tools.slice(1).map(() => false), true]);
+  expect(JSON.stringify(second.messages.at(-1))).toContain("cache_control");
+  expect(JSON.stringify(second.messages.slice(0, -1))).not.toContain("cache_control");
+  expect([second.system, second.tools]).toEqual([first.system, first.tools]);
+});
+
+interface Marked {
+  readonly system: readonly { readonly text: string; readonly cache_control?: unknown }[];
+  readonly tools: readonly { readonly cache_control?: unknown }[];
+  readonly messages: readonly unknown[];
+}
 
 test("/context and /status tell people what the prompt is made of, never its text", async () => {
   const daemon = await w.start({ config: { commands: { ownerAllowFrom: ["telegram:7"] } } });
