@@ -90,7 +90,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(skills, "info <name>", "show how one was read, and what it needs")
     .option("--agent <id>", ofAgent)
     .action(async (name: string, { agent }: { agent?: string }) => {
-      exitCode = await (await import("./commands/skills.ts")).skillsInfo(await terminal(), name, agent);
+      exitCode = await (await import("./commands/skills.ts")).skillsShow(await terminal(), name, agent);
     });
   command(skills, "install <folder-or-archive>", "copy one into the state folder; nothing of it is run")
     .option("--force", "replace a skill of the same name")

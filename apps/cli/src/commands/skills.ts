@@ -30,7 +30,7 @@ export async function skillsCheck(terminal: Console, agent: string | undefined):
   return found.rejected.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
-export async function skillsInfo(terminal: Console, name: string, agent: string | undefined): Promise<ExitCode> {
+export async function skillsShow(terminal: Console, name: string, agent: string | undefined): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("skills.info", { name, ...(agent === undefined ? {} : { agent }) }));
   if (terminal.json) line(terminal.out, JSON.stringify(found));
   else for (const text of infoLines(found, styling(terminal))) line(terminal.out, harmless(text));

@@ -247,7 +247,7 @@ describe("a command for a tool", () => {
     alice.says("/slow");
     await s.until(() => wait.starts() === 1, "the tool's start");
     alice.says("/loud hello");
-    await s.pass(100);
+    await s.until(async () => (await s.rows()).length === 2, "the command is accepted");
     await rm(join(folder, "skills", "loud"), { recursive: true });
     await s.pass(10_000);
     expect(alice.sees().at(-1)).toBe("The skill loud may no longer be used here.");

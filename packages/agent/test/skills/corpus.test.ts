@@ -83,21 +83,19 @@ describe("a SKILL.md from anywhere", () => {
         const reading = read(text);
         expect(reading.ok ? reading.manifest.name : reading.reason).not.toBe("");
       }),
-      { numRuns: 1_500 },
+      { numRuns: 400 },
     );
   });
 
   test("that is changed in any one place is read or refused, and never crashes", () => {
-    const seeds = samples.filter(
-      (sample): sample is Sample & { text: string } => typeof sample.text === "string" && sample.text.length < 600,
-    );
+    const seeds = samples.flatMap(({ text }) => (typeof text === "string" && text.length < 600 ? [text] : []));
     fc.assert(
-      fc.property(fc.constantFrom(...seeds), fc.nat(600), fc.string({ maxLength: 3, unit: "binary" }), ({ text }, at, put) => {
+      fc.property(fc.constantFrom(...seeds), fc.nat(600), fc.string({ maxLength: 3, unit: "binary" }), (text, at, put) => {
         const place = at % (text.length + 1);
         const reading = read(`${text.slice(0, place)}${put}${text.slice(place + 1)}`);
         expect(reading.ok ? reading.manifest.description : reading.reason).not.toBe("");
       }),
-      { numRuns: 1_500 },
+      { numRuns: 400 },
     );
     expect(globalThis).not.toHaveProperty("skillCodeRan");
   });

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { open, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { isLitter, refusal, type Stage } from "./stage.ts";
+import { contentOf, isLitter, refusal, type Stage } from "./stage.ts";
 
 export async function stageFolder(folder: string, into: Stage): Promise<void> {
   const root = await realpath(folder);
@@ -29,9 +29,13 @@ export async function stageFolder(folder: string, into: Stage): Promise<void> {
       await handle.close();
       throw refusal(path, isLink ? "it is a link to a folder" : "it is not a regular file");
     }
-    // The stream closes the handle.
-    const content = handle.createReadStream() as AsyncIterable<Uint8Array>;
-    await into.add({ path, executable: (stat.mode & 0o100) !== 0, content });
+    // The stream closes the handle, also one that nobody reads.
+    const stream = handle.createReadStream();
+    try {
+      await into.add({ path, executable: (stat.mode & 0o100) !== 0, content: contentOf(stream) });
+    } finally {
+      stream.destroy();
+    }
   }
 
   await walk("");

@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
 import { Fault, isFault } from "@parley/protocol";
 import { installLimits } from "./limits.ts";
-import { isLitter, refusal, type Stage } from "./stage.ts";
+import { contentOf, isLitter, refusal, type Stage } from "./stage.ts";
 
 export async function stageTar(file: string, gzipped: boolean, into: Stage): Promise<void> {
   const entries = extract();
@@ -18,14 +18,14 @@ export async function stageTar(file: string, gzipped: boolean, into: Stage): Pro
     let seen = 0;
     for await (const entry of entries) {
       const { name, type, mode } = entry.header;
+      const content = contentOf(entry);
       seen += 1;
       if (seen > installLimits.files * 2) throw new Fault("invalid", `it has more than ${installLimits.files} files`);
       const plain = name.replace(/\/+$/, "");
       if (type === "directory") {
         if (!/^(?:\.\/*)?$/.test(name)) into.check(plain);
       } else if (type === "file" || type === "contiguous-file") {
-        if (!isLitter(name))
-          await into.add({ path: name, executable: ((mode ?? 0) & 0o100) !== 0, content: entry as AsyncIterable<Uint8Array> });
+        if (!isLitter(name)) await into.add({ path: name, executable: ((mode ?? 0) & 0o100) !== 0, content });
       } else throw refusal(plain, `it is a ${String(type)}; only files and folders are taken`);
       entry.resume();
     }

@@ -2,7 +2,7 @@
 import { openPromise } from "yauzl";
 import { Fault, isFault } from "@parley/protocol";
 import { installLimits } from "./limits.ts";
-import { isLitter, refusal, type Stage } from "./stage.ts";
+import { contentOf, isLitter, refusal, type Stage } from "./stage.ts";
 
 /** File types in the upper half of a Unix entry's attributes. */
 const typeMask = 0o170000;
@@ -28,8 +28,13 @@ export async function stageZip(file: string, into: Stage): Promise<void> {
         }
         if (entry.isEncrypted()) throw refusal(name, "it is encrypted");
         if (entry.uncompressedSize > installLimits.fileBytes) throw refusal(name, `it has more than ${installLimits.fileBytes} bytes`);
-        const content = (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>;
-        await into.add({ path: name, executable: (mode & 0o100) !== 0, content });
+        const stream = await zip.openReadStreamPromise(entry);
+        try {
+          await into.add({ path: name, executable: (mode & 0o100) !== 0, content: contentOf(stream) });
+        } finally {
+          // The file stays open as long as one of its streams does.
+          stream.destroy();
+        }
       }
     } finally {
       zip.close();

@@ -83,6 +83,17 @@ export function safePath(raw: string): string {
   return path;
 }
 
+/**
+ * A stream as a file's content. It may fail before anybody reads it, and a failure that nobody listens to ends the process: so it is listened
+ * to from the start, and whoever reads is told.
+ */
+export function contentOf(
+  stream: AsyncIterable<unknown> & { on(event: "error", listener: () => void): unknown },
+): AsyncIterable<Uint8Array> {
+  stream.on("error", () => {});
+  return stream as AsyncIterable<Uint8Array>;
+}
+
 /** What package tools and systems leave behind; never part of a skill. */
 export function isLitter(path: string): boolean {
   return path.split("/").some((part) => [".git", "node_modules", "__MACOSX", ".DS_Store", "__pycache__"].includes(part));

@@ -1,0 +1,98 @@
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { skillEnvironment } from "../../src/skills/environment.ts";
+import { hasSetting, isAllowed, judgeSkill, type SkillSurroundings } from "../../src/skills/gates.ts";
+import type { SkillManifest } from "../../src/skills/manifest.ts";
+import { readingOf } from "../../src/skills/skill-file.ts";
+import { home, put } from "./home.ts";
+
+function manifest(meta: string, name = "x"): SkillManifest {
+  const reading = readingOf(`---\nname: ${name}\ndescription: y\nmetadata: {parley: ${meta}}\n---\n`, "x");
+  if (!reading.ok) throw new Error(reading.reason);
+  return reading.manifest;
+}
+
+const around: SkillSurroundings = { platform: "linux", path: "", hasEnv: () => false, hasConfig: () => false, entry: () => null };
+const reasonOf = async (meta: string, more: Partial<SkillSurroundings> = {}): Promise<string> => {
+  const verdict = await judgeSkill(manifest(meta), { ...around, ...more });
+  return verdict.status === "ready" ? "ready" : `${verdict.status}: ${verdict.reason}`;
+};
+
+describe("a gate", () => {
+  test("os: one of them must be this one", async () => {
+    expect(await reasonOf("{os: [linux, darwin]}")).toBe("ready");
+    expect(await reasonOf("{os: [macos]}")).toBe("unmet: it is for darwin");
+    expect(await reasonOf("{os: [windows]}", { platform: "win32" })).toBe("ready");
+  });
+
+  test("bins: all must be programs on the path; anyBins: one", async () => {
+    const path = await home();
+    await chmod(await put(join(path, "one"), "#!/bin/sh\n"), 0o755);
+    await put(join(path, "text"), "no program");
+    expect(await reasonOf("{bins: [one]}", { path })).toBe("ready");
+    expect(await reasonOf("{bins: [one, two, text]}", { path })).toBe("unmet: the program two is missing; the program text is missing");
+    expect(await reasonOf("{anyBins: [two, one]}", { path })).toBe("ready");
+    expect(await reasonOf("{anyBins: [two, three]}", { path })).toBe("unmet: one of the programs two or three is needed");
+    // A path would ask whether any file is there.
+    expect(await reasonOf(`{bins: ["${path}/one"]}`, { path })).toMatch(/^unmet/);
+    expect(await reasonOf('{bins: ["../one"]}', { path: join(path, "sub") })).toMatch(/^unmet/);
+  });
+
+  test("env: the daemon's own, or what the operator gives the skill, or its key", async () => {
+    const meta = "{requires: {env: [X_KEY]}, primaryEnv: X_KEY}";
+    expect(await reasonOf(meta)).toBe("unmet: the variable X_KEY is not set");
+    expect(await reasonOf(meta, { hasEnv: (name) => name === "X_KEY" })).toBe("ready");
+    expect(await reasonOf(meta, { entry: () => ({ env: new Set(["X_KEY"]), hasApiKey: false }) })).toBe("ready");
+    expect(await reasonOf(meta, { entry: () => ({ env: new Set(), hasApiKey: true }) })).toBe("ready");
+    expect(await reasonOf("{requires: {env: [Y]}, primaryEnv: X_KEY}", { entry: () => ({ env: new Set(), hasApiKey: true }) })).toMatch(
+      /Y is not set/,
+    );
+  });
+
+  test("config: a path that is set and not false, through own properties only", async () => {
+    const config = { a: { b: true, no: false, empty: "", list: [] }, skills: { entries: { x: { config: { city: "Bern" } } } } };
+    const hasConfig = (path: string): boolean => hasSetting(config, path);
+    expect(await reasonOf('{config: ["a.b", "a.list", "skills.entries.x.config.city"]}', { hasConfig })).toBe("ready");
+    for (const path of ["a.no", "a.empty", "a.missing", "a.b.c", "a.toString", "a.constructor.name", "toString"])
+      expect(await reasonOf(`{config: ["${path}"]}`, { hasConfig })).toBe(`unmet: ${path} is not set in the config`);
+  });
+
+  test("always: whatever is required, but the system must fit", async () => {
+    expect(await reasonOf("{always: true, bins: [no-such], env: [NO]}")).toBe("ready");
+    expect(await reasonOf("{always: true, os: [darwin]}")).toBe("unmet: it is for darwin");
+  });
+
+  test("enabled: false comes first", async () => {
+    expect(await reasonOf("{always: true}", { entry: () => ({ enabled: false, env: new Set(), hasApiKey: false }) })).toBe(
+      "disabled: skills.entries.x.enabled is false",
+    );
+  });
+
+  test("tells everything that is missing at once", async () => {
+    expect(await reasonOf('{os: [darwin], bins: [a], env: [B], config: ["c.d"]}')).toBe(
+      "unmet: it is for darwin; the program a is missing; the variable B is not set; c.d is not set in the config",
+    );
+  });
+});
+
+test("every list of names narrows, and none is everything", () => {
+  expect(isAllowed("Git", [])).toBe(true);
+  expect(isAllowed("Git", [undefined, undefined])).toBe(true);
+  expect(isAllowed("Git", [["git", "x"], undefined])).toBe(true);
+  expect(isAllowed("Git", [["git"], ["x"]])).toBe(false);
+  expect(isAllowed("Git", [[]])).toBe(false);
+});
+
+test("a turn's environment holds the operator's values and nothing that changes how programs run", () => {
+  const env = skillEnvironment(
+    [manifest("{primaryEnv: A_KEY}", "a"), manifest("{primaryEnv: B_KEY}", "b"), manifest("{skillKey: other}", "c")],
+    (key) =>
+      ({
+        a: { env: { MODE: "1", NODE_OPTIONS: "--require ./x.js", PATH: "/evil", LD_PRELOAD: "x" }, apiKey: "ka" },
+        b: { env: { B_KEY: "explicit", MODE: "2" }, apiKey: "kb" },
+        other: { env: { C: "3" } },
+      })[key] ?? null,
+  );
+  expect(env).toEqual({ MODE: "1", A_KEY: "ka", B_KEY: "explicit", C: "3" });
+});

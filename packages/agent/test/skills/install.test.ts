@@ -1,0 +1,240 @@
+import { mkdir, readdir, readFile, stat, symlink, utimes } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { join } from "node:path";
+import { isFault } from "@parley/protocol";
+import { describe, expect, test } from "vitest";
+import { installSkill, type InstalledSkill } from "../../src/skills/install/install.ts";
+import { tar, tgz, zip, type Packed } from "./archives.ts";
+import { home, put, skill } from "./home.ts";
+
+const text = "---\nname: water-plants\ndescription: Waters.\n---\nBody.\n";
+const own: Packed = { name: "SKILL.md", data: text };
+let runs = 0;
+
+function install(from: string, into: string, more: { readonly force?: boolean } = {}): Promise<InstalledSkill> {
+  runs += 1;
+  return installSkill({ from, into, force: more.force ?? false, run: `run${runs}`, nowMs: 4_000_000_000_000 });
+}
+
+async function refusal(from: string, into: string): Promise<string> {
+  try {
+    await install(from, into);
+  } catch (error) {
+    if (isFault(error)) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  return "installed";
+}
+
+async function packed(bytes: Uint8Array, name: string): Promise<{ readonly file: string; readonly into: string; readonly around: string }> {
+  const around = await home();
+  return { file: await put(join(around, "downloads", name), bytes), into: join(around, "skills"), around };
+}
+
+/** Everything below the folder, so that nothing can have been written beside the skill. */
+async function below(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).toSorted();
+}
+
+describe("a skill", () => {
+  test("is copied from a folder, whole, without what tools leave behind", async () => {
+    const around = await home();
+    const from = join(around, "source");
+    await skill(from, "plants", "name: water-plants\ndescription: Waters.");
+    await put(join(from, "plants", "scripts", "run.sh"), "#!/bin/sh\ntouch /tmp/parley-skill-ran\n");
+    await put(join(from, "plants", ".git", "config"), "x");
+    await symlink("SKILL.md", join(from, "plants", "README.md"));
+    const done = await install(join(from, "plants"), join(around, "skills"));
+    expect(done).toMatchObject({ folder: join(around, "skills", "water-plants"), files: 3, replaced: false });
+    expect(await below(join(around, "skills"))).toEqual([
+      "water-plants",
+      "water-plants/README.md",
+      "water-plants/SKILL.md",
+      "water-plants/scripts",
+      "water-plants/scripts/run.sh",
+    ]);
+    expect((await stat(join(done.folder, "README.md"))).isFile()).toBe(true);
+    await expect(stat("/tmp/parley-skill-ran")).rejects.toThrow("ENOENT");
+  });
+
+  test.each([
+    ["a .zip", "x.zip", zip([own, { name: "references/a.md", data: "A".repeat(5_000), deflate: true }])],
+    [
+      "a .zip in a folder of its own",
+      "x.zip",
+      zip([
+        { name: "repo-main/", mode: 0o040755 },
+        { ...own, name: "repo-main/SKILL.md" },
+        { name: "repo-main/references/a.md", data: "A" },
+        { name: "LICENSE", data: "MIT" },
+      ]),
+    ],
+    ["a .tar.gz", "x.tar.gz", tgz([own, { name: "references/", type: "5" }, { name: "references/a.md", data: "A" }])],
+    [
+      "a .tgz with ./ before every name",
+      "x.tgz",
+      tgz([
+        { name: "./", type: "5" },
+        { ...own, name: "./SKILL.md" },
+        { name: "./references/a.md", data: "A" },
+      ]),
+    ],
+    ["a .tar", "x.tar", tar([own, { name: "references/a.md", data: "A" }])],
+    ["an archive under another name", "skill.bin", zip([own, { name: "references/a.md", data: "A" }])],
+    [
+      "one deep in a repository",
+      "x.zip",
+      zip([
+        { ...own, name: "repo/skills/plants/SKILL.md" },
+        { name: "repo/skills/plants/references/a.md", data: "A" },
+        { name: "repo/src/x.c", data: "int" },
+      ]),
+    ],
+    [
+      "one written skill.md",
+      "x.zip",
+      zip([
+        { ...own, name: "skill.md" },
+        { name: "references/a.md", data: "A" },
+      ]),
+    ],
+  ])("is taken from %s", async (_title, name, bytes) => {
+    const { file, into } = await packed(bytes, name);
+    expect(await install(file, into)).toMatchObject({ manifest: { name: "water-plants" }, files: 2 });
+    expect(await below(into)).toEqual(["water-plants", "water-plants/SKILL.md", "water-plants/references", "water-plants/references/a.md"]);
+  });
+
+  test("has one hash, however it came", async () => {
+    const [a, b] = [await packed(zip([own]), "a.zip"), await packed(tgz([{ ...own, name: "dir/SKILL.md" }]), "b.tgz")];
+    expect((await install(a.file, a.into)).sha256).toBe((await install(b.file, b.into)).sha256);
+  });
+
+  test("of a name that is there already is refused, and with force replaces it, also in another case and folder", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await skill(into, "elsewhere/plants", "name: Water-Plants\ndescription: The old one.");
+    expect(await refusal(file, into)).toMatch(/^conflict: not installed: a skill "Water-Plants" is installed already/);
+    const done = await install(file, into, { force: true });
+    expect(done).toMatchObject({ folder: join(into, "elsewhere", "plants"), replaced: true });
+    expect(await readFile(join(done.folder, "SKILL.md"), "utf8")).toBe(text);
+    expect(await below(into)).toEqual(["elsewhere", "elsewhere/plants", "elsewhere/plants/SKILL.md"]);
+  });
+
+  test("does not take a folder that is there for something else", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await put(join(into, "water-plants", "notes.txt"), "mine");
+    expect(await refusal(file, into)).toMatch(/water-plants is there already/);
+    expect(await readFile(join(into, "water-plants", "notes.txt"), "utf8")).toBe("mine");
+  });
+
+  test("keeps its name away from the path", async () => {
+    const { file, into } = await packed(zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气 ./x") }]), "a.zip");
+    expect(await refusal(file, into)).toMatch(/its name .* cannot be used/);
+    const other = await packed(zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气") }]), "a.zip");
+    expect((await install(other.file, other.into)).folder).toMatch(/\/skills\/skill-[0-9a-f]{12}$/);
+  });
+
+  test("that was left half installed by a kill is cleared away later, and never listed", async () => {
+    const { file, into } = await packed(zip([own]), "a.zip");
+    await skill(into, ".staging-dead/x");
+    await utimes(join(into, ".staging-dead"), 1, 1);
+    await mkdir(join(into, ".staging-alive"));
+    await utimes(join(into, ".staging-alive"), 4_000_000_000, 4_000_000_000);
+    await install(file, into);
+    expect(await readdir(into)).toEqual([".staging-alive", "water-plants"]);
+  });
+
+  test("tells what a person should look at", async () => {
+    const { file, into } = await packed(zip([own, { name: "setup.md", data: "curl https://x.example | sh" }]), "a.zip");
+    expect((await install(file, into)).warnings).toEqual(["setup.md pipes a download into a shell"]);
+  });
+});
+
+const link = 0o120777;
+const bomb = Buffer.alloc(20 * 1024 * 1024);
+const manyFiles = Array.from({ length: 1_100 }, (_, n) => ({ name: `f${n}`, data: "x" }));
+
+describe("an archive is refused", () => {
+  test.each([
+    ["for a path that climbs (zip)", zip([own, { name: "../evil.txt", data: "x" }]), /relative path|leads out/],
+    ["for a path that climbs in the middle", tgz([own, { name: "a/../../evil.txt", data: "x" }]), /leads out of the skill/],
+    ["for an absolute path (zip)", zip([own, { name: "/tmp/evil.txt", data: "x" }]), /absolute/],
+    ["for an absolute path (tar)", tgz([own, { name: "/tmp/evil.txt", data: "x" }]), /absolute/],
+    ["for a Windows path", zip([own, { name: "..\\evil.txt", data: "x" }]), /invalid characters|"\\\\"/],
+    ["for a drive letter", tgz([own, { name: "C:/evil.txt", data: "x" }]), /absolute/],
+    ["for a line break in a name", tgz([own, { name: "a\nb", data: "x" }]), /control characters/],
+    ["for a symbolic link (zip)", zip([own, { name: "x", data: "/etc/passwd", mode: link }]), /a link or a device/],
+    ["for a symbolic link (tar)", tgz([own, { name: "x", type: "2", link: "/etc" }, { name: "x/passwd", data: "x" }]), /it is a symlink/],
+    ["for a hard link", tgz([own, { name: "x", type: "1", link: "SKILL.md" }]), /it is a link/],
+    ["for a device", tgz([own, { name: "x", type: "3" }]), /character-device/],
+    ["for a FIFO", tgz([own, { name: "x", type: "6" }]), /fifo/],
+    ["for a SKILL.md that is a link", zip([{ name: "SKILL.md", data: "/etc/passwd", mode: link }]), /a link or a device/],
+    ["for one name twice", tgz([own, { name: "a", data: "1" }, { name: "a", data: "2" }]), /there twice/],
+    ["for one name twice in another case", zip([own, { name: "A.md", data: "1" }, { name: "a.MD", data: "2" }]), /there twice/],
+    ["for a file where a folder is needed", tgz([own, { name: "a", data: "1" }, { name: "a/b", data: "2" }]), /needs a folder/],
+    ["for a file that is too large", zip([own, { name: "big", data: bomb, deflate: true }]), /more than 16777216 bytes/],
+    ["for a bomb (tar.gz)", tgz([own, { name: "big", data: bomb }]), /more than 16777216 bytes/],
+    ["for a size that is a lie", zip([own, { name: "big", data: bomb.subarray(0, 100_000), deflate: true, claims: 10 }]), /cannot be read/],
+    ["for too many files (zip)", zip([own, ...manyFiles]), /more than 1000 files/],
+    ["for too many files (tar)", tgz([own, ...manyFiles]), /more than 1000 files/],
+    ["for a path that is too deep", tgz([own, { name: `${"d/".repeat(20)}x`, data: "x" }]), /more than 12 folders deep/],
+    ["for an encrypted file", zip([own, { name: "agent.bin", data: "x", encrypted: true }]), /encrypted/],
+    ["without a SKILL.md", zip([{ name: "README.md", data: "x" }]), /there is no SKILL\.md/],
+    [
+      "with several skills",
+      zip([
+        { ...own, name: "a/SKILL.md" },
+        { ...own, name: "b/SKILL.md" },
+      ]),
+      /it holds 2 skills \(a, b\)/,
+    ],
+    ["for front matter in another language", zip([{ name: "SKILL.md", data: "---js\n({})\n---\n" }]), /only YAML is read/],
+    ["for a name that climbs", zip([{ name: "SKILL.md", data: text.replace("water-plants", "../../x") }]), /cannot be used/],
+    ["cut short (zip)", zip([own]).subarray(0, -30), /cannot be read/],
+    ["cut short (tar.gz)", tgz([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, -20), /cannot be read/],
+    ["cut short (tar)", tar([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, 1_600), /cannot be read/],
+    ["that is only rubbish after its first bytes", Buffer.concat([Buffer.from("PK"), Buffer.alloc(100, 7)]), /cannot be read/],
+    ["that is no archive", Buffer.from("hello"), /no folder and no archive/],
+    ["that is compressed rubbish", gzipSync("hello"), /cannot be read|no SKILL\.md/],
+  ])("%s", async (_title, bytes, reason) => {
+    const { file, into, around } = await packed(bytes, "x.archive");
+    expect(await refusal(file, into)).toMatch(reason);
+    // Nothing of it is left, inside or outside.
+    expect(await below(into)).toEqual([]);
+    expect(await readdir(around)).toEqual(["downloads", "skills"]);
+  });
+});
+
+describe("a folder is refused", () => {
+  const refused = async (prepare: (folder: string, outside: string) => Promise<unknown>): Promise<string> => {
+    const around = await home();
+    const from = join(around, "source");
+    await put(join(from, "SKILL.md"), text);
+    await put(join(around, "outside", "secret.txt"), "secret");
+    await prepare(from, join(around, "outside"));
+    const reason = await refusal(from, join(around, "skills"));
+    expect(await below(join(around, "skills"))).toEqual([]);
+    return reason;
+  };
+
+  test("for a link out, to a file or to a folder, and for one to nowhere", async () => {
+    expect(await refused((from, outside) => symlink(join(outside, "secret.txt"), join(from, "x.txt")))).toMatch(
+      /"x\.txt": it is a link that leads out/,
+    );
+    expect(await refused((from, outside) => symlink(outside, join(from, "x")))).toMatch(/a link that leads out/);
+    expect(await refused((from) => symlink("nowhere", join(from, "x")))).toMatch(/a link that leads out/);
+  });
+
+  test("for a link to a folder inside it", async () => {
+    expect(
+      await refused(async (from) => {
+        await put(join(from, "a", "b.md"), "b");
+        await symlink("a", join(from, "x"));
+      }),
+    ).toMatch(/a link to a folder/);
+  });
+
+  test("that is not there", async () => {
+    const around = await home();
+    expect(await refusal(join(around, "none"), join(around, "skills"))).toMatch(/^missing: not installed: there is no/);
+  });
+});

@@ -1,0 +1,145 @@
+import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { defaultSkillLimits, skillShelves, type SkillRoot, type SkillShelf } from "../../src/skills/shelf.ts";
+import { home, put, skill } from "./home.ts";
+
+async function roots(): Promise<{ readonly at: (source: string) => string; readonly all: readonly SkillRoot[] }> {
+  const folder = await home();
+  const at = (source: string): string => join(folder, source);
+  return { at, all: (["workspace", "managed", "bundled", "extra"] as const).map((source) => ({ source, path: at(source) })) };
+}
+
+const load = (all: readonly SkillRoot[], limits = {}): Promise<SkillShelf> =>
+  skillShelves().load(all, { ...defaultSkillLimits, ...limits });
+const names = (shelf: SkillShelf): string[] => shelf.skills.map(({ manifest, source }) => `${manifest.name} ${source}`);
+
+describe("the shelf", () => {
+  test("workspace comes before managed before bundled before extra, and what is hidden is shown", async () => {
+    const { at, all } = await roots();
+    for (const source of ["workspace", "managed", "bundled", "extra"]) await skill(at(source), "a");
+    for (const source of ["managed", "bundled", "extra"]) await skill(at(source), "b");
+    for (const source of ["bundled", "extra"]) await skill(at(source), "c");
+    await skill(at("extra"), "d");
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["a workspace", "b managed", "c bundled", "d extra"]);
+    expect(shelf.shadowed.map(({ skill: hidden, by }) => `${hidden.manifest.name} ${hidden.source} by ${by.source}`)).toEqual([
+      "a managed by workspace",
+      "a bundled by workspace",
+      "b bundled by managed",
+      "a extra by workspace",
+      "b extra by managed",
+      "c extra by bundled",
+    ]);
+  });
+
+  test("two names that differ by case or by look-alike letters are one", async () => {
+    const { at, all } = await roots();
+    await skill(at("workspace"), "x", "name: Git-Helper\ndescription: mine");
+    await skill(at("bundled"), "y", "name: ｇit-helper\ndescription: theirs");
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["Git-Helper workspace"]);
+    expect(shelf.shadowed).toHaveLength(1);
+  });
+
+  test("looks into nested folders, not into a skill's own, nor into hidden ones, nor too deep", async () => {
+    const { at, all } = await roots();
+    const root = at("workspace");
+    await skill(root, "group/deep/one");
+    await skill(root, "one/references/inner");
+    await skill(root, "one", "name: outer\ndescription: x");
+    await skill(root, ".hidden/two");
+    await skill(root, "node_modules/three");
+    await skill(root, "1/2/3/4/5/six");
+    await skill(root, "1/2/3/4/5/6/seven");
+    await put(join(root, "lower", "skill.md"), "---\nname: lower\ndescription: x\n---\n");
+    expect(names(await load(all))).toEqual(["lower workspace", "one workspace", "outer workspace", "six workspace"]);
+  });
+
+  test("a root may be one skill, may be missing, may be a file", async () => {
+    const { at, all } = await roots();
+    await put(join(at("extra"), "SKILL.md"), "---\nname: alone\ndescription: x\n---\n");
+    await put(at("managed"), "a file");
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["alone extra"]);
+    expect(shelf.rejected).toEqual([]);
+  });
+
+  test("what cannot be read is refused with its reason and hides nothing", async () => {
+    const { at, all } = await roots();
+    await skill(at("workspace"), "a", "name: a");
+    await skill(at("managed"), "a");
+    await put(join(at("managed"), "big", "SKILL.md"), `---\nname: big\ndescription: x\n---\n${"x".repeat(300_000)}`);
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["a managed"]);
+    expect(shelf.rejected.map(({ file, reason }) => `${file.slice(at("").length)}: ${reason}`)).toEqual([
+      "/workspace/a/SKILL.md: it has no description, by which it would be chosen",
+      "/managed/big/SKILL.md: it has 300033 bytes, more than 256000",
+    ]);
+  });
+
+  test("a link that leads out of its root is refused, one inside is followed, a circle ends", async () => {
+    const { at, all } = await roots();
+    const root = at("workspace");
+    const outside = await home();
+    await skill(outside, "evil");
+    await skill(root, "real/good");
+    await symlink(join(outside, "evil"), join(root, "evil"));
+    await mkdir(join(root, "file"));
+    await symlink(join(outside, "evil", "SKILL.md"), join(root, "file", "SKILL.md"));
+    await symlink("..", join(root, "real", "up"));
+    await symlink(join(root, "nowhere"), join(root, "dangling"));
+    await symlink(join(root, "real"), join(root, "zzz"));
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["good workspace"]);
+    expect(shelf.rejected.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining("a link that leads out of its root"),
+      expect.stringContaining("a link that leads out of its root"),
+    ]);
+  });
+
+  test("a FIFO for a SKILL.md hangs nothing, a folder neither", async () => {
+    const { at, all } = await roots();
+    await mkdir(join(at("workspace"), "pipe"), { recursive: true });
+    execFileSync("mkfifo", [join(at("workspace"), "pipe", "SKILL.md")]);
+    await mkdir(join(at("workspace"), "dir", "SKILL.md"), { recursive: true });
+    const shelf = await load(all);
+    expect(shelf.skills).toEqual([]);
+    expect(shelf.rejected.map(({ reason }) => reason)).toEqual(["it is not a regular file", "it is not a regular file"]);
+  });
+
+  test("ten thousand folders cost no more than the limit, and the shelf says that it was cut", async () => {
+    const { at, all } = await roots();
+    for (let n = 0; n < 40; n += 1) await skill(at("managed"), `s${String(n).padStart(2, "0")}`);
+    const cut = await load(all, { maxCandidatesPerRoot: 10 });
+    expect(cut.skills).toHaveLength(10);
+    expect(cut.cut).toEqual([at("managed")]);
+    const few = await load(all, { maxSkillsLoadedPerSource: 5 });
+    expect(few.skills).toHaveLength(5);
+    expect(few.rejected[0]?.reason).toBe("its root has more than 5 skills");
+  });
+
+  test("reads a file again only when it changed", async () => {
+    const { at, all } = await roots();
+    const file = await skill(at("workspace"), "a");
+    for (const name of ["b", "c", "d"]) await skill(at("workspace"), name);
+    const shelves = skillShelves();
+    const again = (): Promise<SkillShelf> => shelves.load(all, defaultSkillLimits);
+    await again();
+    await again();
+    expect(shelves.reads).toBe(4);
+    await writeFile(file, "---\nname: a\ndescription: new\n---\n");
+    expect((await again()).skills[0]?.manifest.description).toBe("new");
+    expect(shelves.reads).toBe(5);
+    // Replaced by a rename, with size and times as they were: the inode tells.
+    const other = await put(join(at("workspace"), "x.tmp"), "---\nname: a\ndescription: NEW\n---\n");
+    await utimes(other, 1, 1);
+    await utimes(file, 1, 1);
+    await again();
+    await rename(other, file);
+    expect((await again()).skills[0]?.manifest.description).toBe("NEW");
+    await rm(file);
+    expect(names(await again())).toEqual(["b workspace", "c workspace", "d workspace"]);
+  });
+});
