@@ -242,8 +242,14 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
         const now = record;
         await save(() => records.save(now));
       },
-      write: (text: string) => child.write(text),
-      closeInput: () => child.closeInput(),
+      write(text: string) {
+        if (record.state !== "running") throw isOver(record);
+        child.write(text);
+      },
+      closeInput() {
+        if (record.state !== "running") throw isOver(record);
+        child.closeInput();
+      },
       async kill() {
         if (record.state === "running") stop("killed");
         await done;
@@ -254,11 +260,15 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
 
   function ended(record: CommandRecord, files: Rooted): Command {
     const over = (): never => {
-      throw new Fault("missing", `the command ${record.id} is over: ${record.state}`);
+      throw isOver(record);
     };
     const at = async (): Promise<void> => undefined;
     return { record, files, told: 0, ended: at, spoke: at, background: at, write: over, closeInput: over, kill: at };
   }
+}
+
+function isOver({ id, state }: CommandRecord): Fault {
+  return new Fault("missing", `the command ${id} is over: ${state}`);
 }
 
 const quiet = { pty: false, input: false, onOutput: async () => undefined } as const;

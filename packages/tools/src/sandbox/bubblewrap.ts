@@ -42,13 +42,13 @@ export async function bubblewrap(
   const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
   return {
     path,
-    wrap({ argv, cwd, env, pty }) {
-      // A session of its own, so that nothing can be typed into a terminal of the gateway. One made for the command is its own already.
-      const session = pty ? [] : ["--new-session"];
+    wrap({ argv, cwd, env }) {
+      // Not --new-session: our commands lead sessions of their own already, and whatever is inside must stay in the group that is ended with
+      // them. --die-with-parent alone leaves a gap: its inner process asks for it a moment after the command has started.
       const place = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
-        argv: [bwrap, ...view, ...session, ...place, "--", prlimit, ...bounds, "--", ...argv],
+        argv: [bwrap, ...view, ...place, "--", prlimit, ...bounds, "--", ...argv],
         env: { ...env, PATH: path, HOME: insidePath, TMPDIR: "/tmp" },
       };
     },

@@ -1,0 +1,97 @@
+// The contract, kept by every tool of the catalogue and by those for rehearsals.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { systemClock, type JsonObject } from "@parley/protocol";
+import { catalogue, defineTool, makeTools, textResult, type Tool, type ToolContext, type Unavailable } from "../src/index.ts";
+import { append } from "../src/rehearsal/append.ts";
+import { echo } from "../src/rehearsal/echo.ts";
+import { sleepTool } from "../src/rehearsal/sleep.ts";
+import { applyPatch } from "../src/tools/apply-patch.ts";
+import { edit } from "../src/tools/edit.ts";
+import { exec } from "../src/tools/exec.ts";
+import { gateway } from "../src/tools/gateway.ts";
+import { process as processTool } from "../src/tools/process.ts";
+import { read } from "../src/tools/read.ts";
+import { sessionStatus } from "../src/tools/session-status.ts";
+import { updatePlan } from "../src/tools/update-plan.ts";
+import { write } from "../src/tools/write.ts";
+import { toolContract } from "./contract.ts";
+import { hostPath, made, stage } from "./stage.ts";
+
+const ports: Partial<ToolContext> = {
+  status: { lines: async () => [{ name: "Model", value: "openai/gpt-5" }], setModel: async (_scope, model) => model ?? "the agent's own" },
+  plans: { save: async () => undefined },
+  settings: {
+    read: async () => ({ value: {}, shown: {}, hash: "h" }),
+    schema: async () => ({ type: "object" }),
+    write: async () => ({ restart: false }),
+    restart: async () => undefined,
+  },
+};
+
+const built: readonly (readonly [(context: ToolContext) => Tool | Unavailable, good: JsonObject, bad: JsonObject])[] = [
+  [read, { path: "a.txt" }, { path: 5 }],
+  [write, { path: "b.txt", content: "x" }, { path: "b.txt" }],
+  [edit, { path: "a.txt", oldText: "one", newText: "1" }, { path: "a.txt", oldText: "one" }],
+  [applyPatch, { input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
+  [exec, { command: ["cat", "a.txt"] }, { command: "x", yieldMs: 1 }],
+  [processTool, { action: "list" }, { action: "dance" }],
+  [sessionStatus, {}, { model: 1 }],
+  [updatePlan, { plan: [{ step: "one", status: "in_progress" }] }, { plan: [] }],
+  [gateway, { action: "config.get" }, { action: "config.steal" }],
+];
+
+for (const [factory, good, bad] of built) {
+  const make = async () => {
+    const own = await stage({ context: ports });
+    await writeFile(join(own.workspace, "a.txt"), "one two\n");
+    return { tool: made(factory(own.context)), workspace: own.workspace, close: own.close };
+  };
+  toolContract(factory.name, { make, good, bad });
+}
+
+const smallest = defineTool({
+  name: "smallest",
+  summary: "Says nothing",
+  description: "The least that a tool can be.",
+  args: z.strictObject({}),
+  effect: "reads",
+  run: async () => textResult("."),
+});
+
+const rehearsals: readonly (readonly [Tool, good: JsonObject, bad: JsonObject])[] = [
+  [smallest, {}, { left: 1 }],
+  [echo, { text: "hi" }, { text: 1 }],
+  [append, { line: "hi" }, { line: "a\nb" }],
+  [sleepTool(systemClock(), hostPath), { seconds: 0 }, { seconds: -1 }],
+];
+for (const [tool, good, bad] of rehearsals) {
+  const make = async () => {
+    const workspace = await mkdtemp(join(tmpdir(), "parley-tools-"));
+    return { tool, workspace, close: () => rm(workspace, { recursive: true }) };
+  };
+  toolContract(tool.name, { make, good, bad });
+}
+
+test("the catalogue's entries are what their tools say, in an order without repeats", async () => {
+  const own = await stage({ context: ports });
+  const { tools, unavailable } = makeTools(own.context);
+  expect(tools.length).toBe(built.length);
+  for (const { name, effect, summary } of tools) expect(catalogue.find(({ id }) => id === name)).toMatchObject({ effect, summary });
+  expect(unavailable.every(({ reason }) => reason === "not built yet")).toBe(true);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(catalogue.length);
+  expect(tools.length + unavailable.length).toBe(catalogue.length);
+  await own.close();
+});
+
+test("a tool that cannot be here says why", async () => {
+  const own = await stage();
+  const { unavailable } = makeTools({ ...own.context, owner: false });
+  expect(unavailable).toContainEqual({ tool: "gateway", reason: expect.stringContaining("only owners") });
+  expect(unavailable).toContainEqual({ tool: "session_status", reason: expect.any(String) });
+  expect(unavailable).toContainEqual({ tool: "update_plan", reason: expect.any(String) });
+  await own.close();
+});

@@ -1,0 +1,330 @@
+// Commands for real: what they say, how they end, what is left of them after a crash.
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
+import { actionHash, openCommands, rooted, type CommandRecord, type ExecPolicy } from "../src/index.ts";
+import { processBegan, startChild } from "../src/exec/child.ts";
+import { exec } from "../src/tools/exec.ts";
+import { process as processTool } from "../src/tools/process.ts";
+import { call, full, inMap, made, refusedWith, said, scopeOf, session, stage, type Stage } from "./stage.ts";
+
+let it: Stage;
+beforeEach(async () => {
+  it = await stage();
+});
+afterEach(() => it.close());
+const run = (args: Parameters<typeof said>[1]): Promise<string> => said(exec(it.context), args);
+const manage = (args: Parameters<typeof said>[1]): Promise<string> => said(processTool(it.context), args);
+const until = async (what: () => Promise<boolean> | boolean): Promise<void> => {
+  while (!(await what())) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+const alive = (mark: string): boolean =>
+  execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+    .split("\n")
+    .some((line) => line.includes(mark));
+let marks = 0;
+/** Seconds to sleep that no other process sleeps. */
+const mark = (): string => `30${process.pid}.${(marks += 1)}`;
+
+describe("exec", () => {
+  test("runs words as they are, without a shell", async () => {
+    expect(await run({ command: ["printf", "%s|", "a b", "$HOME", "*", ";ls"] })).toMatch(
+      /^a b\|\$HOME\|\*\|;ls\|\n\[exit code 0, \d+\.\d s\]$/,
+    );
+    expect(await run({ command: "printf '%s|' 'a b' c" })).toContain("a b|c|");
+  });
+
+  test("runs a shell's line in a shell, and tells the exit code with all that was said", async () => {
+    expect(await run({ command: "echo out; echo err >&2; exit 3" })).toMatch(/^(out\nerr|err\nout)\n\[exit code 3, /);
+  });
+
+  test("starts in the folder asked for, inside the workspace", async () => {
+    await mkdir(join(it.workspace, "sub"));
+    expect(await run({ command: ["pwd"], workdir: "sub" })).toContain(`${it.workspace}/sub\n`);
+    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: ".." })).toContain("outside the workspace");
+    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: "none" })).toContain("not a folder");
+    await symlink("/", join(it.workspace, "root"));
+    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: "root" })).toContain("leads out");
+  });
+
+  test("hands on no secret of the gateway's environment", async () => {
+    const shown = await run({ command: ["env"], env: { COLOR: "1" } });
+    expect(shown).not.toContain("hunter2");
+    expect(shown).toContain("COLOR=1");
+    expect(shown).toContain("PARLEY_SHELL=exec");
+    expect(await refusedWith(exec(it.context), { command: ["env"], env: { LD_PRELOAD: "x" } })).toContain("LD_PRELOAD may not be set");
+  });
+
+  test("gives no input unless it is asked to, so that a reader ends", async () => {
+    expect(await run({ command: ["cat"] })).toMatch(/^\[exit code 0/);
+  });
+
+  test("says what cannot be started", async () => {
+    expect(await refusedWith(exec(it.context), { command: ["no-such-program"] })).toContain("no-such-program cannot be started: ENOENT");
+    await writeFile(join(it.workspace, "plain"), "x");
+    expect(await refusedWith(exec(it.context), { command: ["./plain"] })).toContain("EACCES");
+    expect(await refusedWith(exec(it.context), { command: ["a\0b"] })).toContain("no NUL");
+    expect(await refusedWith(exec(it.context), { command: [] })).toContain("command");
+    expect(await readdir(join(it.workspace, ".parley/exec"))).toEqual([]);
+  });
+
+  test("shows beginning and end of a long output and keeps all of it in a file", async () => {
+    const text = await run({ command: ["seq", "1", "100000"] });
+    expect(Buffer.byteLength(text)).toBeLessThan(8_192);
+    expect(text).toMatch(/^1\n2\n[^]*\[\.\.\. \d+ bytes left out \.\.\.\][^]*\n100000\n\[exit code 0/);
+    const log = /output: (\S+)$/.exec(text)?.[1] ?? "";
+    expect((await readFile(join(it.workspace, log), "utf8")).split("\n").length).toBe(100_001);
+  });
+
+  test("shows text without colours and without what was written over", async () => {
+    expect(await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r50%%\\r100%%\\nend\\r\\n'" })).toMatch(/^red\n100%\nend\n\[exit/);
+  });
+
+  test("ends after its time, with all that it started", async () => {
+    const seconds = mark();
+    expect(await run({ command: `sleep ${seconds} & sleep ${seconds}`, timeoutSeconds: 1, yieldMs: 60_000 })).toMatch(/\[timed out, \d/);
+    await until(() => !alive(seconds));
+  });
+
+  test("ends at a stop, with all that it started, even what ignores it", async () => {
+    const seconds = mark();
+    const stop = new AbortController();
+    const running = call(
+      exec(it.context),
+      { command: `trap '' TERM; sleep ${seconds} & sleep ${seconds}; sleep ${seconds}` },
+      it.workspace,
+      stop.signal,
+    );
+    await until(() => alive(seconds));
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "aborted" });
+    await until(() => !alive(seconds));
+    expect(it.records.size).toBe(0);
+  });
+
+  test("does not start after a stop", async () => {
+    const stop = new AbortController();
+    stop.abort();
+    await expect(call(exec(it.context), { command: ["touch", "made"] }, it.workspace, stop.signal)).rejects.toThrow();
+    expect(await readdir(it.workspace)).toEqual([]);
+  });
+
+  test("does not wait for what a command leaves behind, and ends it", async () => {
+    const seconds = mark();
+    expect(await run({ command: `sleep ${seconds} & echo started`, yieldMs: 60_000 })).toMatch(/^started\n\[exit code 0/);
+    await until(() => !alive(seconds));
+  });
+
+  test("gives a terminal to what needs one", async () => {
+    expect(await run({ command: ["tty"] })).toContain("not a tty");
+    expect(await run({ command: ["tty"], pty: true })).toMatch(/^\/dev\/pts\/\d+\n\[exit code 0/);
+    expect(await run({ command: "stty size; exit 4", pty: true })).toMatch(/^30 120\n\[exit code 4/);
+  });
+
+  test("runs no more at once than it should", async () => {
+    const seconds = mark();
+    for (let count = 0; count < 16; count += 1) await run({ command: ["sleep", seconds], background: true });
+    expect(await refusedWith(exec(it.context), { command: ["true"] })).toContain("16 commands run already");
+    await it.commands.end(session);
+    expect(await run({ command: ["true"] })).toContain("exit code 0");
+  });
+
+  test("starts in the folder that was resolved, whatever its path has become", async () => {
+    await mkdir(join(it.workspace, "a"));
+    await mkdir(join(it.workspace, "b"));
+    // Between the decision and the start the folder is renamed and another takes its name.
+    const approved = async (): Promise<boolean> => {
+      await rename(join(it.workspace, "a"), join(it.workspace, "c"));
+      await symlink("/", join(it.workspace, "a"));
+      return true;
+    };
+    const policy: ExecPolicy = { ...full, mode: "allowlist", ask: "on-miss" };
+    const ports = { ...it.context.exec, policy, approved } as never;
+    expect(await said(exec({ ...it.context, exec: ports }), { command: ["pwd"], workdir: "a" })).toContain(`${it.workspace}/c\n`);
+  });
+});
+
+describe("without leave", () => {
+  const asking: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [{ command: "echo" }], grants: [] };
+
+  test("nothing runs, and the answer tells what was asked", async () => {
+    const own = await stage({ exec: { policy: asking } });
+    const text = await refusedWith(exec(own.context), { command: "touch made; echo x" });
+    expect(text).toContain("needs a person's approval");
+    expect(text).toContain("shell: touch made; echo x");
+    expect(await said(exec(own.context), { command: ["echo", "fine"] })).toContain("fine");
+    expect(await readdir(own.workspace)).toEqual([".parley"]);
+    await own.close();
+  });
+
+  test("an approval is for the very action that was shown", async () => {
+    const approved = new Set<string>();
+    const own = await stage({ exec: { policy: asking, approved: async (_action, hash) => approved.has(hash) } });
+    const tool = made(exec(own.context));
+    const parse = (command: string) => {
+      const parsed = tool.parse({ command });
+      return parsed.ok ? parsed.args : expect.unreachable(parsed.reason);
+    };
+    const action = await tool.action?.(parse("touch one"), scopeOf(own.workspace));
+    if (action === undefined) return expect.unreachable("exec has an action");
+    expect(action).toMatchObject({ shell: false, cwd: own.workspace, sandbox: "none" });
+    expect(action.argv[0]).toMatch(/^\/.*\/touch$/);
+    approved.add(actionHash(action));
+    expect(await refusedWith(exec(own.context), { command: "touch two" })).toContain("approval");
+    expect(await refusedWith(exec(own.context), { command: "touch one", background: true })).toContain("approval");
+    expect(await said(exec(own.context), { command: "touch one" })).toContain("exit code 0");
+    expect(await readdir(own.workspace)).toEqual([".parley", "one"]);
+    await own.close();
+  });
+
+  test("a program of the workspace does not pass for one of the system", async () => {
+    const own = await stage({ exec: { policy: asking } });
+    await writeFile(join(own.workspace, "echo"), "#!/bin/sh\ntouch made\n");
+    await chmod(join(own.workspace, "echo"), 0o755);
+    expect(await refusedWith(exec(own.context), { command: ["./echo"] })).toContain("is not on the allowlist");
+    const dotPath = await stage({ exec: { policy: asking, host: { PATH: `.:${own.workspace}:/usr/bin:/bin` } } });
+    await writeFile(join(dotPath.workspace, "echo"), "#!/bin/sh\ntouch made\n", { mode: 0o755 });
+    expect(await refusedWith(exec(dotPath.context), { command: ["echo"] })).toContain("is not on the allowlist");
+    await own.close();
+    await dotPath.close();
+  });
+
+  test("deny mode has no tool at all", async () => {
+    const policy: ExecPolicy = { ...asking, mode: "deny" };
+    for (const factory of [exec, processTool])
+      expect(factory({ ...it.context, exec: { ...it.context.exec, policy } as never })).toEqual({
+        unavailable: expect.stringContaining("deny"),
+      });
+    expect(exec({ ...it.context, exec: undefined as never })).toEqual({ unavailable: expect.any(String) });
+  });
+});
+
+describe("in the background", () => {
+  const idOf = (text: string): string => /as (\w+);/.exec(text)?.[1] ?? expect.unreachable(text);
+
+  test("a long command goes on, says more when asked, and its end is told once", async () => {
+    const text = await run({ command: "echo first; read line; echo got $line; exit 2", background: true });
+    const id = idOf(text);
+    await until(async () => (await manage({ action: "log", id })).includes("first"));
+    expect(await manage({ action: "list" })).toMatch(new RegExp(`^${id} runs, \\d+ s: echo first`));
+    expect(await manage({ action: "write", id, data: "hello\n" })).toBe(`Sent to ${id}.`);
+    await until(() => it.ended.length > 0);
+    expect(it.ended).toMatchObject([{ id, state: "exited", code: 2, background: true }]);
+    // What the call itself told already is not told again.
+    const told = `${text}\n${await manage({ action: "poll", id })}`;
+    expect(told.match(/^(first|got hello|\[\w+ exited with code 2\])$/gm)).toEqual(["first", "got hello", `[${id} exited with code 2]`]);
+    expect(await manage({ action: "poll", id })).toBe(`[${id} exited with code 2]`);
+    expect(await manage({ action: "log", id })).toContain("first\ngot hello\n");
+    expect(await manage({ action: "remove", id })).toContain("Removed");
+    expect(await manage({ action: "list" })).toBe("No background commands in this session.");
+    expect([it.records.size, await readdir(join(it.workspace, ".parley/exec"))]).toEqual([0, []]);
+  });
+
+  test("what takes longer than yieldMs goes on there", async () => {
+    const text = await run({ command: "echo now; while [ ! -e go ]; do sleep 0.01; done; echo later", yieldMs: 100 });
+    expect(text).toMatch(/^(now\n)?\[goes on in the background as \w+; its end will be told/);
+    await writeFile(join(it.workspace, "go"), "");
+    await until(() => it.ended.length > 0);
+    const told = `${text}\n${await manage({ action: "poll", id: idOf(text) })}`;
+    expect(told.match(/^(now|later)$/gm)).toEqual(["now", "later"]);
+  });
+
+  test("poll waits for more, not longer than asked, and hears a stop", async () => {
+    const id = idOf(await run({ command: "sleep 0.2; echo more; read x", background: true }));
+    expect(await manage({ action: "poll", id, timeout: 30_000 })).toBe(`more\n[${id} runs]`);
+    expect(await manage({ action: "poll", id, timeout: 20 })).toBe(`[${id} runs]`);
+    const stop = new AbortController();
+    const polling = call(processTool(it.context), { action: "poll", id, timeout: 30_000 }, it.workspace, stop.signal);
+    stop.abort();
+    await expect(polling).rejects.toThrow();
+    expect(await manage({ action: "write", id, eof: true })).toBe(`Sent to ${id}.`);
+    await until(() => it.ended.length > 0);
+  });
+
+  test("kill ends it with all that it started", async () => {
+    const seconds = mark();
+    const id = idOf(await run({ command: `sleep ${seconds} & sleep ${seconds}`, background: true }));
+    await until(() => alive(seconds));
+    expect(await manage({ action: "kill", id })).toBe(`${id} was killed.`);
+    await until(() => !alive(seconds));
+    expect(await refusedWith(processTool(it.context), { action: "write", id, data: "x" })).toContain("is over: killed");
+    const open = idOf(await run({ command: ["sleep", "60"], yieldMs: 10 }));
+    expect(await refusedWith(processTool(it.context), { action: "write", id: open, data: "x" })).toContain("input is not open");
+  });
+
+  test("a terminal can be typed into", async () => {
+    const id = idOf(await run({ command: ["cat"], pty: true, yieldMs: 50 }));
+    await manage({ action: "write", id, data: "typed\n" });
+    expect(await manage({ action: "poll", id, timeout: 5_000 })).toContain("typed");
+    await manage({ action: "write", id, eof: true });
+    await until(() => it.ended.length > 0);
+    expect(it.ended[0]).toMatchObject({ state: "exited", code: 0 });
+  });
+
+  test("others' commands are not seen", async () => {
+    const id = idOf(await run({ command: ["cat"], background: true }));
+    expect(await it.commands.get("agent:main:dm:stranger" as SessionKey, id)).toBe(null);
+    expect(await it.commands.list("agent:main:dm:stranger" as SessionKey)).toEqual([]);
+    expect(await refusedWith(processTool(it.context), { action: "poll", id: "nothing" })).toContain(`there are: ${id}`);
+    expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain("there is no command");
+    expect(await refusedWith(processTool(it.context), { action: "remove", id })).toContain("still runs");
+    expect(await refusedWith(processTool(it.context), { action: "write", id })).toContain("data or eof");
+  });
+
+  test("output beyond what is kept neither fills memory nor stops the command", async () => {
+    const before = process.memoryUsage().rss;
+    const text = await run({ command: "head -c 80000000 /dev/zero | tr '\\0' x; echo; echo done", yieldMs: 60_000 });
+    expect(text).toMatch(/more bytes were not kept\]\n\[exit code 0/);
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 ** 2);
+  });
+});
+
+describe("after a crash", () => {
+  test("what ran is ended, listed as lost, and still has its output; others of its number are left alone", async () => {
+    // The command of a process that died: started by nobody who is left.
+    const seconds = mark();
+    const leftover = await startChild({
+      argv: ["sleep", seconds],
+      cwd: "/",
+      env: { PATH: process.env["PATH"] ?? "" },
+      pty: false,
+      input: false,
+      onOutput: async () => undefined,
+      clock: systemClock(),
+    });
+    const decoy = execFileSync("sh", ["-c", `sleep ${seconds}1 >/dev/null 2>&1 & echo $!`], { encoding: "utf8" });
+    await mkdir(join(it.workspace, ".parley/exec"), { recursive: true });
+    await writeFile(join(it.workspace, ".parley/exec/a.log"), "said before the crash\n");
+    const record: CommandRecord = {
+      id: "lost1",
+      session,
+      agent: "main",
+      command: "sleep",
+      root: it.workspace,
+      log: ".parley/exec/a.log",
+      pid: leftover.pid,
+      began: await processBegan(leftover.pid),
+      startedAtMs: 1,
+      endedAtMs: null,
+      state: "running",
+      code: null,
+      background: true,
+    };
+    const records = new Map([
+      ["lost1", record],
+      ["other", { ...record, id: "other", pid: Number(decoy), began: "1" }],
+    ]);
+    const options = { records: inMap(records), onEnd: async () => undefined, clock: systemClock(), ids: systemIds(), log: silentLog };
+    const commands = await openCommands(options, (root) => rooted({ root }));
+    await leftover.ended;
+    expect(alive(seconds + "1")).toBe(true);
+    process.kill(Number(decoy), "SIGKILL");
+    const context = { ...it.context, exec: { ...it.context.exec, commands } as never };
+    expect(await said(processTool(context), { action: "list" })).toContain("lost1 was lost: the gateway stopped while it ran");
+    expect(await said(processTool(context), { action: "log", id: "lost1" })).toContain("said before the crash\n[lost1 was lost");
+    expect(await refusedWith(processTool(context), { action: "write", id: "lost1", data: "x" })).toContain("is over: lost");
+    expect(records.get("lost1")).toMatchObject({ state: "lost", endedAtMs: expect.any(Number) });
+  });
+});

@@ -1,0 +1,184 @@
+// What an owner's agent may do to Parley itself, and what no spelling lets it do.
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import type { Settings, ToolContext } from "../src/index.ts";
+import { mergePatch, protectedChanges } from "../src/protected-settings.ts";
+import { gateway } from "../src/tools/gateway.ts";
+import { sessionStatus, timeIn } from "../src/tools/session-status.ts";
+import { updatePlan } from "../src/tools/update-plan.ts";
+import { refusedWith, said } from "./stage.ts";
+
+const config: JsonObject = {
+  tools: { exec: { mode: "allowlist", ask: "on-miss" }, deny: ["gateway"] },
+  messages: { queue: { mode: "steer", cap: 20 } },
+  channels: { telegram: { botToken: "123:secret", allowFrom: ["1"], streaming: "edit", groups: { "-1": { requireMention: true } } } },
+  agents: { defaults: { model: "openai/gpt-5", sandbox: { mode: "all" } }, list: [{ id: "main" }] },
+  models: { providers: { openai: { baseUrl: "https://api" } } },
+};
+
+let written: JsonObject[];
+let restarts: string[];
+let settings: Settings;
+beforeEach(() => {
+  written = [];
+  restarts = [];
+  settings = {
+    read: async () => ({
+      value: config,
+      shown: { messages: config["messages"] ?? null, channels: { telegram: { botToken: "(secret)" } } },
+      hash: "h1",
+    }),
+    schema: async (path) => (path === "messages.queue" ? { type: "object" } : null),
+    async write(value, basedOn) {
+      if (basedOn !== "h1") throw new Fault("conflict", "changed");
+      written.push(value);
+      return { restart: false };
+    },
+    restart: async (_scope, reason) => void restarts.push(reason),
+  };
+});
+const tool = () => gateway({ owner: true, settings } as ToolContext);
+
+describe("gateway", () => {
+  test("shows the configuration without its secrets, and its schema", async () => {
+    expect(await said(tool(), { action: "config.get" })).not.toContain("123:secret");
+    expect(await said(tool(), { action: "config.get", path: "messages.queue.mode" })).toBe('"steer"\nhash: h1');
+    expect(await said(tool(), { action: "config.get", path: "messages.nothing" })).toContain("is not set");
+    expect(await said(tool(), { action: "config.schema.lookup", path: "messages.queue" })).toContain('"object"');
+    expect(await refusedWith(tool(), { action: "config.schema.lookup", path: "nothing" })).toContain("there is no key");
+    expect(await refusedWith(tool(), { action: "config.schema.lookup" })).toContain("needs path");
+  });
+
+  test("merges a patch into the file, or puts a whole one in its place", async () => {
+    expect(
+      await said(tool(), { action: "config.patch", patch: { messages: { queue: { cap: null, mode: "collect" } } }, baseHash: "h1" }),
+    ).toBe("Changed, and in effect.");
+    expect(await said(tool(), { action: "config.apply", config: { ...config, logging: { level: "debug" } } })).toContain("Changed");
+    expect(written).toEqual([
+      { ...config, messages: { queue: { mode: "collect" } } },
+      { ...config, logging: { level: "debug" } },
+    ]);
+    expect(await refusedWith(tool(), { action: "config.patch", patch: { logging: {} }, baseHash: "old" })).toContain("changed since");
+  });
+
+  test.each([
+    { tools: { exec: { mode: "full" } } },
+    { tools: { exec: { ask: "off" } } },
+    { tools: { exec: null } },
+    { tools: null },
+    { tools: { bash: { ask: "off" } } },
+    { tools: { deny: [] } },
+    { tools: { deny: { "0": "x" } } },
+    { agents: { defaults: { sandbox: { mode: "off" } } } },
+    { agents: { defaults: { sandbox: null } } },
+    { agents: { defaults: null } },
+    { agents: { list: [{ id: "main", tools: { exec: { mode: "full" } } }] } },
+    { agents: { list: [{ id: "main" }, { id: "other", workspace: "/" }] } },
+    { agents: { list: null } },
+    { channels: { telegram: { allowFrom: ["*"] } } },
+    { channels: { telegram: { dmPolicy: "open" } } },
+    { channels: { telegram: { groups: { "-1": { requireMention: false } } } } },
+    { channels: { telegram: { groups: { "*": {} } } } },
+    { channels: { telegram: { accounts: { b: { botToken: "x" } } } } },
+    { channels: { telegram: { apiRoot: "https://evil" } } },
+    { channels: null },
+    { commands: { ownerAllowFrom: ["telegram:666"] } },
+    { gateway: { auth: { token: "x" } } },
+    { models: { providers: { openai: { baseUrl: "https://evil" } } } },
+    { bindings: [] },
+    { approvals: { exec: { enabled: false } } },
+    { session: { dmScope: "main" } },
+    { session: { identityLinks: {} } },
+  ] satisfies JsonObject[])("may not change what protects people: %j", async (patch) => {
+    expect(await refusedWith(tool(), { action: "config.patch", patch })).toContain("only the operator may change");
+    expect(await refusedWith(tool(), { action: "config.apply", config: mergePatch(config, patch) })).toContain(
+      "only the operator may change",
+    );
+    expect(written).toEqual([]);
+  });
+
+  test("restarts after the answer; does not update; is for owners only", async () => {
+    await said(tool(), { action: "restart", reason: "new model" });
+    expect(restarts).toEqual(["new model"]);
+    expect(await refusedWith(tool(), { action: "update.run" })).toContain("not built yet");
+    expect(gateway({ owner: false, settings } as ToolContext)).toEqual({ unavailable: expect.stringContaining("only owners") });
+    expect(gateway({ owner: true } as ToolContext)).toEqual({ unavailable: expect.any(String) });
+  });
+});
+
+describe("protected settings", () => {
+  test("no patch whatsoever gets a change of tools past", () => {
+    const leaf = fc.oneof(fc.constant(null), fc.boolean(), fc.string(), fc.constantFrom("full", "off"));
+    const patch = fc.letrec<{ tree: Json }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        leaf,
+        fc.dictionary(
+          fc.constantFrom("tools", "exec", "mode", "ask", "agents", "__proto__", "constructor", "messages", "queue"),
+          tie("tree"),
+        ) as fc.Arbitrary<Json>,
+      ),
+    })).tree;
+    fc.assert(
+      fc.property(patch, (change) => {
+        const after = mergePatch(config, change);
+        const tools = (value: Json): string => JSON.stringify((value as JsonObject | null)?.["tools"] ?? null);
+        if (tools(after) !== tools(config)) expect(protectedChanges(config, after)).not.toEqual([]);
+        expect(({} as { mode?: string }).mode).toBe(undefined);
+      }),
+    );
+  });
+
+  test("what is the same is no change, whatever the order of its keys", () => {
+    expect(protectedChanges({ tools: { a: 1, b: [1] } }, { tools: { b: [1], a: 1 } })).toEqual([]);
+    expect(protectedChanges({ tools: { b: [1, 2] } }, { tools: { b: [2, 1] } })).toEqual(["tools"]);
+    expect(protectedChanges({}, { tools: {} })).toEqual(["tools"]);
+  });
+
+  test("what makes the agent work differently may be changed", () => {
+    const changes: JsonObject[] = [
+      { agents: { defaults: { model: "x/y", timeoutSeconds: 5, maxTokens: 5 } } },
+      { messages: { queue: null } },
+      { logging: { level: "debug" } },
+      { session: { reset: { mode: "none" } } },
+      { channels: { telegram: { streaming: "off" } } },
+    ];
+    for (const change of changes) expect(protectedChanges(config, mergePatch(config, change)), JSON.stringify(change)).toEqual([]);
+  });
+});
+
+describe("session_status", () => {
+  test("tells the time in the user's zone, and sets and clears the model", async () => {
+    const models: (string | null)[] = [];
+    const status = {
+      lines: async () => [{ name: "Model", value: "x/y" }],
+      async setModel(_scope: unknown, model: string | null) {
+        models.push(model);
+        return model ?? "the agent's own";
+      },
+    };
+    const context = { status, timeZone: "Europe/Berlin", clock: { now: () => Date.UTC(2026, 6, 1, 22, 5) } } as unknown as ToolContext;
+    expect(await said(sessionStatus(context), {})).toBe("Time: Thursday, 2 July 2026, 00:05 (Europe/Berlin, GMT+02:00)\nModel: x/y");
+    expect(await said(sessionStatus(context), { model: "a/b" })).toContain("Set: a/b\n");
+    expect(await said(sessionStatus(context), { model: "default" })).toContain("Set: the agent's own\n");
+    expect(models).toEqual(["a/b", null]);
+    expect(timeIn("UTC", 0)).toBe("Thursday, 1 January 1970, 00:00 (UTC, GMT+00:00)");
+  });
+});
+
+describe("update_plan", () => {
+  test("keeps the plan, with at most one step in progress", async () => {
+    const saved: unknown[] = [];
+    const context = { plans: { save: async (_scope: unknown, plan: unknown) => void saved.push(plan) } } as unknown as ToolContext;
+    const plan = [
+      { step: "one", status: "completed" },
+      { step: "two", status: "in_progress" },
+    ];
+    expect(await said(updatePlan(context), { plan, explanation: "why" })).toBe("Plan kept: 1 of 2 steps done.");
+    expect(saved).toEqual([{ steps: plan, explanation: "why" }]);
+    expect(await refusedWith(updatePlan(context), { plan: plan.map(({ step }) => ({ step, status: "in_progress" })) })).toContain(
+      "at most one step",
+    );
+  });
+});

@@ -1,0 +1,243 @@
+// Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
+import { createServer } from "node:http";
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { SessionKey } from "@parley/protocol";
+import { lacks, program } from "@parley/testkit";
+import { isSandboxed, makeTools, openSandbox, type SandboxSettings } from "../src/index.ts";
+import { dockerCommand } from "../src/sandbox/docker.ts";
+import { exec } from "../src/tools/exec.ts";
+import { read } from "../src/tools/read.ts";
+import { write } from "../src/tools/write.ts";
+import { call, hostPath, refusedWith, said, session, stage, type Stage } from "./stage.ts";
+
+const settings: SandboxSettings = {
+  backend: "bubblewrap",
+  scope: "agent",
+  workspaceAccess: "rw",
+  network: false,
+  limits: { memoryMb: 256, processes: 64, cpuSeconds: 20 },
+  docker: { image: "debian:stable-slim" },
+};
+
+const bwrap = program("bwrap");
+describe.skipIf(lacks(bwrap))("bubblewrap", () => {
+  let it: Stage;
+  afterEach(() => it.close());
+  const open = async (change: Partial<SandboxSettings> = {}, who: SessionKey = session, host = hostPath): Promise<Stage> =>
+    (it = await stage({
+      sandbox: async (workspace, outside) => {
+        await mkdir(join(workspace, "hidden"));
+        await writeFile(join(workspace, "hidden/state.db"), "the state");
+        await mkdir(join(outside, "skills"));
+        await writeFile(join(outside, "skills/SKILL.md"), "a skill");
+        await writeFile(join(outside, "secret"), "the secret");
+        return openSandbox(
+          { ...settings, ...change },
+          {
+            agent: "main",
+            session: who,
+            workspace,
+            folder: join(outside, "sandboxes"),
+            readRoots: [join(outside, "skills")],
+            hidden: [join(workspace, "hidden")],
+            host: { PATH: host },
+            mark: () => "mark",
+          },
+        );
+      },
+    }));
+  const run = (command: string | string[], more: object = {}): Promise<string> => said(exec(it.context), { command, ...more });
+
+  test("works in the workspace, and nothing else of the machine is there", async () => {
+    await open();
+    expect(await run("pwd; echo hi > made; ls; id -u > /dev/null; echo $HOME")).toMatch(
+      /^\/workspace\nhidden\nmade\n\/workspace\n\[exit code 0/,
+    );
+    expect(await readFile(join(it.workspace, "made"), "utf8")).toBe("hi\n");
+    const text = await run(
+      `cat ${it.outside}/secret; ls ${it.outside} /root /home /work; cat /etc/shadow; cat hidden/state.db; ls -a hidden`,
+    );
+    expect(text).not.toContain("the secret");
+    expect(text).not.toContain("the state");
+    expect(text).not.toContain("root:");
+    expect(await run(`cat ${it.outside}/skills/SKILL.md`)).toContain("a skill");
+    expect(await run(`echo x > ${it.outside}/skills/SKILL.md`)).toContain("Read-only");
+    expect(await run("touch /usr/x /etc/x 2>&1; echo t > /tmp/x && cat /tmp/x")).toMatch(/Read-only[^]*t\n\[exit code 0/);
+    expect(await readFile(join(it.outside, "skills/SKILL.md"), "utf8")).toBe("a skill");
+  });
+
+  test("sees no process of the machine and has no rights over it", async () => {
+    await open();
+    expect(await run("ls -d /proc/[0-9]* | wc -l")).toMatch(/^[1-9]\n/);
+    expect(await run("mount -t tmpfs x /workspace 2>/dev/null || echo no; kill -9 1; hostname")).toMatch(/^no\nsandbox\n\[exit code 0/);
+    expect(await run("grep CapEff /proc/self/status")).toContain("0000000000000000");
+    expect(await run(["env"], { env: { COLOR: "1" } })).not.toContain("hunter2");
+  });
+
+  test("reaches no network unless it is allowed to", async () => {
+    const server = createServer((_request, response) => response.end("reached")).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as AddressInfo;
+    const ask = ["bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`];
+    await open();
+    expect(await run(ask)).toMatch(/refused|unreachable/i);
+    await it.close();
+    await open({ network: true });
+    expect(await run(ask)).toContain("reached");
+    server.close();
+  });
+
+  test("bounds memory and processor time of a process", async () => {
+    await open({ limits: { memoryMb: 64, processes: 32, cpuSeconds: 1 } });
+    expect(await run(["bash", "-c", "ulimit -d; ulimit -u; ulimit -t; ulimit -c"])).toMatch(/^65536\n32\n1\n0\n/);
+    expect(await run("head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")).not.toContain("200000000\n");
+    expect(await run("while :; do :; done", { yieldMs: 60_000 })).toMatch(/\[(ended by a signal|exit code 137|exit code 152)/);
+  });
+
+  test("without access to the workspace has a folder of its own, for commands and file tools alike", async () => {
+    await open({ workspaceAccess: "none" });
+    await writeFile(join(it.workspace, "private"), "x");
+    await said(write(it.context), { path: "note.txt", content: "shared with commands" });
+    expect(await run("ls; cat note.txt")).toMatch(/^note.txt\nshared with commands/);
+    expect(await said(read(it.context), { path: "/workspace/note.txt" })).toContain("shared with commands");
+    expect(await refusedWith(read(it.context), { path: "private" })).toContain("no file");
+    expect(await refusedWith(read(it.context), { path: join(it.workspace, "private") })).toContain("outside");
+    expect(await readdir(join(it.outside, "sandboxes"))).toEqual(["agent-main"]);
+  });
+
+  test("with read access reads the workspace and changes nothing", async () => {
+    await open({ workspaceAccess: "ro" });
+    await writeFile(join(it.workspace, "a.txt"), "text");
+    expect(await run("cat a.txt; touch b 2>&1")).toMatch(/^text.*Read-only/s);
+    expect(await said(read(it.context), { path: "a.txt" })).toBe("1\ttext");
+    const { tools, unavailable } = makeTools(it.context);
+    expect(tools.map(({ name }) => name)).toEqual(["read", "exec", "process"]);
+    for (const tool of ["write", "edit", "apply_patch"])
+      expect(unavailable).toContainEqual({ tool, reason: expect.stringContaining("read-only") });
+  });
+
+  test("ends with the call, with all that it started", async () => {
+    await open();
+    const seconds = `31${process.pid}`;
+    const alive = (): boolean =>
+      execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+        .split("\n")
+        .some((line) => line.endsWith(`sleep ${seconds}`));
+    const stop = new AbortController();
+    const running = call(exec(it.context), { command: `setsid sleep ${seconds} & sleep ${seconds}` }, it.workspace, stop.signal);
+    while (!alive()) await new Promise((resolve) => setTimeout(resolve, 5));
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "aborted" });
+    while (alive()) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  test("gives a terminal too", async () => {
+    await open();
+    expect(await run("stty size; pwd", { pty: true })).toMatch(/^30 120\n\/workspace\n\[exit code 0/);
+  });
+
+  test("works from a folder below, and tells the truth in the action", async () => {
+    await open();
+    await mkdir(join(it.workspace, "sub"));
+    expect(await run(["pwd"], { workdir: "sub" })).toContain("/workspace/sub\n");
+    const tool = exec(it.context);
+    if ("unavailable" in tool) return expect.unreachable(tool.unavailable);
+    const parsed = tool.parse({ command: "ls x", workdir: "sub" });
+    const action = parsed.ok ? await tool.action?.(parsed.args, {} as never) : null;
+    expect(action).toMatchObject({ cwd: "/workspace/sub", sandbox: "bubblewrap, workspace rw, network off", argv: ["/usr/bin/ls", "x"] });
+  });
+
+  test("that is not there is an error, never no sandbox", async () => {
+    await expect(open({}, session, "/nowhere")).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringContaining("apt-get install bubblewrap"),
+    });
+    it = await stage();
+  });
+});
+
+describe("docker", () => {
+  const mounts = { workspace: "/home/me/a,b", readOnly: true, readRoots: ["/skills"], hidden: ["/home/me/a,b/state", "/elsewhere"] };
+  const of = (command: object, change: Partial<SandboxSettings> = {}) =>
+    dockerCommand(
+      { argv: ["ls", "-l"], cwd: "sub", env: { KEY: "secret value", PATH: "/usr/bin", LC_ALL: "C" }, pty: false, input: false, ...command },
+      {
+        program: "/usr/bin/docker",
+        user: "1000:1000",
+        settings: { ...settings, backend: "docker", ...change },
+        mounts,
+        host: { PATH: "/usr/bin", HOME: "/home/me", TOKEN: "x" },
+        name: "parley-1",
+      },
+    );
+
+  test("runs each command in a container that can do nothing else, and that is removed", () => {
+    const { argv, env, ends } = of({});
+    expect(argv).toMatchInlineSnapshot(`
+      [
+        "/usr/bin/docker",
+        "run",
+        "--rm",
+        "--init",
+        "--name",
+        "parley-1",
+        "--user",
+        "1000:1000",
+        "--network",
+        "none",
+        "--read-only",
+        "--cap-drop",
+        "ALL",
+        "--security-opt",
+        "no-new-privileges",
+        "--memory",
+        "256m",
+        "--memory-swap",
+        "256m",
+        "--pids-limit",
+        "64",
+        "--ulimit",
+        "cpu=20",
+        "--tmpfs",
+        "/tmp:rw,nosuid,nodev",
+        "--mount",
+        "type=bind,"source=/home/me/a,b",target=/workspace,readonly",
+        "--mount",
+        "type=bind,source=/skills,target=/skills,readonly",
+        "--tmpfs",
+        "/workspace/state",
+        "--workdir",
+        "/workspace/sub",
+        "--env",
+        "HOME=/workspace",
+        "--env",
+        "KEY",
+        "--env",
+        "LC_ALL",
+        "--",
+        "debian:stable-slim",
+        "ls",
+        "-l",
+      ]
+    `);
+    expect(argv.join(" ")).not.toContain("secret value");
+    expect(env).toEqual({ KEY: "secret value", LC_ALL: "C", PATH: "/usr/bin", HOME: "/home/me" });
+    expect(ends).toEqual(["/usr/bin/docker", "rm", "--force", "parley-1"]);
+  });
+
+  test("opens the network, input and a terminal only when told to", () => {
+    expect(of({}, { network: true }).argv.join(" ")).toContain("--network bridge");
+    expect(of({ input: true }).argv).toContain("--interactive");
+    expect(of({ pty: true }).argv).toEqual(expect.arrayContaining(["--tty", "--interactive"]));
+  });
+});
+
+test("which sessions are sandboxed follows the mode", () => {
+  const other = "agent:main:telegram:dm:1" as SessionKey;
+  expect([isSandboxed("off", other, [session]), isSandboxed("all", session, [session])]).toEqual([false, true]);
+  expect([isSandboxed("non-main", session, [session]), isSandboxed("non-main", other, [session])]).toEqual([false, true]);
+});
