@@ -41,7 +41,7 @@ import { closedChats, type ClosedChats } from "./outbound/closed-chats.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { ownerNotices } from "./outbound/owner-notices.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
-import { startPools, type Pools } from "./pools.ts";
+import { startPools, type Pools, type PoolsOptions } from "./pools.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
 import { closeTurn } from "./turn/close-turn.ts";
 import { laneCommand, type LaneCommand } from "./turn/lane-command.ts";
@@ -61,6 +61,8 @@ import type { House } from "./turn/turn-facts.ts";
 export interface CoreOptions {
   readonly config: Config;
   readonly store: Store;
+  /** Hints of work, also from other processes; default: those of the store. */
+  readonly onReady?: PoolsOptions["onReady"];
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   /** Loaded. */
@@ -227,6 +229,7 @@ export function gatewayCore(options: CoreOptions): Core {
     start: () =>
       startPools({
         store,
+        onReady: options.onReady ?? store.onReady,
         holder: options.bootId,
         concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
         runTurn: lane.run,

@@ -5,7 +5,8 @@ import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import { lockHome, type SqliteStore } from "@parley/store";
+import type { Waker } from "@parley/queue";
+import { lockHome, type Store } from "@parley/store";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
@@ -24,7 +25,7 @@ import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
-import type { Pools } from "./pools.ts";
+import { turnPools, type Pools } from "./pools.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { version } from "./version.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
@@ -38,10 +39,10 @@ import {
   wireProgress,
   wireRedaction,
   wireSkills,
-  wireStore,
   wireTools,
   type Wired,
 } from "./wiring.ts";
+import { wireStore, wireWaker, type WiredStore } from "./wiring-store.ts";
 
 export interface DaemonOptions extends LoadedConfig {
   readonly env: { readonly [name: string]: string | undefined };
@@ -80,9 +81,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(token);
 
   const bootId = ids.uuid();
-  const store = await wireStore({ home: places.home, bootId, exclusive: true, onFatal: options.onFatal, clock, log });
+  const store = await wireStore({ config, home: places.home, bootId, exclusive: true, onFatal: options.onFatal, clock, log });
   const jobs = databaseJobs(options.program);
-  const damage = store.unclean ? fullCheck(jobs, join(places.home, "state.db"), log) : () => null;
+  const damage = store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null;
   let held: SafeMode | null = null;
   const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
   const parts = await assemble({ ...options, store, bootId, token, log, jobs, damage, resume });
@@ -119,6 +120,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 interface Parts {
   readonly core: Core;
   readonly wired: Wired;
+  readonly waker: Waker;
   readonly control: ControlServer;
   readonly state: GatewayState;
   readonly setMenu: (channel: Channel) => Promise<void>;
@@ -127,7 +129,7 @@ interface Parts {
 }
 
 interface Assembly extends DaemonOptions {
-  readonly store: SqliteStore;
+  readonly store: WiredStore;
   readonly bootId: string;
   readonly token: string;
   readonly log: Log;
@@ -144,11 +146,13 @@ async function assemble(options: Assembly): Promise<Parts> {
   await moved.load();
   const mediaPath = join(options.places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
+  const waker = await wireWaker(config, { store, pools: [...turnPools, ...wired.channels.keys()], clock, log });
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
   const skills = wireSkills(config, options.places.home, env);
   const core: Core = gatewayCore({
     config,
     store,
+    onReady: waker.onReady,
     channels: wired.channels,
     moved,
     models: wireModels(config, mediaPath, clock, log),
@@ -190,7 +194,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     handlers: handlers({
       config,
       configPath: options.path,
-      databasePath: join(options.places.home, "state.db"),
+      databasePath: store.file,
       store,
       core,
       wired,
@@ -222,7 +226,7 @@ async function assemble(options: Assembly): Promise<Parts> {
       log,
       signal: ending.signal,
     });
-  return { core, wired, control, state, setMenu, ending };
+  return { core, wired, waker, control, state, setMenu, ending };
 }
 
 /** In safe mode only the web chat opens, which is how an operator gets in. */
@@ -265,18 +269,19 @@ async function startChannels({ core, state, setMenu }: Parts, channels: readonly
   );
 }
 
-async function stopParts({ wired, control, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
+async function stopParts({ wired, waker, control, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
   state.enter("draining");
   ending.abort();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
+  await waker.close();
   await control.close();
 }
 
 /** Retention in small slices, so that no turn ever waits for it. */
-function sweepNowAndThen(store: SqliteStore, clock: Clock, log: Log): () => void {
+function sweepNowAndThen(store: Pick<Store, "sweep">, clock: Clock, log: Log): () => void {
   let stopped = false;
   let timer = clock.after(sweepEveryMs, sweep);
   function sweep(): void {

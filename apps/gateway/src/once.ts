@@ -30,7 +30,7 @@ const operator: Caller = { peer: "web-operator", scopes, client: { name: "once",
 export async function runOnce({ input, output, env, clock, ids, config, path, places }: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
-  const home = stoppedHome({ home: places.home, bootId, clock, log });
+  const home = stoppedHome({ config, home: places.home, bootId, clock, log });
   const prompts = async (): Promise<Prompts> =>
     stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
   const skills = skillMethods({ config, book: wireSkills(config, places.home, env), clock, ids });

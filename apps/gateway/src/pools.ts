@@ -1,12 +1,13 @@
 // The lane runners of one process: a pool for each class of turns, so that background work never delays a person (I15), and one for each
 // account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import { runLanes, type Held, type LaneRunner, type WorkEnd } from "@parley/queue";
+import { runLanes, type Held, type LaneRunner, type Waker, type WorkEnd } from "@parley/queue";
 import type { DeliveryView, Outbox, Parcel, Store, Turn } from "@parley/store";
 import { turnNames } from "./turn/turn-names.ts";
 
 export interface PoolsOptions {
   readonly store: Store;
+  readonly onReady: Waker["onReady"];
   /** Unique to this process and boot. */
   readonly holder: string;
   /** Turns that may run at once, by class. */
@@ -45,7 +46,7 @@ const flushLanes = 1_000;
 
 export function startPools(options: PoolsOptions): Pools {
   const { store, holder, clock, ids, log } = options;
-  const base = { holder, leaseMs, clock, ids, log, onReady: store.onReady };
+  const base = { holder, leaseMs, clock, ids, log, onReady: options.onReady };
 
   const turnRunners = turnPools.map((pool) =>
     runLanes({
@@ -86,7 +87,9 @@ export function startPools(options: PoolsOptions): Pools {
     async drain({ turnsMs, flushMs }) {
       await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
       const untilMono = clock.mono() + flushMs;
-      while (clock.mono() < untilMono && (await hasDueDeliveries())) await sleep(clock, flushPollMs);
+      // A store that is away shows nothing to wait for: what is left waits for the next start.
+      const isLeft = (): Promise<boolean> => hasDueDeliveries().catch(() => false);
+      while (clock.mono() < untilMono && (await isLeft())) await sleep(clock, flushPollMs);
       await Promise.all(deliveryRunners.map((runner) => runner.drain(Math.max(0, untilMono - clock.mono()))));
     },
   };

@@ -1,10 +1,10 @@
 // The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and refused while one runs.
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import type { Config } from "@parley/config";
 import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
 import { backupDatabase, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
-import { absolute } from "./methods/backup.ts";
-import { wireStore } from "./wiring.ts";
+import { absolute, ownFile } from "./methods/backup.ts";
+import { databaseFile, wireStore } from "./wiring-store.ts";
 
 export interface StoppedHome {
   /** Throws Fault: "conflict" while a daemon runs, "missing" where none ever ran. */
@@ -16,14 +16,15 @@ export interface StoppedHome {
 }
 
 export interface StoppedHomeOptions {
+  readonly config: Pick<Config, "store">;
   readonly home: string;
   readonly bootId: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function stoppedHome({ home, bootId, clock, log }: StoppedHomeOptions): StoppedHome {
-  const databasePath = join(home, "state.db");
+export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOptions): StoppedHome {
+  const databasePath = databaseFile(config, home);
   let lock: HomeLock | null = null;
   let opened: Promise<Store> | null = null;
 
@@ -31,7 +32,8 @@ export function stoppedHome({ home, bootId, clock, log }: StoppedHomeOptions): S
     lock ??= lockHome(home, process.pid);
   };
   const claimUsed = (): void => {
-    if (!existsSync(databasePath)) throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
+    if (databasePath !== null && !existsSync(databasePath))
+      throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
     claim();
   };
   const closeStore = async (): Promise<void> => {
@@ -45,20 +47,20 @@ export function stoppedHome({ home, bootId, clock, log }: StoppedHomeOptions): S
   return {
     store() {
       claimUsed();
-      opened ??= wireStore({ home, bootId, exclusive: false, onFatal: () => {}, clock, log });
+      opened ??= wireStore({ config, home, bootId, exclusive: false, onFatal: () => {}, clock, log });
       return opened;
     },
     async backup({ path }) {
       const to = absolute(path);
       claimUsed();
-      await backupDatabase(databasePath, to);
+      await backupDatabase(ownFile(databasePath), to);
       return { path: to, bytes: statSync(to).size };
     },
     async restore({ path }) {
       const from = absolute(path);
       claim();
       await closeStore();
-      return { path: from, keptAs: restoreDatabase(from, databasePath, clock.now()) };
+      return { path: from, keptAs: restoreDatabase(from, ownFile(databasePath), clock.now()) };
     },
     async close() {
       await closeStore();

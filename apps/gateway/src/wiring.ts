@@ -24,7 +24,7 @@ import type { Redaction } from "@parley/agent";
 import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
 import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
-import { sqliteStore, type SqliteStore, type Store } from "@parley/store";
+import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
@@ -61,20 +61,6 @@ export interface Wired {
   readonly web: WebChannel;
   /** Of Telegram accounts in webhook mode, by account. */
   readonly webhooks: ReadonlyMap<string, WebhookHandler>;
-}
-
-export interface StoreWiring {
-  readonly home: string;
-  readonly bootId: string;
-  /** The daemon: the home is locked, so every lease of an older boot is void. An operator's look changes neither leases nor boot history. */
-  readonly exclusive: boolean;
-  readonly onFatal: () => void;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function wireStore({ home, ...options }: StoreWiring): Promise<SqliteStore> {
-  return sqliteStore({ ...options, path: join(home, "state.db") });
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {

@@ -14,7 +14,8 @@ import { statusMethods, type StatusOptions } from "./status.ts";
 
 export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
-  readonly databasePath: string;
+  /** Null where another server keeps the data. */
+  readonly databasePath: string | null;
   readonly skills: SkillBook;
   readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;

@@ -1,6 +1,6 @@
 // What an operator sees first: health and status.
 import type { Config } from "@parley/config";
-import type { Clock, MethodResult } from "@parley/protocol";
+import { isFault, type Clock, type MethodResult } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../core.ts";
 import type { GatewayState } from "../state.ts";
@@ -32,9 +32,9 @@ export function statusMethods(options: StatusOptions) {
     async status(): Promise<MethodResult<"status">> {
       const [report, lanes, conversations, troubled] = await Promise.all([
         state.report(),
-        store.turns.list(undefined, laneLimit),
-        store.outbox.list(undefined, laneLimit),
-        store.troubled(),
+        store.turns.list(undefined, laneLimit).catch(whileAway([])),
+        store.outbox.list(undefined, laneLimit).catch(whileAway([])),
+        store.troubled().catch(whileAway({ rows: 0, deliveries: 0 })),
       ]);
       const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
       return {
@@ -59,5 +59,13 @@ export function statusMethods(options: StatusOptions) {
         memoryBytes: process.memoryUsage.rss(),
       };
     },
+  };
+}
+
+/** A store that is away counts nothing: the state says why. */
+function whileAway<T>(empty: T): (error: unknown) => T {
+  return (error) => {
+    if (isFault(error, "unavailable")) return empty;
+    throw error;
   };
 }

@@ -1,0 +1,82 @@
+// Where messages are kept and who carries hints between processes, by the config: state.db and nobody, or Redis and BullMQ.
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Config, RedisConfig } from "@parley/config";
+import { Fault, type Clock, type Log } from "@parley/protocol";
+import { bullWaker, localWaker, type Waker } from "@parley/queue";
+import { redisStore, sqliteStore, type Boot, type RedisAddress, type Store } from "@parley/store";
+
+export interface StoreWiring {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  readonly bootId: string;
+  /** The daemon, which has the home's lock. An operator's look changes neither leases nor boot history. */
+  readonly exclusive: boolean;
+  readonly onFatal: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface WiredStore extends Store {
+  /** The file of the database; null where there is none, because another server keeps the data. */
+  readonly file: string | null;
+  /** The boot before this one did not close the file, which passed a quick check since. */
+  readonly unclean: boolean;
+  /** Of this home; newest first, at most 50. */
+  bootHistory(): Promise<readonly Boot[]>;
+}
+
+/** Null where another server keeps the data. */
+export function databaseFile(config: Pick<Config, "store">, home: string): string | null {
+  return config.store.driver === "sqlite" ? join(home, "state.db") : null;
+}
+
+/** Throws Fault when the store cannot be used, with what to do. */
+export async function wireStore({ config, home, exclusive, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
+  const { redis } = config.store;
+  const file = databaseFile(config, home);
+  if (file !== null) {
+    const store = await sqliteStore({ ...ports, path: file, exclusive, onFatal });
+    return { ...store, file };
+  }
+  if (redis === undefined) throw new Fault("invalid", "store.redis.url is missing");
+  const { keyPrefix, acceptDataLoss } = redis;
+  const { bootId, log } = ports;
+  // Redis' own time counts, one for all nodes. A failed call is told to its caller: nothing here is ever fatal.
+  const store = await redisStore({
+    ...(await addressOf(redis)),
+    keyPrefix,
+    acceptDataLoss,
+    bootId,
+    log,
+    ...(exclusive ? { node: `${hostname()}:${home}` } : {}),
+  });
+  return { ...store, file, unclean: false };
+}
+
+/** `pools`: those whose work this process does. */
+export async function wireWaker(
+  { store: { redis, driver } }: Pick<Config, "store">,
+  { store, pools, clock, log }: { readonly store: Store; readonly pools: readonly string[]; readonly clock: Clock; readonly log: Log },
+): Promise<Waker> {
+  if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
+  return bullWaker({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, pools, source: store.onReady, clock, log });
+}
+
+async function addressOf({ url, tls }: RedisConfig): Promise<RedisAddress> {
+  if (tls === undefined) return { url: url.reveal() };
+  const [ca, cert, key] = await Promise.all([pem("caFile", tls.caFile), pem("certFile", tls.certFile), pem("keyFile", tls.keyFile)]);
+  const given = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  return { url: url.reveal(), tls: given };
+}
+
+async function pem(name: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("invalid", `store.redis.tls.${name}: ${path} cannot be read (${why})`, { cause });
+  }
+}
