@@ -21,7 +21,7 @@ export function replacesAnswer(trouble: Trouble): boolean {
 }
 
 export async function answerBadly(clock: Clock, trouble: Trouble, outgoing: ServerResponse, status: number, body: unknown): Promise<void> {
-  const bytes = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body));
   switch (trouble.kind) {
     case "reset":
       outgoing.socket?.resetAndDestroy();

@@ -18,5 +18,7 @@ export { defaultDiscordToken, fakeDiscord, type FakeDiscordOptions } from "./dis
 export type { GatewayControls, GatewayStep } from "./discord/gateway/controls.ts";
 export type { DiscordPerson, DiscordPlace, DiscordSayOptions } from "./discord/person.ts";
 export type { DiscordCall } from "./discord/rest/call.ts";
+export { discordLimited } from "./discord/rest/limits.ts";
+export { discordRefusal } from "./discord/rest/refusal.ts";
 export type { FakeDiscord, FakeDiscordBot, InteractionFate } from "./discord/surface.ts";
 export type { DiscordVisible } from "./discord/visible.ts";

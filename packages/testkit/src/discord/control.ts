@@ -18,7 +18,7 @@ import { readAll, type UploadedFile } from "../telegram/body.ts";
 import type { GatewayControls, GatewayStep } from "./gateway/controls.ts";
 import type { DiscordPerson, DiscordSayOptions } from "./person.ts";
 import type { ChannelOptions, DiscordBotOptions, FakeDiscord, GuildOptions } from "./surface.ts";
-import type { Right } from "./world.ts";
+import type { Right } from "./model.ts";
 
 interface SentFile {
   readonly name: string;

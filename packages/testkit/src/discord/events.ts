@@ -1,7 +1,8 @@
 // What happens in a channel, told to the bots that may know: the world's changes become the gateway's events here, and nowhere else.
 import { type APIEmoji, type APIMessage, GatewayDispatchEvents as Event, GatewayIntentBits as Intent } from "discord-api-types/v10";
 import { bareMember, channelJson, memberJson, messageEvent } from "./payloads.ts";
-import { type Channel, listenersOf, type World } from "./world.ts";
+import type { Channel } from "./model.ts";
+import { listenersOf, type World } from "./world.ts";
 
 type Body = { readonly [field: string]: unknown };
 

@@ -16,7 +16,8 @@ import { restServer } from "./rest/server.ts";
 import { openThread } from "./rest/threads.ts";
 import type { ChannelOptions, DiscordBotOptions, FakeDiscord } from "./surface.ts";
 import { visibleMessages } from "./visible.ts";
-import { type Bot, type Guild, type Privileged, world } from "./world.ts";
+import type { Bot, Guild, Privileged } from "./model.ts";
+import { world } from "./world.ts";
 
 export interface FakeDiscordOptions {
   /** Windows, deadlines and ids follow it; heartbeats never do, their clients have real sockets. */

@@ -9,10 +9,10 @@ import {
   InteractionResponseType,
   InteractionType,
 } from "discord-api-types/v10";
-import type { Interaction } from "./interaction.ts";
 import { bareMember, channelJson, messageJson } from "./payloads.ts";
 import { shownCommand } from "./rest/commands.ts";
-import type { Bot, Channel, World } from "./world.ts";
+import type { Bot, Channel, Interaction } from "./model.ts";
+import type { World } from "./world.ts";
 
 export type OptionValues = { readonly [option: string]: string | number | boolean };
 

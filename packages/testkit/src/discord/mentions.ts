@@ -1,6 +1,7 @@
 // Who is mentioned: what stands in the text, less what the sender's allowed_mentions leave out.
 import type { APIMessage, APIUser } from "discord-api-types/v10";
-import type { Channel, World } from "./world.ts";
+import type { Channel } from "./model.ts";
+import type { World } from "./world.ts";
 
 export interface AllowedMentions {
   readonly parse?: readonly ("users" | "roles" | "everyone")[];

@@ -4,6 +4,7 @@ import {
   type APIGuildMember,
   type APIMessage,
   type APIReaction,
+  ApplicationFlags,
   ChannelType,
   type ChannelFlags,
   GatewayIntentBits,
@@ -11,7 +12,8 @@ import {
   type GatewayMessageCreateDispatchData,
   type GuildMemberFlags,
 } from "discord-api-types/v10";
-import { type Bot, type Channel, type Guild, isForum, isThread, type Member, type World } from "./world.ts";
+import { type Bot, type Channel, type Guild, isForum, isThread, type Member } from "./model.ts";
+import { maySee, type World } from "./world.ts";
 
 export function memberJson(member: Member): APIGuildMember {
   return { user: member.user, ...bareMember(member) };
@@ -151,7 +153,7 @@ export function messageEvent(state: World, channel: Channel, message: APIMessage
 }
 
 export function guildEvent(state: World, guild: Guild, bot: Bot): GatewayGuildCreateDispatchData {
-  const channels = [...state.channels.values()].filter((channel) => channel.guild === guild && !channel.denied.has("view"));
+  const channels = [...state.channels.values()].filter((channel) => channel.guild === guild && maySee(state, channel, bot));
   const me = guild.members.get(bot.user.id);
   return {
     ...guildJson(guild),
@@ -202,4 +204,13 @@ export function guildJson(guild: Guild) {
     premium_progress_bar_enabled: false,
     safety_alerts_channel_id: null,
   };
+}
+
+/** The switches of the portal as an application shows them; "limited" is what bots in few guilds have. */
+export function applicationFlags({ privileged }: Bot): number {
+  return (
+    (privileged.has("messageContent") ? ApplicationFlags.GatewayMessageContentLimited : 0) |
+    (privileged.has("guildMembers") ? ApplicationFlags.GatewayGuildMembersLimited : 0) |
+    (privileged.has("presence") ? ApplicationFlags.GatewayPresenceLimited : 0)
+  );
 }

@@ -14,7 +14,8 @@ import { mentionsIn } from "./mentions.ts";
 import { removeMessages } from "./rest/messages.ts";
 import { addReaction, parsedEmoji, removeReaction } from "./rest/reactions.ts";
 import { openPost, openThread } from "./rest/threads.ts";
-import type { Bot, Channel, World } from "./world.ts";
+import type { Bot, Channel } from "./model.ts";
+import type { World } from "./world.ts";
 
 export interface PersonOptions {
   readonly id: string;
@@ -136,6 +137,8 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
       }
       const message = state.addMessage(channel, { ...written(channel, text, say), author: user });
       channel.typing.delete(user.id);
+      // Writing in a thread joins it, and so does being mentioned there.
+      for (const { id } of [user, ...message.mentions]) channel.thread?.members.add(id);
       tellMessage(state, channel, message);
       return message;
     },

@@ -5,7 +5,7 @@ import type { GatewayControls } from "./gateway/controls.ts";
 import type { DiscordPerson, PersonOptions } from "./person.ts";
 import type { DiscordCall } from "./rest/call.ts";
 import type { DiscordVisible } from "./visible.ts";
-import type { Privileged, Right } from "./world.ts";
+import type { Privileged, Right } from "./model.ts";
 
 export interface DiscordBotOptions {
   readonly username?: string;

@@ -1,106 +1,10 @@
 // The state of the fake Discord: bots, people, guilds, channels, messages. Messages are kept as the API shows them; what depends
 // on who looks (reactions, content without the intent) is added by payloads.ts. Changes are told to the gateway as notices.
 import type { Clock } from "@parley/protocol";
-import {
-  type APIApplicationCommand,
-  type APIAttachment,
-  type APIEmoji,
-  type APIMessage,
-  type APIRole,
-  type APIUser,
-  ChannelType,
-  type MessageFlags,
-  MessageType,
-} from "discord-api-types/v10";
+import { type APIAttachment, type APIMessage, type APIUser, ChannelType, type MessageFlags, MessageType } from "discord-api-types/v10";
 import type { UploadedFile } from "../telegram/body.ts";
-import type { Interaction } from "./interaction.ts";
+import type { Bot, Channel, Guild, Interaction, StoredFile } from "./model.ts";
 import { snowflakes } from "./snowflake.ts";
-
-export type Privileged = "messageContent" | "guildMembers" | "presence";
-/** What a test may take from the bot in a channel. */
-export type Right = "view" | "send" | "history" | "react" | "attach" | "threads" | "manage";
-
-export interface Bot {
-  readonly token: string;
-  readonly user: APIUser;
-  privileged: ReadonlySet<Privileged>;
-  isRevoked: boolean;
-  /** By name; the key of global commands is "", of a guild's its id. */
-  readonly commands: Map<string, Map<string, APIApplicationCommand>>;
-  /** Instants of command creations, for the daily limit. */
-  readonly commandCreations: number[];
-  /** By user id. */
-  readonly dms: Map<string, Channel>;
-  /** Messages by the nonce that they were created with. */
-  readonly nonces: Map<string, { readonly channel: Channel; readonly message: APIMessage; readonly atMs: number }>;
-}
-
-export interface Member {
-  readonly user: APIUser;
-  readonly nick: string | null;
-  readonly roles: readonly string[];
-  readonly joinedAt: string;
-}
-
-export interface Guild {
-  readonly id: string;
-  readonly name: string;
-  readonly ownerId: string;
-  readonly tier: 0 | 1 | 2 | 3;
-  readonly roles: Map<string, APIRole>;
-  readonly members: Map<string, Member>;
-}
-
-export interface Thread {
-  readonly ownerId: string;
-  readonly isPrivate: boolean;
-  archived: boolean;
-  locked: boolean;
-  autoArchiveMinutes: number;
-  archivedAt: string;
-  readonly createdAt: string;
-  readonly members: Set<string>;
-  readonly tags: readonly string[];
-  totalSent: number;
-}
-
-export interface Reaction {
-  readonly emoji: APIEmoji;
-  readonly users: Set<string>;
-}
-
-export interface Channel {
-  readonly id: string;
-  readonly type: ChannelType;
-  name: string;
-  readonly topic: string | null;
-  /** Absent for direct channels. */
-  readonly guild: Guild | undefined;
-  /** The category, or the channel of a thread. */
-  readonly parentId: string | null;
-  /** The other side of a direct channel. */
-  readonly recipient: APIUser | undefined;
-  readonly bot: Bot | undefined;
-  readonly thread: Thread | undefined;
-  /** Tags that a forum offers. */
-  readonly tags: readonly { readonly id: string; readonly name: string }[];
-  readonly position: number;
-  readonly messages: Map<string, APIMessage>;
-  /** By message id, then by emoji. */
-  readonly reactions: Map<string, Map<string, Reaction>>;
-  readonly pinned: Set<string>;
-  /** Who alone sees a message, by message id. */
-  readonly ephemeral: Map<string, string>;
-  readonly denied: Set<Right>;
-  /** When who last typed, by user id. */
-  readonly typing: Map<string, number>;
-  lastMessageId: string | null;
-  lastPinAt: string | null;
-}
-
-export interface StoredFile extends UploadedFile {
-  readonly path: string;
-}
 
 /** Something that happened, for the gateway: sessions that want one of the intents get the event. No intents: everybody. */
 export interface Notice {
@@ -233,19 +137,17 @@ export function world(clock: Clock): World {
   return state;
 }
 
-export function isThread(type: ChannelType): boolean {
-  return type === ChannelType.PublicThread || type === ChannelType.PrivateThread || type === ChannelType.AnnouncementThread;
-}
-
-export function isForum(type: ChannelType): boolean {
-  return type === ChannelType.GuildForum || type === ChannelType.GuildMedia;
-}
-
 /** The bots that something in this channel concerns: one for a direct channel, all in a guild that may look. */
 export function listenersOf(state: World, channel: Channel): readonly Bot[] {
   if (channel.bot !== undefined) return [channel.bot];
-  if (channel.denied.has("view") || parentOf(state, channel)?.denied.has("view") === true) return [];
-  return [...state.bots.values()].filter((bot) => channel.guild?.members.has(bot.user.id) === true);
+  return [...state.bots.values()].filter((bot) => maySee(state, channel, bot));
+}
+
+/** Whether a bot of the guild may look into a channel; private threads are for those who joined. */
+export function maySee(state: World, channel: Channel, bot: Bot): boolean {
+  if (channel.guild?.members.has(bot.user.id) !== true) return false;
+  if (channel.denied.has("view") || parentOf(state, channel)?.denied.has("view") === true) return false;
+  return channel.thread?.isPrivate !== true || channel.thread.members.has(bot.user.id);
 }
 
 export function parentOf(state: World, channel: Channel): Channel | undefined {

@@ -1,7 +1,12 @@
 // A gateway session: what one identified client was told, kept for a while after it went, so that it can resume where it was.
-import { type GatewayDispatchPayload, GatewayOpcodes } from "discord-api-types/v10";
-import type { Bot } from "../world.ts";
-import type { Connection } from "./connection.ts";
+import { type GatewayDispatchPayload, GatewayOpcodes, type GatewayReceivePayload } from "discord-api-types/v10";
+import type { Bot } from "../model.ts";
+
+/** The connection of a session, as far as the session needs it. */
+export interface SessionLine {
+  send(payload: GatewayReceivePayload): void;
+  close(code: number, reason: string): void;
+}
 
 export interface Session {
   readonly id: string;
@@ -9,17 +14,21 @@ export interface Session {
   readonly intents: number;
   /** Sequence of the last event. */
   seq: number;
-  /** Every event, for replays. */
+  /** The last events, for replays. */
   readonly events: GatewayDispatchPayload[];
-  connection: Connection | null;
+  connection: SessionLine | null;
   /** When the client went away. */
   goneAtMono: number;
   presence: unknown;
 }
 
+/** A client that missed more cannot resume. Discord names no figure. */
+const keptEvents = 5_000;
+
 /** Appends an event and sends it when the client is there. */
 export function dispatch(session: Session, event: string, body: unknown): void {
   const payload = { op: GatewayOpcodes.Dispatch, t: event, s: ++session.seq, d: body } as GatewayDispatchPayload;
   session.events.push(payload);
+  if (session.events.length > keptEvents) session.events.shift();
   session.connection?.send(payload);
 }

@@ -1,6 +1,7 @@
 // One REST call: what a route gets to see, what it may answer, and what the record keeps of it.
 import type { UploadedFile } from "../../telegram/body.ts";
-import type { Bot, World } from "../world.ts";
+import type { Bot } from "../model.ts";
+import type { World } from "../world.ts";
 import type { FormName } from "./form.ts";
 
 /** One call that reached the server. */

@@ -1,10 +1,10 @@
 // Everything about places and people: who am I, channels, guilds, members, typing, pins.
 import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
 import { tellChannel, tellMessage, tellPins, tellTyping } from "../events.ts";
-import { applicationFlags } from "../gateway/gateway.ts";
-import { channelJson, guildJson, memberJson, messageJson } from "../payloads.ts";
+import { applicationFlags, channelJson, guildJson, memberJson, messageJson } from "../payloads.ts";
 import { olderFirst } from "../snowflake.ts";
-import { type Bot, type Channel, isThread } from "../world.ts";
+import { type Bot, type Channel, isThread } from "../model.ts";
+import { maySee } from "../world.ts";
 import type { RouteCall, Routes } from "./call.ts";
 import { reachChannel, reachGuild, reachMessage, requireAwake, takesMessages } from "./reach.ts";
 import { badField, refuse } from "./refusal.ts";
@@ -115,11 +115,9 @@ export const channelRoutes: Routes = {
     run(call) {
       const guild = reachGuild(call);
       const active = [...call.state.channels.values()].filter((channel) => channel.guild === guild && channel.thread?.archived === false);
-      const visible = active.filter(
-        (channel) => !channel.denied.has("view") && call.state.channels.get(channel.parentId ?? "")?.denied.has("view") !== true,
-      );
+      const seen = active.filter((channel) => maySee(call.state, channel, call.bot));
       return threadList(
-        visible.toSorted((a, b) => olderFirst(b.id, a.id)),
+        seen.toSorted((a, b) => olderFirst(b.id, a.id)),
         call.bot,
       );
     },

@@ -1,6 +1,6 @@
 // Application commands: global and of one guild, overwritten in bulk or one by one, within Discord's limits.
 import { type APIApplicationCommand, ApplicationCommandType as Kind } from "discord-api-types/v10";
-import type { Bot } from "../world.ts";
+import type { Bot } from "../model.ts";
 import { Answer, type RouteCall, type Routes } from "./call.ts";
 import { badField, refuse } from "./refusal.ts";
 

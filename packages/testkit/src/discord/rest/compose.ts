@@ -2,7 +2,7 @@
 // Discord's API description leaves out, with the server's own codes.
 import { type APIAttachment, type APIMessage, MessageFlags, MessageReferenceType, MessageType } from "discord-api-types/v10";
 import { type AllowedMentions, mentionsIn } from "../mentions.ts";
-import type { Channel } from "../world.ts";
+import type { Channel } from "../model.ts";
 import type { RouteCall } from "./call.ts";
 import { checkComponents } from "./components.ts";
 import { badField, refuse } from "./refusal.ts";

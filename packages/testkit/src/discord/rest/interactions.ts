@@ -8,7 +8,8 @@ import {
   MessageType,
 } from "discord-api-types/v10";
 import { tellMessage } from "../events.ts";
-import { type Interaction, interactionState, tokenLifeMs } from "../interaction.ts";
+import { interactionState, tokenLifeMs } from "../interaction.ts";
+import type { Interaction } from "../model.ts";
 import { messageJson } from "../payloads.ts";
 import { Answer, type RouteCall, type Routes } from "./call.ts";
 import { composed, type MessageBody, recomposed } from "./compose.ts";

@@ -2,6 +2,7 @@
 // Figures of the buckets are what clients see in practice; Discord publishes only the global ones.
 import { createHash } from "node:crypto";
 import type { Clock } from "@parley/protocol";
+import type { Trouble } from "../../faults.ts";
 import type { RateLimit } from "./call.ts";
 
 const globalCalls = 50;
@@ -79,6 +80,11 @@ export function refusedHeaders(scope: LimitScope, retryAfterMs: number): Readonl
     "x-ratelimit-scope": scope,
     ...(scope === "global" ? { "x-ratelimit-global": "true" } : {}),
   };
+}
+
+/** What a fault rule sends for a limit that the client could not foresee. */
+export function discordLimited(scope: LimitScope, retryAfterMs: number): Trouble {
+  return { kind: "answer", status: 429, headers: refusedHeaders(scope, retryAfterMs), body: refusedBody(scope, retryAfterMs) };
 }
 
 export function refusedBody(scope: LimitScope, retryAfterMs: number): unknown {

@@ -3,7 +3,7 @@ import { type APIMessage, GatewayDispatchEvents as Event, MessageFlags } from "d
 import { tellChannel, tellDeleted, tellMessage } from "../events.ts";
 import { messageJson } from "../payloads.ts";
 import { olderFirst, snowflakeMs } from "../snowflake.ts";
-import type { Channel } from "../world.ts";
+import type { Channel } from "../model.ts";
 import type { RouteCall, Routes } from "./call.ts";
 import { composed, type MessageBody, recomposed } from "./compose.ts";
 import { reachChannel, reachMessage, requireAwake, takesMessages, wakeThread } from "./reach.ts";
@@ -35,14 +35,14 @@ export const messageRoutes: Routes = {
     run(call) {
       const { state, bot, query } = call;
       const channel = reachChannel(call, "history");
-      return history(channel, query).map((message) => messageJson(state, channel, message, bot));
+      return history(channel, query).map((message) => withoutNonce(messageJson(state, channel, message, bot)));
     },
   },
   "GET /channels/:channel/messages/:message": {
     limit: { calls: 5, perMs: 1_000 },
     run(call) {
       const channel = reachChannel(call, "history");
-      return messageJson(call.state, channel, reachMessage(call, channel), call.bot);
+      return withoutNonce(messageJson(call.state, channel, reachMessage(call, channel), call.bot));
     },
   },
   "PATCH /channels/:channel/messages/:message": {
@@ -100,6 +100,11 @@ function knownNonce(
   const known = bot.nonces.get(String(nonce));
   if (known === undefined || state.clock.now() - known.atMs >= options.nonceWindowMs) return undefined;
   return { channel: known.channel, message: known.channel.messages.get(known.message.id) ?? known.message };
+}
+
+/** A nonce comes back from the create and in its event; what is read later does not have it. */
+function withoutNonce({ nonce: _nonce, ...message }: APIMessage): APIMessage {
+  return message;
 }
 
 /** Newest first, as Discord lists history. */

@@ -1,6 +1,7 @@
 // What a bot may touch: the channel, message or guild that a path names, or the refusal that Discord gives instead.
 import { type APIMessage, ChannelType, MessageType } from "discord-api-types/v10";
-import { type Bot, type Channel, type Guild, isForum, parentOf, type Right, type World } from "../world.ts";
+import { type Bot, type Channel, type Guild, isForum, type Right } from "../model.ts";
+import { maySee, parentOf, type World } from "../world.ts";
 import { refuse } from "./refusal.ts";
 
 interface Asked {
@@ -13,16 +14,15 @@ interface Asked {
 export function reachChannel({ state, bot, params }: Asked, ...rights: readonly Right[]): Channel {
   const channel = state.channels.get(params["channel"] ?? "");
   if (channel === undefined || (channel.bot !== undefined && channel.bot !== bot)) throw refuse("unknownChannel");
-  requireRights(state, channel, bot, ["view", ...rights]);
+  requireRights(state, channel, bot, rights);
   return channel;
 }
 
 export function requireRights(state: World, channel: Channel, bot: Bot, rights: readonly Right[]): void {
-  if (channel.guild !== undefined && !channel.guild.members.has(bot.user.id)) throw refuse("missingAccess");
+  if (channel.guild !== undefined && !maySee(state, channel, bot)) throw refuse("missingAccess");
   const parent = channel.thread === undefined ? undefined : parentOf(state, channel);
   for (const right of rights) {
-    if (!channel.denied.has(right) && parent?.denied.has(right) !== true) continue;
-    throw refuse(right === "view" ? "missingAccess" : "missingPermissions");
+    if (channel.denied.has(right) || parent?.denied.has(right) === true) throw refuse("missingPermissions");
   }
 }
 

@@ -1,7 +1,8 @@
 // Reactions: one emoji of one person counts once, twenty kinds to a message.
 import type { APIEmoji } from "discord-api-types/v10";
 import { tellReaction, tellReactionsGone } from "../events.ts";
-import type { Channel, World } from "../world.ts";
+import type { Channel } from "../model.ts";
+import type { World } from "../world.ts";
 import type { RouteCall, Routes } from "./call.ts";
 import { reachChannel, reachMessage, requireAwake } from "./reach.ts";
 import { refuse } from "./refusal.ts";

@@ -1,4 +1,5 @@
 // How the fake says no: Discord's codes, messages and HTTP status, as its documentation ("Opcodes and Status Codes") lists them.
+import type { Trouble } from "../../faults.ts";
 
 /** The tree of form errors, by field; a leaf holds `_errors`. */
 export interface FormErrors {
@@ -66,6 +67,11 @@ export type RefusalName = keyof typeof refusals;
 export function refuse(name: RefusalName, errors?: FormErrors): DiscordRefusal {
   const [status, code, message] = refusals[name];
   return new DiscordRefusal(status, code, message, errors);
+}
+
+/** What a fault rule sends for one of Discord's refusals. */
+export function discordRefusal(name: RefusalName): Trouble {
+  return { kind: "answer", status: refusals[name][0], body: refuse(name).body() };
 }
 
 /** 50035 about one field, which may lie deeper: `["embeds", 0, "title"]`. */

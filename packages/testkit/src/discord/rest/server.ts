@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { answerBadly, listen, replacesAnswer, writeJson } from "../../answers.ts";
 import type { Faults } from "../../faults.ts";
-import type { Bot, World } from "../world.ts";
+import type { Bot } from "../model.ts";
+import type { World } from "../world.ts";
 import { readRestBody, type RestBody } from "./body.ts";
 import { Answer, type DiscordCall, type RestOptions, type RouteCall } from "./call.ts";
 import type { Forms } from "./form.ts";
@@ -103,7 +104,6 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
   const reply = (status: number, answer: unknown): void => {
     call.status = status;
     call.answer = answer;
-    for (const [header, value] of Object.entries(headers)) outgoing.setHeader(header, value);
     if (status === 204) outgoing.writeHead(204).end();
     else writeJson(outgoing, status, answer);
   };
@@ -124,6 +124,7 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
     result = { status: error.status, body: error.body() };
   }
   if ([401, 403, 429].includes(result.status) && headers["x-ratelimit-scope"] !== "shared") limits.noteInvalid(token);
+  for (const [header, value] of Object.entries(headers)) outgoing.setHeader(header, value);
   if (rule !== null) return await answerBadly(state.clock, rule.trouble, outgoing, result.status, result.body);
   reply(result.status, result.body);
 }

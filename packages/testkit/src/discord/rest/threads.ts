@@ -2,7 +2,8 @@
 import { type APIMessage, type APIUser, ChannelType, MessageFlags, MessageType } from "discord-api-types/v10";
 import { tellChannel, tellMessage } from "../events.ts";
 import { channelJson, messageJson } from "../payloads.ts";
-import { type Channel, isForum, isThread, type World } from "../world.ts";
+import { type Channel, isForum, isThread } from "../model.ts";
+import type { World } from "../world.ts";
 import { Answer, type Routes } from "./call.ts";
 import { composed, type MessageBody } from "./compose.ts";
 import { reachChannel, reachMessage, requireAwake } from "./reach.ts";
