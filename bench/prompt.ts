@@ -13,6 +13,8 @@ import {
   defaultCaps,
   ensureWorkspace,
   estimateTokens,
+  explain,
+  hashOf,
   type PromptFacts,
   type PromptMode,
   promptBudget,
@@ -96,6 +98,15 @@ const answer = `<think>${"Let me see. ".repeat(50)}</think>[[reply_to_current]] 
 /** Providers send a few characters at a time. */
 const deltaChars = 4;
 
+/** About the size of a real tool's schema. */
+const parametersLike = {
+  type: "object",
+  properties: Object.fromEntries(
+    ["path", "offset", "limit", "mode"].map((name) => [name, { type: "string", description: `The ${name}.` }]),
+  ),
+  required: ["path"],
+};
+
 function parse(text: string, chunkChars: number): number {
   const parser = replyParser({ currentMessageId: "1" });
   let visibleChars = 0;
@@ -123,10 +134,17 @@ try {
     estimator: tokenEstimator,
   }));
 
+  // What every turn pays besides, so that its prompt can be shown later: a record of some hundred bytes goes into its commit.
+  const schemas = facts.stable.tools.list.map(({ name, summary }) => ({
+    name,
+    description: summary.repeat(6),
+    parameters: parametersLike,
+  }));
   const bench = new Bench({ time: 500 });
   bench
     .add("baseline: sha256 of the prompt", () => createHash("sha256").update(prompt.text).digest("hex"))
     .add("compile full, warm", () => compile(promptSections, facts, promptBudget(windowTokens)))
+    .add("explain, and the report's text and hash", () => hashOf(JSON.stringify(explain(prompt, schemas))))
     .add("compile minimal, warm", () => compile(promptSections, minimal, promptBudget(windowTokens)))
     .add(`parse ${answer.length} characters, ${deltaChars} at a time`, () => parse(answer, deltaChars))
     .add(`parse ${answer.length} characters at once`, () => parse(answer, answer.length));
