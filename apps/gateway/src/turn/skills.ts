@@ -70,6 +70,8 @@ export interface SkillBook {
   /** `narrowed`: the only skills of the place; absent: all. */
   at(agent: AgentConfig, narrowed?: readonly string[]): Promise<SkillsHere>;
   readonly limits: SkillLimits;
+  /** Folders of skills outside the workspace: what the read tool must be able to open besides, and a sandbox must show. */
+  readRoots(): readonly string[];
   /** Where `parley skills install` puts them. */
   readonly managed: string;
   /** How often contents were read from disk. */
@@ -132,6 +134,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform }: Sk
 
   return {
     survey,
+    readRoots: () => [managed, ...(settings.bundled ? [bundled] : []), ...settings.load.extraDirs],
     limits: settings.limits,
     managed,
     reads: () => shelves.reads,
@@ -168,6 +171,7 @@ export const noSkills: SkillBook = {
   survey: async () => ({ roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] }),
   at: async () => ({ listing: { facts: [] }, commands: [], env: () => ({}), location: ({ file }) => file, body: async () => null }),
   limits: { maxSkillsPromptChars: 0, maxSkillsInPrompt: 0, maxSkillsLoadedPerSource: 0, maxCandidatesPerRoot: 0, maxSkillFileBytes: 0 },
+  readRoots: () => [],
   managed: "",
   reads: () => 0,
 };

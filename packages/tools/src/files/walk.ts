@@ -52,8 +52,10 @@ export function entryStat(folder: Folder, name: string): Promise<Stats | null> {
 export function partsBelow(spec: RootSpec, path: string, realRoot?: string): string[] | null {
   if (path.trim() === "") throw new Fault("invalid", "the path is empty; name a file");
   if (path.includes("\0") || path.length > longestPath) throw new Fault("invalid", "the path has a NUL or is too long; name a file");
-  if (!path.startsWith("/")) return path.split("/");
   const roots = [spec.root, ...(spec.alsoKnownAs ?? []), ...(realRoot === undefined ? [] : [realRoot])];
+  // A root may be known by a name under the user's home, which a prompt writes as "~".
+  const isRelative = !path.startsWith("/") && !(path.startsWith("~/") && roots.some((root) => root.startsWith("~/")));
+  if (isRelative) return path.split("/");
   for (const root of roots) {
     const start = root.endsWith("/") ? root : `${root}/`;
     if (path === root) return [];

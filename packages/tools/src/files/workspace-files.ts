@@ -12,6 +12,8 @@ export interface WorkspaceFilesOptions {
   readonly inside?: string;
   readonly readOnly?: boolean;
   readonly readRoots?: readonly string[];
+  /** Paths below it may begin with "~" in what is only read: so the prompt tells where skills are. */
+  readonly userHome?: string;
   /** Folders that may not be entered although they lie below: the state folder. */
   readonly forbidden?: readonly string[];
 }
@@ -29,13 +31,13 @@ export interface WorkspaceFiles {
 export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   const { root, inside, readOnly = false, forbidden = [] } = options;
   const own = rooted({ root, forbidden, ...(inside === undefined || inside === root ? {} : { alsoKnownAs: [inside] }) });
-  const others = (options.readRoots ?? []).map((each) => rooted({ root: each, forbidden }));
+  const others = (options.readRoots ?? []).map((each) => rooted({ root: each, forbidden, alsoKnownAs: underHome(each, options.userHome) }));
   const finished = once(() => own.exclusive(() => finishChanges(own)));
   return {
     readOnly,
     own,
     readable(path) {
-      if (!path.startsWith("/") || partsBelow(own, path) !== null) return own;
+      if (!/^~?\//.test(path) || partsBelow(own, path) !== null) return own;
       return others.find((each) => partsBelow(each, path) !== null) ?? own;
     },
     async writable() {
@@ -43,4 +45,8 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
       return own;
     },
   };
+}
+
+function underHome(path: string, userHome: string | undefined): string[] {
+  return userHome !== undefined && userHome !== "/" && path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [];
 }

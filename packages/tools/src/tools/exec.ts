@@ -83,7 +83,7 @@ async function start(
   ports: ExecPorts,
   scope: ToolScope,
 ): Promise<Command> {
-  const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? {}, action.env);
+  const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? scope.env ?? {}, action.env);
   const { pty } = asked;
   const input = asked.background;
   const wrapped = sandbox.wrap({ argv: action.argv, cwd: folder.path, env, pty, input });
