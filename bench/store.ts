@@ -1,12 +1,14 @@
-// How fast the embedded store is: verbs per second with 1 and 64 callers in flight, each beside the same number of bare write
-// transactions on the same disk in the same run. `node bench/store.ts [--seconds 2] [--json FILE]`; prints a table.
+// How fast the store's drivers are: verbs per second with 1 and 64 callers in flight. SQLite beside the same number of bare write
+// transactions on the same disk in the same run; Redis, on a server of its own on this machine, beside SQLite.
+// `node bench/store.ts [--seconds 2] [--json FILE]`; prints a table. Without redis-server SQLite alone is measured.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { type ConversationKey, type SessionKey, silentLog, systemClock } from "@parley/protocol";
-import { sqliteStore, type Store } from "@parley/store";
+import { redisStore, sqliteStore, type Store } from "@parley/store";
+import { program, redisServer } from "@parley/testkit";
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "2" }, json: { type: "string" } } });
 const clock = systemClock();
@@ -23,9 +25,11 @@ interface Work {
 }
 
 interface Result {
+  readonly driver: string;
   readonly verb: string;
   readonly inFlight: number;
   readonly perSecond: number;
+  /** Of bare SQLite transactions. */
   readonly barePerSecond: number;
   /** perSecond / barePerSecond. */
   readonly ratio: number;
@@ -66,13 +70,8 @@ const works: readonly Work[] = [
   },
 ];
 
-/** Repetitions per second of a fresh store. */
-async function measure(work: Work, inFlight: number, dir: string): Promise<number> {
-  const path = join(dir, `${work.steps}-${inFlight}.db`);
-  const onFatal = (error: unknown): void => {
-    throw error;
-  };
-  const store = await sqliteStore({ path, clock, log: silentLog, bootId: "bench", onFatal });
+/** Repetitions per second on a fresh store. */
+async function measure(work: Work, inFlight: number, store: Store): Promise<number> {
   const untilMs = clock.mono() + runMs;
   const startMs = clock.mono();
   const counts = await Promise.all(
@@ -103,13 +102,37 @@ function measureBare(steps: number, dir: string): number {
 }
 
 const dir = mkdtempSync(join(tmpdir(), "parley-bench-"));
+const bare = new Map(works.map((work) => [work.name, measureBare(work.steps, dir)]));
 const results: Result[] = [];
-for (const work of works) {
-  const barePerSecond = measureBare(work.steps, dir);
-  for (const inFlight of [1, 64]) {
-    const perSecond = await measure(work, inFlight, dir);
-    const ratio = Number((perSecond / barePerSecond).toFixed(2));
-    results.push({ verb: work.name, inFlight, perSecond: Math.round(perSecond), barePerSecond: Math.round(barePerSecond), ratio });
+
+async function bench(driver: string, open: (name: string) => Promise<Store>): Promise<void> {
+  for (const work of works) {
+    for (const inFlight of [1, 64]) {
+      const perSecond = await measure(work, inFlight, await open(`${work.steps}-${inFlight}`));
+      const barePerSecond = bare.get(work.name) ?? 0;
+      const ratio = Number((perSecond / barePerSecond).toFixed(2));
+      results.push({
+        driver,
+        verb: work.name,
+        inFlight,
+        perSecond: Math.round(perSecond),
+        barePerSecond: Math.round(barePerSecond),
+        ratio,
+      });
+    }
+  }
+}
+
+const onFatal = (error: unknown): void => {
+  throw error;
+};
+await bench("sqlite", (name) => sqliteStore({ path: join(dir, `${name}.db`), clock, log: silentLog, bootId: "bench", onFatal }));
+if ("missing" in program("redis-server")) console.warn("redis-server is not on the PATH: SQLite alone is measured");
+else {
+  for (const fsync of ["everysec", "always"]) {
+    const server = await redisServer({ args: ["--appendfsync", fsync] });
+    await bench(`redis ${fsync}`, (name) => redisStore({ url: server.url, keyPrefix: name, log: silentLog, bootId: "bench" }));
+    await server.close();
   }
 }
 rmSync(dir, { recursive: true });
