@@ -6,6 +6,7 @@ import { expandPath, type Env } from "./home.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { skillsOf, skillsOfAgent } from "./skills.ts";
+import { sandboxOf, toolsOf, toolsOfAgent } from "./tools.ts";
 
 export function complete(file: ConfigFile, env: Env, home: string): Config {
   const providers = providersOf(file, env);
@@ -17,8 +18,10 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     workspace: expandPath(fileDefaults.workspace ?? "workspace", home),
     model: chosen(fileDefaults.model, { primary: defaultModel(providers), fallbacks: [] }),
     ...(fileDefaults.repoRoot === undefined ? {} : { repoRoot: expandPath(fileDefaults.repoRoot, home) }),
+    sandbox: sandboxOf(fileDefaults.sandbox),
     userTimezone: fileDefaults.userTimezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
+  const tools = toolsOf(file, home);
   const list = file.agents.list.map((agent, index): AgentConfig => {
     // Two agents must not write into one folder unless somebody said so.
     const workspace = index === 0 ? defaults.workspace : join(home, `workspace-${agent.id}`);
@@ -31,6 +34,8 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
       ...ownOr("spend", agent, defaults),
       contextLimits: { ...defaults.contextLimits, ...agent.contextLimits },
       ...skillsOfAgent(agent, defaults),
+      tools: toolsOfAgent(agent, tools),
+      sandbox: sandboxOf(agent.sandbox, fileDefaults.sandbox),
     };
   });
   return {
@@ -42,7 +47,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     session: file.session,
     messages: file.messages,
     commands: file.commands,
-    tools: file.tools,
+    tools,
     memory: file.memory,
     hooks: file.hooks,
     skills: skillsOf(file.skills, home),

@@ -1,6 +1,7 @@
 // The config as the rest of Parley reads it: complete, deeply readonly, accounts and agents merged with what they inherit.
 import type { AddressKind, DmScope, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Secret } from "./secret.ts";
+import type { AgentToolsConfig, SandboxConfig, ToolsConfig } from "./tools.ts";
 
 export interface Config {
   readonly gateway: GatewayConfig;
@@ -28,7 +29,7 @@ export interface Config {
   };
   readonly memory: { readonly citations: "off" | "on" | "auto" };
   readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
-  readonly tools: { readonly rehearsal: boolean };
+  readonly tools: ToolsConfig;
   readonly skills: SkillsConfig;
   readonly store: StoreConfig;
   readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
@@ -135,6 +136,7 @@ export interface AgentDefaults {
   };
   readonly contextLimits: ContextLimits;
   readonly skills?: readonly string[];
+  readonly sandbox: SandboxConfig;
 }
 
 export interface ContextPruningConfig {
@@ -183,6 +185,10 @@ export interface AgentConfig {
   readonly skills?: readonly string[];
   /** In place of `skills.limits.maxSkillsPromptChars`. */
   readonly maxSkillsPromptChars?: number;
+  /** Its own; `exec` is merged with `tools.exec`. */
+  readonly tools: AgentToolsConfig;
+  /** Merged with the defaults. */
+  readonly sandbox: SandboxConfig;
 }
 
 export interface SkillsConfig {

@@ -8,3 +8,4 @@ export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
 export { nearestWord } from "./nearest.ts";
 export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
+export type * from "./tools.ts";

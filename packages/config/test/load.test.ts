@@ -15,6 +15,8 @@ describe("without a file", () => {
         workspace: `${home}/workspace`,
         model: config.agents.defaults.model,
         contextLimits: { toolResultMaxChars: 8192, postCompactionMaxChars: 1800 },
+        tools: { byProvider: {}, exec: config.tools.exec },
+        sandbox: config.agents.defaults.sandbox,
       },
     ]);
     expect(config.channels).toEqual({ telegram: {}, discord: {}, web: { enabled: true } });

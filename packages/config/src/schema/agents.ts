@@ -5,6 +5,7 @@ import { agentName } from "./fields.ts";
 import { modelBook, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
+import { agentToolsSchema, sandboxSchema } from "./tools.ts";
 
 const timeZone = z.string().refine(isTimeZone, { error: 'not a time zone; use a name like "Europe/Berlin" or "UTC"' });
 
@@ -35,6 +36,7 @@ const defaults = z
     compaction: compactionSchema,
     startupContext: startupContextSchema,
     contextLimits: contextLimitsSchema,
+    sandbox: sandboxSchema.exactOptional().describe("Where commands run and what they see there."),
   })
   .prefault({})
   .describe("What every agent has unless its own entry says otherwise.");
@@ -58,6 +60,8 @@ const agent = z.strictObject({
   reasoningDefault: reasoningField.describe("Default: agents.defaults.reasoningDefault."),
   spend: spendField.describe("Default: agents.defaults.spend, for each agent by itself."),
   contextLimits: agentContextLimitsSchema,
+  tools: agentToolsSchema.exactOptional(),
+  sandbox: sandboxSchema.exactOptional().describe("In place of what agents.defaults.sandbox says, key by key."),
 });
 
 export const agentsSchema = z

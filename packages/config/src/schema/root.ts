@@ -10,6 +10,7 @@ import { hooksSchema, memorySchema, ttsSchema } from "./prompt.ts";
 import { sessionSchema } from "./session.ts";
 import { skillsSchema } from "./skills.ts";
 import { storeSchema } from "./store.ts";
+import { toolsSchema } from "./tools.ts";
 
 /** Grows when a key changes its meaning or goes away. */
 export const configVersion = 1;
@@ -89,15 +90,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe("Chat commands."),
-  tools: z
-    .strictObject({
-      rehearsal: z
-        .boolean()
-        .default(false)
-        .describe("Whether the agent has the tools echo, append and sleep, made for trying the machinery."),
-    })
-    .prefault({})
-    .describe("Tools."),
+  tools: toolsSchema,
   memory: memorySchema,
   hooks: hooksSchema,
   skills: skillsSchema,

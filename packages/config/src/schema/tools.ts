@@ -1,0 +1,153 @@
+// tools.*: which tools agents have, what commands may run, and where: rules, exec, files, the sandbox.
+import { z } from "zod";
+
+export const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
+
+const names = z.array(z.string().min(1).max(200));
+
+const rules = {
+  allow: names
+    .exactOptional()
+    .describe('The only tools: names, groups such as "group:fs", patterns such as "web_*". Default: no limit; []: none.'),
+  deny: names.exactOptional().describe("Tools that are taken away; wins over everything that allows them."),
+};
+
+const policy = {
+  profile: z
+    .enum(toolProfiles)
+    .exactOptional()
+    .describe('"minimal" (session status), "coding" (files, commands, memory, sessions), "messaging", "full" (all). Default: full.'),
+  ...rules,
+  alsoAllow: names.exactOptional().describe("Added to what the profile has. Not together with allow."),
+};
+
+const oneOfTwo = { error: "allow and alsoAllow cannot stand together: allow already says all" };
+const noBoth = ({ allow, alsoAllow }: { readonly allow?: unknown; readonly alsoAllow?: unknown }): boolean =>
+  allow === undefined || alsoAllow === undefined;
+
+const byProvider = z
+  .record(z.string().min(1), z.strictObject(policy).refine(noBoth, oneOfTwo))
+  .default({})
+  .describe('Narrows the tools for models, by "PROVIDER" or "PROVIDER/MODEL".');
+
+const argPattern = z.string().min(1).max(1_000).refine(isPattern, { error: "not a regular expression" });
+const allowedCommand = z
+  .union(
+    [
+      z.string().min(1),
+      z.strictObject({
+        command: z.string().min(1).describe("A name found in the system's folders, or an absolute path."),
+        argPattern: argPattern.exactOptional().describe("Regular expression that all arguments, joined by spaces, must match as a whole."),
+      }),
+    ],
+    { error: 'an allowed command is "NAME" or { command: "NAME", argPattern: "…" }' },
+  )
+  .transform((command) => (typeof command === "string" ? { command } : command));
+
+const modes = ["deny", "allowlist", "full"] as const;
+const execFields = {
+  mode: z
+    .enum(modes)
+    .exactOptional()
+    .describe('"deny" (no commands), "allowlist" (those listed; others are asked about), "full" (all). Default: allowlist.'),
+  security: z.enum(modes).exactOptional().describe("Another name for mode."),
+  ask: z
+    .enum(["off", "on-miss", "always"])
+    .exactOptional()
+    .describe('When a person is asked: "off" (never; what is not allowed is refused), "on-miss", "always". Default: on-miss.'),
+  allowlist: z
+    .array(allowedCommand)
+    .exactOptional()
+    .describe("Commands that run without being asked about. Shells, interpreters and wrappers need an argPattern. Default: none."),
+  timeoutSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .exactOptional()
+    .describe("Longest time of one command unless it asks for another, in seconds. Default: 1800."),
+};
+const oneMode = { error: "mode and security are two names of one setting: keep one" };
+const noTwoModes = ({ mode, security }: { readonly mode?: unknown; readonly security?: unknown }): boolean =>
+  mode === undefined || security === undefined;
+const exec = z.strictObject(execFields).refine(noTwoModes, oneMode);
+
+export const toolsSchema = z
+  .strictObject({
+    rehearsal: z
+      .boolean()
+      .default(false)
+      .describe("Whether the agent has the tools echo, append and sleep, made for trying the machinery."),
+    ...policy,
+    byProvider,
+    toolsBySender: z
+      .record(z.string().min(1), z.strictObject(rules))
+      .default({})
+      .describe('Narrows the tools for people, by "<channel>:<id>"; "*" is everybody who is not listed.'),
+    exec: exec.prefault({}).describe("Commands."),
+    fs: z
+      .strictObject({
+        readRoots: z.array(z.string().min(1)).default([]).describe("Folders beside the workspace whose files may be read."),
+      })
+      .prefault({})
+      .describe("Files."),
+    sandbox: z
+      .strictObject({ tools: z.strictObject(rules).exactOptional().describe("Which tools are left there.") })
+      .prefault({})
+      .describe("Sandboxed sessions."),
+    subagents: z
+      .strictObject({ tools: z.strictObject(rules).exactOptional().describe("Which tools are left to them.") })
+      .prefault({})
+      .describe("Sub-agents."),
+  })
+  .refine(noBoth, oneOfTwo)
+  .prefault({})
+  .describe("Tools.");
+
+export const agentToolsSchema = z
+  .strictObject({ ...policy, byProvider, exec: exec.exactOptional().describe("In place of what tools.exec says, key by key.") })
+  .refine(noBoth, oneOfTwo)
+  .describe("Narrows the tools of this agent; its profile stands in for tools.profile.");
+
+const sandboxFields = {
+  mode: z
+    .enum(["off", "non-main", "all"])
+    .exactOptional()
+    .describe('Which sessions are sandboxed: "off" (none), "non-main" (all but the agent\'s main session), "all". Default: off.'),
+  backend: z.enum(["bubblewrap", "docker"]).exactOptional().describe("What makes the sandbox. Default: bubblewrap."),
+  scope: z
+    .enum(["session", "agent", "shared"])
+    .exactOptional()
+    .describe("Who works in one folder where the workspace is not mounted. Default: agent."),
+  workspaceAccess: z
+    .enum(["none", "ro", "rw"])
+    .exactOptional()
+    .describe('What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: none.'),
+  network: z.boolean().exactOptional().describe("Whether commands reach the network. Default: false."),
+  memoryMb: z.number().int().min(16).max(1_048_576).exactOptional().describe("Most memory, in megabytes. Default: 1024."),
+  pidsLimit: z.number().int().min(4).max(65_536).exactOptional().describe("Most processes. Default: 256."),
+  cpuSeconds: z.number().int().min(1).max(86_400).exactOptional().describe("Most processor time of one process, in seconds. Default: 600."),
+  docker: z
+    .strictObject({
+      image: z
+        .string()
+        .regex(/^[\w][\w.:/@-]*$/, { error: "not the name of an image" })
+        .exactOptional()
+        .describe("The container's image. Default: debian:stable-slim."),
+    })
+    .prefault({})
+    .describe("With backend docker."),
+};
+
+/** Where commands run and what they see there. */
+export const sandboxSchema = z.strictObject(sandboxFields);
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(`^(?:${text})$`, "u");
+    return true;
+  } catch {
+    // "Not a pattern" is only said by throwing.
+    return false;
+  }
+}
