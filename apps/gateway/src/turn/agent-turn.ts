@@ -36,7 +36,7 @@ import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { PromptNote } from "./prompt-book.ts";
-import { startupField, startupNotes } from "./startup-memory.ts";
+import { startupField } from "./startup-memory.ts";
 import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
 import { turnCommit, turnOutcome } from "./turn-commit.ts";
 import type { SpendLedger, TurnLedger } from "./ledger.ts";
@@ -66,6 +66,8 @@ export interface TurnSetup {
   readonly spill: (callId: string, text: string) => Promise<string>;
   /** Absent: the defaults. */
   readonly context?: ContextSettings;
+  /** For the first message of a new conversation; null when there are none. */
+  readonly startupNotes?: () => Promise<string | null>;
   /** What the skills add to the environment of the turn's processes. */
   readonly env?: { readonly [name: string]: string };
   /** What skills that were called say, where the agent cannot read them itself. */
@@ -126,7 +128,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       options.setUp({ agent, session, log, called: skillCallsIn(turn.rows), wanted: wantedBy(turn.rows), ...placeOf(turn) }),
     ]);
     const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
-    const startup = await startupOf(turn, session, address, setup, log);
+    const startup = await startupOf(turn, session, address, setup);
     const account = accountKey(address);
     const channel = options.channel(account);
     const running = options.running.begin(turn.id);
@@ -269,12 +271,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     turn: Turn,
     session: Session,
     address: Address,
-    { workspace, context = defaultContext }: TurnSetup,
-    log: Log,
+    setup: TurnSetup,
   ): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
     if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
-    const { startup: settings, timeZone } = context;
-    return { text: await startupNotes({ workspace, timeZone, nowMs: clock.now(), settings, log }), patch: { [startupField]: null } };
+    return { text: (await setup.startupNotes?.()) ?? null, patch: { [startupField]: null } };
   }
 
   interface Finish {

@@ -29,6 +29,7 @@ import type { Surface } from "./channel-facts.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./directives.ts";
 import { modelBook } from "./model-book.ts";
+import { startupNotes } from "./startup-memory.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
 import { skillTurn } from "./skill-call.ts";
@@ -219,6 +220,8 @@ export function setUp(options: SetUpOptions): SetUp {
         timeoutMs: defaults.timeoutSeconds * 1000,
         spill: (callId, text) => spill(workspace, callId, text),
         context: contextSettings(config, ofAgent),
+        startupNotes: () =>
+          startupNotes({ workspace, timeZone: defaults.userTimezone, nowMs: options.clock.now(), settings: defaults.startupContext, log }),
         notes: warned.note === null ? [] : [warned.note],
         finalOnly: needsReasoningTags({ model, thinking }),
         tellsEmptyInGroups: defaults.silentReply.group === "deny",
