@@ -19,6 +19,8 @@ export interface ToolContext {
   readonly files: WorkspaceFiles;
   readonly sandbox: Sandbox;
   readonly clock: Clock;
+  /** What the loop lets one result say, in UTF-8 bytes: pages and excerpts fit into it. Default 8,192. */
+  readonly resultBytes?: number;
   /** Absent: no commands here. */
   readonly exec?: ExecPorts;
   readonly pictures?: Pictures;

@@ -1,7 +1,13 @@
 // How much text a tool says at once. The loop cuts what is longer in the middle, so a tool that can page or point to a file stays below.
 
-/** In UTF-8 bytes; the loop's own cap is 8,192. */
-export const resultBytes = 7_900;
+const defaultBytes = 8_192;
+/** For what a tool says beside the text: how to go on, how it ended. */
+const asideBytes = 300;
+
+/** For the text itself, in UTF-8 bytes. */
+export function resultRoom({ resultBytes = defaultBytes }: { readonly resultBytes?: number | undefined }): number {
+  return Math.max(100, resultBytes - asideBytes);
+}
 
 /** The longest beginning of whole characters in `bytes` bytes of UTF-8. */
 export function firstBytes(text: string, bytes: number): string {

@@ -47,6 +47,15 @@ describe("read", () => {
     expect(got).toEqual(lines);
   });
 
+  test("fits its pages into what the loop allows", async () => {
+    await writeFile(at("a.txt"), Array.from({ length: 100 }, (_, at) => `${at} ${"ä".repeat(300)}`).join("\n"));
+    for (const resultBytes of [500, 2_000, 20_000]) {
+      const page = await said(read({ ...it.context, resultBytes }), { path: "a.txt" });
+      expect(Buffer.byteLength(page)).toBeLessThanOrEqual(resultBytes);
+      expect(Buffer.byteLength(page)).toBeGreaterThan(resultBytes / 4);
+    }
+  });
+
   test("cuts an endless line and holds no huge file in memory", async () => {
     await writeFile(at("line.txt"), "x".repeat(3_000_000));
     expect((await said(read(it.context), { path: "line.txt" })).length).toBeLessThan(2_200);

@@ -3,6 +3,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { isFault } from "@parley/protocol";
 import { readBytes, type Rooted } from "../files/rooted.ts";
+import { firstBytes } from "../result-size.ts";
 
 /** One command may leave this much. */
 export const spoolBytes = 64 * 1024 * 1024;
@@ -58,7 +59,8 @@ export function excerpt(files: Rooted, path: string, bytes: number): Promise<Exc
     const head = Math.floor(bytes * 0.3);
     const tail = bytes - head;
     const text = `${plainOutput(await read(0, head))}\n[... ${total - bytes} bytes left out ...]\n${plainOutput(await read(total - tail, tail))}`;
-    return { text, total, whole: false };
+    // What was no text may have grown when it was decoded.
+    return { text: firstBytes(text, bytes + 60), total, whole: false };
   });
 }
 

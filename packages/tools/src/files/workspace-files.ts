@@ -37,7 +37,8 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
     readOnly,
     own,
     readable(path) {
-      if (path.startsWith("~/")) return others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ?? own;
+      if (path.startsWith("~/"))
+        return others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ?? own;
       if (!path.startsWith("/") || partsBelow(own, path) !== null) return own;
       return others.find((each) => partsBelow(each, path) !== null) ?? own;
     },

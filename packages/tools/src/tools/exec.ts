@@ -11,7 +11,7 @@ import { execDecision } from "../exec/exec-decision.ts";
 import { excerpt } from "../exec/spool.ts";
 import { workOut, type ExecRequest } from "../exec/work-out.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
-import { resultBytes } from "../result-size.ts";
+import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
 const word = z
@@ -57,7 +57,7 @@ export function exec(context: ToolContext): Tool | Unavailable {
         const refused = await refusal(action, ports, scope);
         return refused ?? start(asked, action, folder, context, ports, scope);
       });
-      return typeof command === "string" ? textResult(command, true) : finish(command, asked, scope);
+      return typeof command === "string" ? textResult(command, true) : finish(command, asked, resultRoom(context), scope);
     },
   });
 }
@@ -104,7 +104,7 @@ async function start(
   });
 }
 
-async function finish(command: Command, { background, yieldMs }: Args, { signal }: ToolScope): Promise<ToolResult> {
+async function finish(command: Command, { background, yieldMs }: Args, room: number, { signal }: ToolScope): Promise<ToolResult> {
   if (!background) await command.ended(yieldMs, signal);
   if (signal.aborted) {
     await command.kill();
@@ -112,7 +112,7 @@ async function finish(command: Command, { background, yieldMs }: Args, { signal 
   }
   await command.background();
   const { record, files } = command;
-  const output = await excerpt(files, record.log, resultBytes - 400);
+  const output = await excerpt(files, record.log, room);
   if (record.state === "running") {
     command.told = output?.total ?? 0;
     return textResult(lines(output?.text, `[goes on in the background as ${record.id}; its end will be told. All output: ${record.log}]`));

@@ -5,7 +5,7 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Command, CommandRecord, Commands } from "../exec/commands.ts";
 import { excerpt, since } from "../exec/spool.ts";
-import { resultBytes } from "../result-size.ts";
+import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
 const args = z.object({
@@ -16,7 +16,9 @@ const args = z.object({
   eof: z.boolean().default(false).describe("write: close the input afterwards."),
 });
 
-export function process({ exec: ports, clock }: ToolContext): Tool | Unavailable {
+export function process(context: ToolContext): Tool | Unavailable {
+  const { exec: ports, clock } = context;
+  const room = resultRoom(context);
   if (ports === undefined) return { unavailable: "commands cannot be run here" };
   if (ports.policy.mode === "deny") return { unavailable: 'tools.exec.mode is "deny"' };
   const { commands } = ports;
@@ -31,8 +33,8 @@ export function process({ exec: ports, clock }: ToolContext): Tool | Unavailable
     async run({ action, id, timeout, data, eof }, scope) {
       if (action === "list") return listed(await commands.list(scope.session), clock.now());
       const command = await found(commands, id, scope);
-      if (action === "poll") return polled(command, timeout, scope.signal);
-      if (action === "log") return logged(command);
+      if (action === "poll") return polled(command, timeout, room, scope.signal);
+      if (action === "log") return logged(command, room);
       if (action === "write") {
         if (data === undefined && !eof) throw new Fault("invalid", "write needs data or eof");
         if (data !== undefined) command.write(data);
@@ -69,16 +71,16 @@ function listed(records: readonly CommandRecord[], nowMs: number): ToolResult {
   );
 }
 
-async function polled(command: Command, timeoutMs: number, signal: AbortSignal): Promise<ToolResult> {
+async function polled(command: Command, timeoutMs: number, room: number, signal: AbortSignal): Promise<ToolResult> {
   await command.spoke(timeoutMs, signal);
   signal.throwIfAborted();
-  const more = await since(command.files, command.record.log, command.told, resultBytes - 200);
+  const more = await since(command.files, command.record.log, command.told, room);
   command.told = more?.total ?? command.told;
   return textResult(withState(more?.text ?? "(its output is gone)\n", command.record));
 }
 
-async function logged({ record, files }: Command): Promise<ToolResult> {
-  const all = await excerpt(files, record.log, resultBytes - 400);
+async function logged({ record, files }: Command, room: number): Promise<ToolResult> {
+  const all = await excerpt(files, record.log, room);
   const where = all?.whole === false ? ` All ${all.total} bytes: ${record.log}` : "";
   return textResult(withState(all?.text ?? "(its output is gone)\n", record) + where);
 }

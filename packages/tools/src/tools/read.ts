@@ -5,18 +5,19 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import { headBytes, looksBinary, pictureType } from "../files/text.ts";
 import { readBytes, type OpenFile } from "../files/rooted.ts";
-import { firstBytes, resultBytes } from "../result-size.ts";
+import { firstBytes, resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 
 /** Anthropic takes pictures of up to 5 MB, the least of the providers. */
 const pictureBytes = 5 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 /** A line is shown up to here. */
-const lineChars = 2_000;
+const lineBytes = 2_000;
 /** Lines are counted to the end of files up to here; in larger ones only as far as the page goes. */
 const countBytes = 64 * 1024 * 1024;
 
-export function read({ files, vision, pictures }: ToolContext): Tool | Unavailable {
+export function read(context: ToolContext): Tool | Unavailable {
+  const { files, vision, pictures } = context;
   return defineTool({
     name: "read",
     summary: "Read file contents",
@@ -45,7 +46,7 @@ export function read({ files, vision, pictures }: ToolContext): Tool | Unavailab
           return seen(file, picture.mediaType, kept);
         }
         if (looksBinary(head)) return textResult(`${file.path} is a binary file of ${file.size} bytes; there is no text to show.`, true);
-        return page(file, offset, limit, signal);
+        return page(file, offset, limit, resultRoom(context), signal);
       }),
   });
 }
@@ -60,9 +61,7 @@ function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {
   };
 }
 
-async function page(file: OpenFile, offset: number, limit: number, signal: AbortSignal): Promise<ToolResult> {
-  // Room for the last line, which tells how to go on.
-  const room = resultBytes - 200;
+async function page(file: OpenFile, offset: number, limit: number, room: number, signal: AbortSignal): Promise<ToolResult> {
   const shown: string[] = [];
   let bytes = 0;
   let full = false;
@@ -73,9 +72,10 @@ async function page(file: OpenFile, offset: number, limit: number, signal: Abort
       if (full && file.size > countBytes) break;
       continue;
     }
-    const numbered = `${lines}\t${cut(line)}`;
+    const numbered = `${lines}\t${cut(line, room)}`;
     const more = Buffer.byteLength(numbered) + 1;
-    if (shown.length >= limit || bytes + more > room) {
+    // A page has a line at least, or nobody could go on.
+    if (shown.length >= limit || (shown.length > 0 && bytes + more > room)) {
       full = true;
       continue;
     }
@@ -94,10 +94,10 @@ async function page(file: OpenFile, offset: number, limit: number, signal: Abort
   return textResult([...shown, ...note].join("\n"));
 }
 
-function cut(line: string): string {
-  return line.length <= lineChars
-    ? line
-    : `${firstBytes(line.slice(0, lineChars).toWellFormed(), lineChars)} [... a line of ${line.length} characters]`;
+function cut(line: string, room: number): string {
+  const most = Math.min(lineBytes, room - 100);
+  if (Buffer.byteLength(line) <= most) return line;
+  return `${firstBytes(line.toWellFormed(), most)} [... a line of ${line.length} characters]`;
 }
 
 /** Without their ends. Of a line longer than a chunk only its beginning is kept. */
