@@ -139,7 +139,7 @@ function reactionsOf(channel: Channel, messageId: string, bot: Bot): APIReaction
 export function messageEvent(state: World, channel: Channel, message: APIMessage) {
   return (bot: Bot, intents: number): GatewayMessageCreateDispatchData => {
     const mayRead = (intents & GatewayIntentBits.MessageContent) !== 0;
-    const body = messageJson(state, channel, message, bot, mayRead);
+    const body = { ...messageJson(state, channel, message, bot, mayRead), channel_type: channel.type } as GatewayMessageCreateDispatchData;
     const { guild } = channel;
     if (guild === undefined) return body;
     const author = guild.members.get(message.author.id);

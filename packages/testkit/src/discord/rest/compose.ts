@@ -75,7 +75,10 @@ export function recomposed(call: RouteCall, channel: Channel, message: APIMessag
     flags,
     ...(body.content === undefined
       ? {}
-      : { content: contentOf(body, []), ...mentionsIn(call.state, channel, body.content ?? "", body.allowed_mentions) }),
+      : {
+          content: contentOf(body, []),
+          ...mentionsIn(call.state, channel, body.content ?? "", body.allowed_mentions, message.referenced_message?.author),
+        }),
     ...(body.embeds === undefined ? {} : { embeds: embedsOf(body, []) }),
     ...(body.components === undefined ? {} : { components: [...(body.components ?? [])] as NonNullable<APIMessage["components"]> }),
     ...(body.attachments === undefined && call.files.length === 0
