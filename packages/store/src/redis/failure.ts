@@ -16,7 +16,7 @@ const replies: { readonly [word: string]: string } = {
   NOREPLICAS: "has too few replicas and refuses changes",
   NOAUTH: "wants a password: set store.redis.url to redis://user:password@host:port",
   WRONGPASS: "does not take this user and password: check store.redis.url",
-  NOPERM: "does not let this user do what Parley needs: give it the commands of the docs (docs/redis.md)",
+  NOPERM: "does not let this user do what Parley needs: see the line for a user of its own in docs/redis.md",
 };
 
 /** The Fault of a call. Errors of a script pass unchanged: they are bugs. */
