@@ -100,5 +100,6 @@ export function hasSetting(config: unknown, path: string): boolean {
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return false;
     at = (at as { [key: string]: unknown })[step];
   }
+  if (typeof at === "object" && at !== null) return Object.keys(at).length > 0;
   return at !== undefined && at !== null && at !== false && at !== "" && at !== 0;
 }

@@ -51,10 +51,10 @@ describe("a gate", () => {
   });
 
   test("config: a path that is set and not false, through own properties only", async () => {
-    const config = { a: { b: true, no: false, empty: "", list: [] }, skills: { entries: { x: { config: { city: "Bern" } } } } };
+    const config = { a: { b: true, no: false, empty: "", list: [1], none: [], nothing: {} }, skills: { entries: { x: { config: { city: "Bern" } } } } };
     const hasConfig = (path: string): boolean => hasSetting(config, path);
     expect(await reasonOf('{config: ["a.b", "a.list", "skills.entries.x.config.city"]}', { hasConfig })).toBe("ready");
-    for (const path of ["a.no", "a.empty", "a.missing", "a.b.c", "a.toString", "a.constructor.name", "toString"])
+    for (const path of ["a.no", "a.empty", "a.none", "a.nothing", "a.missing", "a.b.c", "a.toString", "a.constructor.name", "toString"])
       expect(await reasonOf(`{config: ["${path}"]}`, { hasConfig })).toBe(`unmet: ${path} is not set in the config`);
   });
 
