@@ -143,8 +143,10 @@ function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {
   return { question: { text: question }, answers, duration: 24, allow_multiselect: part.multiple };
 }
 
-function blobOf(file: MediaFile, mediaFolder: string): Promise<Blob> {
-  return openAsBlob(join(mediaFolder, file.path), { type: file.mediaType }).catch((cause: unknown) => {
+async function blobOf(file: MediaFile, mediaFolder: string): Promise<Blob> {
+  try {
+    return await openAsBlob(join(mediaFolder, file.path), { type: file.mediaType });
+  } catch (cause) {
     throw new Fault("missing", `the file "${file.name}" (media/${file.path}) cannot be read`, { cause });
-  });
+  }
 }
