@@ -46,6 +46,7 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
   const connect = (how: { readonly waits: boolean }) => {
     const redis = new Redis(options.url, {
       ...(options.tls === undefined ? {} : { tls: options.tls }),
+      keepAlive: 10_000,
       // A worker waits for as long as it takes; what is only told is told now or not at all.
       maxRetriesPerRequest: how.waits ? null : 0,
       enableOfflineQueue: how.waits,

@@ -119,6 +119,7 @@ local function postOne(new)
   end
   deliveries.put(delivery)
   call('ZADD', key.deliveries, delivery.seq, delivery.id)
+  call('ZADD', key.laneDeliveries(delivery.lane), delivery.seq, delivery.id)
   call('ZADD', key.cause(delivery.cause), delivery.seq, delivery.id)
   call('ZADD', key.undone(delivery.lane), delivery.place, member(delivery))
   local lane = lanes.open('o', delivery.lane, delivery.pool)
@@ -155,6 +156,7 @@ function deliveries.remove(id)
   call('DEL', key.delivery(id))
   call('ZREM', key.deliveries, id)
   call('ZREM', key.troubled, id)
+  call('ZREM', key.laneDeliveries(delivery.lane), id)
   call('ZREM', key.cause(delivery.cause), id)
 end
 `;

@@ -39,6 +39,7 @@ local key = {
   entries = function(lane, epoch) return K .. 'entries:' .. epoch .. ':' .. lane end, -- zset: entry by seq
   delivery = function(id) return K .. 'delivery:' .. id end,           -- hash: r = record, s<n> = state, c<n> = content of part n
   deliveries = K .. 'deliveries',                                      -- zset: every delivery by seq
+  laneDeliveries = function(lane) return K .. 'deliveries:' .. lane end, -- zset: the same of one conversation
   undone = function(lane) return K .. 'undone:' .. lane end,           -- zset: "<seq>:<id>" by place
   cause = function(cause) return K .. 'cause:' .. cause end,           -- zset: deliveries by seq
   delivered = K .. 'delivered',                                        -- zset: done deliveries by time

@@ -59,7 +59,9 @@ export const findDeliveriesScript = script(
   parts,
   String.raw`
 local long = key.deliveries
-if arg.cause then long = key.cause(arg.cause) elseif arg.troubled then long = key.troubled end
+if arg.cause then long = key.cause(arg.cause)
+elseif arg.troubled then long = key.troubled
+elseif arg.lane then long = key.laneDeliveries(arg.lane) end
 local function undone()
   local ids = deliveries.undone(arg.lane, 0)
   table.sort(ids, function(a, b) return deliveries.get(a).seq > deliveries.get(b).seq end)
