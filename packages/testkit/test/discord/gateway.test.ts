@@ -215,3 +215,30 @@ test("payloads come compressed one by one to a client that asked for it at ident
   line.send(identify(bot.token, usualIntents, { compress: true }));
   expect((await line.next("READY")).d.user.username).toBe("parley");
 });
+
+test("links that unfold are updates without an edit; deletions, webhooks and closed doors are told as they are", async () => {
+  const channel = fake.channel({ guild: fake.guild() });
+  const line = await ready(fake, bot);
+  const alice = fake.as("42");
+  const link = alice.says("https://example.org", { channel });
+  alice.unfurls(link.id, [{ title: "Example" }], { channel });
+  alice.edits(link.id, "never mind", { channel });
+  alice.deletes(link.id, { channel });
+  fake.as({ id: "77", name: "Feed", isWebhook: true }).says("news", { channel });
+  const secret = alice.opensThread("Secret", { channel, isPrivate: true });
+  alice.says("psst", { channel: secret });
+  alice.says(`<@${bot.id}> come in`, { channel: secret });
+  fake.at(channel).remove();
+  await line.next("CHANNEL_DELETE");
+  expect(line.events("MESSAGE_UPDATE")).toMatchObject([
+    { content: "https://example.org", edited_timestamp: null, embeds: [{ title: "Example" }] },
+    { content: "never mind", edited_timestamp: expect.any(String) },
+  ]);
+  expect(line.events("MESSAGE_DELETE")).toMatchObject([{ id: link.id, channel_id: channel }]);
+  expect(line.events("MESSAGE_CREATE").map((message) => [message.content, message.webhook_id])).toEqual([
+    ["https://example.org", undefined],
+    ["news", "77"],
+    [`<@${bot.id}> come in`, undefined],
+  ]);
+  expect(line.events("THREAD_DELETE")).toMatchObject([{ id: secret, parent_id: channel }]);
+});

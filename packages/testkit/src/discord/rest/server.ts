@@ -84,7 +84,7 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
   const found = routeOf(method, path);
   const name = found === null || found === "method" ? `${method} ${path}` : found.name;
   const token = (incoming.headers.authorization ?? "").replace(/^Bot /, "");
-  // Before anything else, so that a fault may strike while a large body still comes.
+  // A body that cannot be read is refused below: the call is on record, and faults strike, all the same.
   const body = await readRestBody(incoming).catch((error: unknown) => error);
   const read = body instanceof Error ? { json: undefined, files: [] } : (body as RestBody);
   const call: DiscordCall = {
@@ -101,12 +101,6 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
   options.calls.push(call);
   const rule = faults.next(name, token);
   const headers: Record<string, string> = { "x-ratelimit-precision": "millisecond" };
-  const reply = (status: number, answer: unknown): void => {
-    call.status = status;
-    call.answer = answer;
-    if (status === 204) outgoing.writeHead(204).end();
-    else writeJson(outgoing, status, answer);
-  };
   if (rule !== null && rule.when !== "after" && replacesAnswer(rule.trouble))
     return await answerBadly(state.clock, rule.trouble, outgoing, 200, {});
   if (limits.isBanned(token))
@@ -119,15 +113,20 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
     call.acted = result.status < 300;
   } catch (error) {
     if (!(error instanceof DiscordRefusal)) throw error;
-    if (error.code === 50_035 || error.code === 50_006 || error.code === 40_060)
-      options.violations.push(`${name}: ${error.message} ${JSON.stringify(error.errors ?? {})}`);
+    if (ownMistakes.has(error.code)) options.violations.push(`${name}: ${error.message} ${JSON.stringify(error.errors ?? {})}`);
     result = { status: error.status, body: error.body() };
   }
   if ([401, 403, 429].includes(result.status) && headers["x-ratelimit-scope"] !== "shared") limits.noteInvalid(token);
   for (const [header, value] of Object.entries(headers)) outgoing.setHeader(header, value);
   if (rule !== null) return await answerBadly(state.clock, rule.trouble, outgoing, result.status, result.body);
-  reply(result.status, result.body);
+  call.status = result.status;
+  call.answer = result.body;
+  if (result.status === 204) outgoing.writeHead(204).end();
+  else writeJson(outgoing, result.status, result.body);
 }
+
+/** Refusals that only a mistake of the client can cause: a wrong form, nothing to send, a second answer to an interaction. */
+const ownMistakes = new Set([50_035, 50_006, 40_060]);
 
 interface Asked {
   readonly options: RestServerOptions;
