@@ -118,6 +118,19 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .action(async (choice: { session?: string; turn?: string; with?: string }) => {
       exitCode = await (await import("./commands/prompt.ts")).promptDiff(await terminal(), choice);
     });
+  const models = program.command("models").description("the language models");
+  command(models, "list", "show them: what they can do, what they cost, who uses them").action(async () => {
+    exitCode = await (await import("./commands/models.ts")).modelsList(await terminal());
+  });
+  command(models, "test [id]", "make one small real call: latency, first token, tool calling").action(async (id: string | undefined) => {
+    exitCode = await (await import("./commands/models.ts")).modelsTest(await terminal(), id);
+  });
+  command(program, "usage", "show what was used and what it cost")
+    .option("--by <what>", "session, agent, channel, person, model or day", "agent")
+    .option("--days <n>", "the last days, today included", "30")
+    .action(async (choice: { by?: string; days?: string }) => {
+      exitCode = await (await import("./commands/usage.ts")).usage(await terminal(), choice);
+    });
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });

@@ -25,6 +25,49 @@ const row = {
 };
 const lane = { lane: "agent:main:telegram:dm:7", pool: "main", atMs: 0, holder: "boot-1", waiting: 3 };
 
+const sums = {
+  turns: 2,
+  inputTokens: 1000,
+  outputTokens: 20,
+  cacheReadTokens: 100,
+  cacheWriteTokens: 0,
+  costUsd: 0.4,
+  unpricedTokens: 7,
+};
+const used = {
+  from: "2026-01-01",
+  through: "2026-01-07",
+  timeZone: "UTC",
+  rows: [{ name: "telegram:7", ...sums }],
+  total: sums,
+  caps: [{ agent: "main", over: "day", unit: "usd", used: 5, most: 5, resets: "at midnight (UTC), in 1 h 0 min" }],
+};
+const model = {
+  id: "lab/deep",
+  alias: "deep",
+  api: "ollama",
+  trouble: null,
+  contextWindow: 1000,
+  maxTokens: 100,
+  vision: true,
+  reasoning: true,
+  thinking: ["off", "low"],
+  price: null,
+  usedBy: ["main: primary"],
+};
+const tested = {
+  id: "lab/deep",
+  ok: true,
+  error: null,
+  firstTokenMs: 5,
+  totalMs: 9,
+  toolCalling: true,
+  text: "",
+  inputTokens: 1,
+  outputTokens: 2,
+  costUsd: null,
+};
+
 describe("what a command asks and shows", () => {
   test.for([
     [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x·"],
@@ -44,6 +87,22 @@ describe("what a command asks and shows", () => {
     [["dead", "retry", "x"], "dead.retry", { id: "x" }, { id: "x~2" }, "It is worked on as x~2."],
     [["dead", "drop", "x"], "dead.drop", { id: "x" }, { id: "x" }, "Dropped x."],
     [["lanes"], "lanes.list", { limit: 1000 }, { sessions: [lane], conversations: [] }, "held by boot-1"],
+    [
+      ["usage", "--by", "person", "--days", "7"],
+      "usage",
+      { by: "person", days: 7 },
+      used,
+      "telegram:7      2       1100          20  $0.40*",
+    ],
+    [["usage"], "usage", { by: "agent", days: 30 }, used, "limit of main a day: $5.00 of $5.00, REACHED; resets at midnight"],
+    [
+      ["models", "list"],
+      "models.list",
+      {},
+      { models: [model] },
+      "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
+    ],
+    [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
     [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
     [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
     [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],

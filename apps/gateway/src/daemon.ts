@@ -149,13 +149,14 @@ async function assemble(options: Assembly): Promise<Parts> {
   const waker = await wireWaker(config, { store, pools: [...turnPools, ...wired.channels.keys()], clock, log });
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
   const skills = wireSkills(config, options.places.home, env);
+  const models = wireModels(config, mediaPath, clock, log);
   const core: Core = gatewayCore({
     config,
     store,
     onReady: waker.onReady,
     channels: wired.channels,
     moved,
-    models: wireModels(config, mediaPath, clock, log),
+    models,
     media: wireMedia(config, mediaPath, clock),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hooks: bootstrapHooks(config, options.path, clock),
@@ -197,6 +198,7 @@ async function assemble(options: Assembly): Promise<Parts> {
       databasePath: store.file,
       store,
       core,
+      models,
       wired,
       state,
       skills,

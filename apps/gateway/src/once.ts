@@ -1,20 +1,36 @@
 // `--once`: the operator's methods while no daemon runs. The same frames as on the socket, one a line on standard input and output; channels
 // and lanes are held, nothing listens. Ends when standard input ends. Whoever may write the state folder may do this: no token is asked for.
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { secretValues, type LoadedConfig } from "@parley/config";
-import { Fault, methods, protocolRange, scopes, type Clock, type ConnectResult, type Ids, type ResponseFrame } from "@parley/protocol";
+import {
+  Fault,
+  methods,
+  protocolRange,
+  scopes,
+  type Clock,
+  type ConnectResult,
+  type Ids,
+  type MethodParams,
+  type MethodResult,
+  type ResponseFrame,
+} from "@parley/protocol";
 import type { Caller } from "./control/authenticate.ts";
 import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
 import { logger } from "./logger.ts";
 import { operateMethods } from "./methods/operate.ts";
-import { skillMethods, type SkillMethods } from "./methods/skills.ts";
+import { modelMethods } from "./methods/models.ts";
+import { skillMethods } from "./methods/skills.ts";
+import { usageMethods } from "./methods/usage.ts";
 import { closedChats } from "./outbound/closed-chats.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
+import { spendLedger } from "./turn/ledger.ts";
+import { usageBook } from "./turn/usage.ts";
 import { version } from "./version.ts";
-import { wireSkills } from "./wiring.ts";
+import { wireModels, wireSkills } from "./wiring.ts";
 
 export interface OnceOptions extends LoadedConfig {
   readonly input: Readable;
@@ -34,7 +50,13 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
   const prompts = async (): Promise<Prompts> =>
     stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
   const skills = skillMethods({ config, book: wireSkills(config, places.home, env), clock, ids });
-  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, skills, clock), once: (_request, run) => run(), ids, log });
+  const asking = modelMethods({ config, models: wireModels(config, join(places.home, "media"), clock, log), clock });
+  const used = async (params: MethodParams<"usage">): Promise<MethodResult<"usage">> => {
+    const book = usageBook((await home.store()).cells, config.agents.defaults.userTimezone, clock);
+    return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
+  };
+  const alone = { ...skills, ...asking, usage: used };
+  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, alone, clock), once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },
@@ -76,7 +98,7 @@ const onStore: { readonly [M in keyof Operate]: true } = {
 /** What needs config and workspace besides. */
 const onPrompts: { readonly [M in keyof Prompts]: true } = { "prompt.show": true, "prompt.explain": true, "prompt.diff": true };
 
-function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, skills: SkillMethods, clock: Clock): Handlers {
+function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, alone: Partial<Handlers>, clock: Clock): Handlers {
   const refuse = async (): Promise<never> => {
     throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
   };
@@ -90,7 +112,7 @@ function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, skills
     ...Object.fromEntries(
       Object.keys(onPrompts).map((method) => [method, async (params: never) => (await prompts())[method as keyof Prompts](params)]),
     ),
-    ...skills,
+    ...alone,
     backup: home.backup,
     restore: home.restore,
     // The first spread names every method of the table; TypeScript does not see that.

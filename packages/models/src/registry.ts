@@ -47,8 +47,8 @@ export interface ModelCard extends ModelFacts {
 export interface Models {
   /** The same object for the same id. Throws Fault("invalid") for what no configuration makes callable; the message says what to add. */
   get(id: string): Promise<Model>;
-  /** The declared models, and the rehearsal. */
-  list(): readonly ModelCard[];
+  /** The declared models, those named here whose provider is known, and the rehearsal. */
+  list(named?: readonly string[]): readonly ModelCard[];
 }
 
 export function modelsFrom(options: ModelsOptions): Models {
@@ -59,19 +59,26 @@ export function modelsFrom(options: ModelsOptions): Models {
       made.set(id, model);
       return model;
     },
-    list() {
-      const declared = Object.entries(options.providers).flatMap(([name, provider]) =>
-        (provider.models ?? []).flatMap((model) => {
-          const known = knownProvider(name);
-          const api = provider.api ?? known?.api;
-          const ready = provider.apiKey !== undefined || known?.keyless === true || provider.baseUrl !== undefined;
-          return api === undefined ? [] : [{ ...factsOf(model.id, provider), id: `${name}/${model.id}`, api, ready }];
-        }),
-      );
-      const facts: ModelFacts = { ...knownModel("rehearsal"), input: ["text", "image"] };
-      return [...declared, { ...facts, id: "rehearsal/rehearsal", api: "rehearsal", ready: true }];
+    list(named = []) {
+      const declared = Object.entries(options.providers).flatMap(([name, { models = [] }]) => models.map(({ id }) => `${name}/${id}`));
+      const facts: ModelFacts = { ...knownModel("rehearsal"), input: ["text", "image"], reasoning: true };
+      return [
+        ...[...new Set([...declared, ...named])].flatMap((id) => cardOf(id, options)),
+        { ...facts, id: "rehearsal/rehearsal", api: "rehearsal", ready: true },
+      ];
     },
   };
+}
+
+/** Empty for what is of no provider, and for the rehearsal. */
+function cardOf(id: string, { providers }: ModelsOptions): readonly ModelCard[] {
+  const [name, modelId] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
+  const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const known = knownProvider(name);
+  const api = provider?.api ?? known?.api;
+  if (api === undefined || name === "rehearsal") return [];
+  const ready = provider?.apiKey !== undefined || known?.keyless === true || provider?.baseUrl !== undefined;
+  return [{ ...factsOf(modelId, provider), id, api, ready }];
 }
 
 const factories: { readonly [api in Exclude<ModelApi, "rehearsal">]: (options: ProviderOptions) => Model } = {

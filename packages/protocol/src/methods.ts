@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Scope } from "./frames.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
+import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
 export interface MethodSpec {
@@ -211,6 +212,7 @@ export const methods = {
     params: whichPrompt.extend({ with: id.optional() }),
     result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },
+  ...usageMethods,
   /** Ends safe mode; `resumed` is false when it was not on. */
   resume: {
     scope: "admin",
@@ -254,7 +256,9 @@ export const methods = {
       homepage: z.string().nullable(),
       primaryEnv: z.string().nullable(),
       always: z.boolean(),
-      requirements: z.array(z.object({ kind: z.enum(["os", "bin", "anyBins", "env", "config"]), what: z.string(), satisfied: z.boolean() })),
+      requirements: z.array(
+        z.object({ kind: z.enum(["os", "bin", "anyBins", "env", "config"]), what: z.string(), satisfied: z.boolean() }),
+      ),
       notes: z.array(z.string()),
       /** What in its text a person should look at. */
       warnings: z.array(z.string()),

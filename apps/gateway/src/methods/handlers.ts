@@ -1,15 +1,18 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
 import type { Ids } from "@parley/protocol";
+import type { Models } from "@parley/models";
 import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
 import type { SkillBook } from "../turn/skills.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
+import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import { promptMethods } from "./prompt.ts";
 import { skillMethods } from "./skills.ts";
+import { usageMethods } from "./usage.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
 export interface HandlerOptions extends StatusOptions {
@@ -17,6 +20,7 @@ export interface HandlerOptions extends StatusOptions {
   /** Null where another server keeps the data. */
   readonly databasePath: string | null;
   readonly skills: SkillBook;
+  readonly models: Models;
   readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   /** Ends safe mode; false when it was not on. */
@@ -44,6 +48,8 @@ export function handlers(options: HandlerOptions): Handlers {
       setUp: core.setUp,
       defaultAgent: options.config.agents.list[0]?.id ?? "main",
     }),
+    ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
+    ...modelMethods({ config: options.config, models: options.models, clock: options.clock }),
     ...skillMethods({ config: options.config, book: options.skills, clock: options.clock, ids: options.ids }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,

@@ -118,6 +118,15 @@ const skill: MethodResult<"skills.list">["skills"][number] = {
   tool: null,
   emoji: null,
 };
+const nothingUsed: MethodResult<"usage">["total"] = {
+  turns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costUsd: 0,
+  unpricedTokens: 0,
+};
 const prompt: MethodResult<"prompt.diff">["before"] = { session: "k", turn: null, turnId: null, atMs: null, stableHash: "s" };
 const explanation: MethodResult<"prompt.explain">["explanation"] = {
   mode: "full",
@@ -180,6 +189,20 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
     "chat.abort": record("chat.abort", { stopped: false, cancelled: 0 }),
     "pairing.list": record("pairing.list", { pending: [], paired: [] }),
     "pairing.approve": record("pairing.approve", { channel: "c", account: "a", senderId: "1", senderName: "n" }),
+    usage: record("usage", { from: "", through: "", timeZone: "UTC", rows: [], total: nothingUsed, caps: [] }),
+    "models.list": record("models.list", { models: [] }),
+    "models.test": record("models.test", {
+      id: "m",
+      ok: true,
+      error: null,
+      firstTokenMs: 1,
+      totalMs: 1,
+      toolCalling: true,
+      text: "",
+      inputTokens: 0,
+      outputTokens: 0,
+      costUsd: null,
+    }),
     "skills.list": record("skills.list", { agent: "main", roots: [], skills: [], shadowed: [], rejected: [], cut: [] }),
     "skills.info": record("skills.info", {
       ...skill,

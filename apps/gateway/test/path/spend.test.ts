@@ -1,6 +1,7 @@
 // What is used, by session, agent, channel, person and model, over crashes; and caps on it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addUsed, daysBack, noneUsed, tokensOf, usageBook, type UsageRow } from "../../src/turn/usage.ts";
+import { usageMethods } from "../../src/methods/usage.ts";
 import { resetIn } from "../../src/turn/ledger.ts";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";
@@ -50,6 +51,25 @@ describe("usage", () => {
       .gets(
         /^Today: 2\.0k tokens in, 200 out, \$0\.40, 2 turns\n30 days: .*\nOf these 1\.1k tokens have no known price and are in no dollars\.$/,
       );
+  });
+
+  test("is told to operators by whatever they ask for, with what is left of the caps", async () => {
+    s = await stage({ config: withSpend({ dayUsd: 5 }), models: lab.models });
+    await s.person("alice").says("a").gets("re: a");
+    await s.person("bob").says("b").gets("re: b");
+    const core = s.core();
+    const { usage } = usageMethods({ book: core.usage, ledger: core.ledger, clock: s.clock });
+    const byPerson = await usage({ by: "person", days: 7 });
+    expect(byPerson.rows.map(({ name, turns, costUsd }) => [name, turns, costUsd])).toEqual([
+      ["telegram:alice", 1, 0.4],
+      ["telegram:bob", 1, 0.4],
+    ]);
+    expect(byPerson.caps).toMatchObject([{ agent: "main", over: "day", unit: "usd", used: 0.8, most: 5 }]);
+    for (const by of ["session", "agent", "channel", "model", "day"] as const) {
+      const { rows: found, total } = await usage({ by });
+      expect(found.reduce((sum, { turns }) => sum + turns, 0)).toBe(2);
+      expect(total.inputTokens).toBe(2_000);
+    }
   });
 
   test("is exact over a kill between two calls of a turn, and counts what a stopped turn used", async () => {

@@ -1,0 +1,72 @@
+// What an operator is told of models: those of the config with who uses them, and what one small real call came to.
+import { loadConfig } from "@parley/config";
+import { modelsFrom } from "@parley/models";
+import { silentLog, systemClock } from "@parley/protocol";
+import { fakeModels, type FakeModels } from "@parley/testkit";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { modelMethods } from "../../src/methods/models.ts";
+import { wireModels } from "../../src/wiring.ts";
+
+let server: FakeModels;
+beforeAll(async () => {
+  server = await fakeModels();
+});
+beforeEach(() => server.reset());
+afterAll(() => server.close());
+
+const clock = systemClock();
+async function methods() {
+  const file = {
+    models: {
+      providers: {
+        lab: {
+          api: "openai-completions",
+          baseUrl: `${server.url}/v1`,
+          apiKey: "sk-very-secret",
+          headers: { "x-team": "blue" },
+          models: [
+            { id: "fast", contextWindow: 9_000, cost: { input: 1, output: 2 } },
+            { id: "deep", reasoning: true, compat: { supportedReasoningEfforts: ["low", "xhigh"] } },
+          ],
+        },
+      },
+    },
+    agents: { defaults: { model: { primary: "lab/fast", fallbacks: ["lab/deep"] }, models: { "lab/fast": { alias: "quick" } } } },
+  };
+  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => JSON.stringify(file) });
+  return modelMethods({ config, models: wireModels(config, "/nowhere", clock, silentLog), clock });
+}
+
+test("the list says what each can do, what it costs and who uses it", async () => {
+  const { models } = await (await methods())["models.list"]();
+  expect(models.map(({ id, usedBy }) => [id, usedBy])).toEqual([
+    ["lab/fast", ["main: primary"]],
+    ["lab/deep", ["main: fallback 1"]],
+    ["rehearsal/rehearsal", []],
+  ]);
+  expect(models[0]).toMatchObject({ alias: "quick", contextWindow: 9_000, price: { input: 1, output: 2 }, trouble: null });
+  expect(models[1]).toMatchObject({ thinking: ["low", "xhigh"], price: null });
+});
+
+test("a test makes one call and says whether tools work, by alias too", async () => {
+  server.script({ toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }], usage: { input: 10, output: 5 } });
+  const test = (await methods())["models.test"];
+  expect(await test({ id: "QUICK" })).toMatchObject({ id: "lab/fast", ok: true, toolCalling: true, inputTokens: 10, costUsd: 0.00002 });
+  expect(server.requests()).toHaveLength(1);
+  server.script({ text: "I have no tools" });
+  expect(await test({})).toMatchObject({ ok: true, toolCalling: false, text: "I have no tools" });
+});
+
+test("a failure is told with its kind, and never with the key", async () => {
+  server.script({ status: 401, body: JSON.stringify({ error: { message: "wrong key sk-very-secret" } }) });
+  const told = await (await methods())["models.test"]({ id: "lab/deep" });
+  expect(told).toMatchObject({ ok: false, toolCalling: false, error: { kind: "auth", status: 401 } });
+  expect(JSON.stringify(told)).not.toContain("very-secret");
+  await expect((await methods())["models.test"]({ id: "nobody/x" })).rejects.toThrow(/no provider "nobody"/);
+});
+
+test("the rehearsal passes its own test without a network", async () => {
+  const models = modelsFrom({ providers: {}, clock, log: silentLog });
+  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });
+  expect(await modelMethods({ config, models, clock })["models.test"]({})).toMatchObject({ ok: true, toolCalling: true });
+});
