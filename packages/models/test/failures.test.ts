@@ -28,6 +28,11 @@ const refusals: readonly (readonly [string, ModelStep, ModelErrorKind, number?])
     "context_overflow",
   ],
   [
+    "400 about question and answer together",
+    { status: 400, body: body("invalid_request_error", "input length and `max_tokens` exceed context limit: 180000 + 32000 > 200000") },
+    "context_overflow",
+  ],
+  [
     "400 about a full context, another wording",
     { status: 400, body: body("context_length_exceeded", "This model's maximum context length is 128000 tokens") },
     "context_overflow",

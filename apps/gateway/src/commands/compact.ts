@@ -40,7 +40,7 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     const context = turnContext({
       sessions,
       session,
-      epoch: session.epoch,
+      epoch: turn.epoch,
       turn: turn.id,
       agent,
       address,

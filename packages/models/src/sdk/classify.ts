@@ -27,7 +27,7 @@ const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp;
   {
     kind: "context_overflow",
     words:
-      /context_length_exceeded|context (length|window|size)|prompt is too long|input is too long|too many (input )?tokens|token count[^"]*exceeds|exceeds[^"]*(maximum|max)[^"]*tokens|request_too_large/i,
+      /context_length_exceeded|context (length|window|size|limit)|prompt is too long|input is too long|too many (input )?tokens|token count[^"]*exceeds|exceeds[^"]*(maximum|max)[^"]*tokens|request_too_large/i,
     status: [400, 413, 422],
   },
   { kind: "billing", words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i },
