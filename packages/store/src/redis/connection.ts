@@ -113,7 +113,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       return value as T;
     },
     async info(section) {
-      const lines = (await redis.info(section)).split("\r\n").filter((line) => line.includes(":"));
+      const text = await redis.info(section).catch((error: unknown) => {
+        throw openFault(place, error);
+      });
+      const lines = text.split("\r\n").filter((line) => line.includes(":"));
       return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
     },
     async setting(name) {
