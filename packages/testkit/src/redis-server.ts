@@ -78,17 +78,24 @@ export async function redisServer({ args = [] }: RedisServerOptions = {}): Promi
     await once(running, "exit");
   }
 
-  await start();
+  async function close(): Promise<void> {
+    await kill();
+    process.off("exit", killWithUs);
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  try {
+    await start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     url: socket,
     kill,
     start,
     signal: (name) => void child?.kill(name),
     command,
-    async close() {
-      await kill();
-      process.off("exit", killWithUs);
-      await rm(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
