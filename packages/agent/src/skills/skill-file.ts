@@ -1,6 +1,6 @@
 // One SKILL.md as it lies on disk: a regular file inside its root, of bounded size, as text. Read again only when it changed: device, inode,
 // size and times stand for the content, so a turn costs a stat for each skill and no watcher can miss a change.
-import { constants } from "node:fs";
+import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { frontMatter } from "./front-matter.ts";
@@ -65,7 +65,10 @@ export type SkillText =
 /** `text` is null for what is no text. `unless`: the stamp of what the caller has. */
 export async function skillText(root: string, path: string, mostBytes: number, unless?: string): Promise<SkillText> {
   try {
-    const real = (await lstat(path)).isSymbolicLink() ? await realpath(path) : path;
+    const found = await lstat(path, { bigint: true });
+    // One call tells of nearly every file of nearly every turn that nothing changed.
+    if (unless !== undefined && found.isFile() && stampOf(found) === unless) return { kind: "unchanged" };
+    const real = found.isSymbolicLink() ? await realpath(path) : path;
     if (real !== path && !real.startsWith((await realpath(root)) + sep)) {
       return { kind: "refused", reason: "it is a link that leads out of its root" };
     }
@@ -75,7 +78,7 @@ export async function skillText(root: string, path: string, mostBytes: number, u
       const stat = await handle.stat({ bigint: true });
       if (!stat.isFile()) return { kind: "refused", reason: "it is not a regular file" };
       if (stat.size > BigInt(mostBytes)) return { kind: "refused", reason: `it has ${stat.size} bytes, more than ${mostBytes}` };
-      const stamp = [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":");
+      const stamp = stampOf(stat);
       if (stamp === unless) return { kind: "unchanged" };
       const bytes = Buffer.alloc(Number(stat.size));
       const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
@@ -88,6 +91,10 @@ export async function skillText(root: string, path: string, mostBytes: number, u
     if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
     return { kind: "refused", reason: `it cannot be read: ${code ?? String(error)}` };
   }
+}
+
+function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
 /** UTF-8, or UTF-16 where its mark says so; null for anything else that no editor would write. */
