@@ -17,7 +17,7 @@ afterEach(async () => {
   await w.close();
 });
 
-const windowTokens = 16_000;
+const windowTokens = 12_000;
 const modelId = "small";
 const config = (url: string): object => ({
   models: {
@@ -44,7 +44,7 @@ test("a small window, a provider that counts strictly, a kill in the middle of a
     if (JSON.stringify(call.body).length / 3.4 + answerTokens > windowTokens) {
       return {
         status: 400,
-        body: { error: { code: "context_length_exceeded", message: "This model's maximum context length is 16000 tokens" } },
+        body: { error: { code: "context_length_exceeded", message: "This model's maximum context length is 12000 tokens" } },
       };
     }
     if (asks("You keep the memory of a conversation")) {
@@ -63,7 +63,7 @@ test("a small window, a provider that counts strictly, a kill in the middle of a
   let said = 0;
   const say = (): void => {
     said += 1;
-    alice.says(`m${String(said).padStart(2, "0")} ${"word ".repeat(810)}`);
+    alice.says(`m${String(said).padStart(2, "0")} ${"word ".repeat(600)}`);
   };
   while (summaries === 0) {
     say();
