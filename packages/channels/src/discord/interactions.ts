@@ -130,7 +130,9 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       await keep([...open, ...added]);
     },
     async take(events, key) {
-      const found = open.find(({ event, takenBy }) => events.includes(event) && (takenBy === undefined || takenBy === key));
+      // What stood after /new is an event of its own, under the command's id.
+      const isAnswered = (event: string): boolean => events.some((id) => id === event || id.startsWith(`${event}/`));
+      const found = open.find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;
       if (deferred !== undefined && deferred !== null && !(await deferred)) return null;

@@ -169,7 +169,7 @@ test("a text to a forum opens a post with its first line as title, and what foll
     text: "Which tea?\nI ask for a friend.",
   });
   await rig.channel.send(to, text("And more."), { ...how(), follows: first });
-  const post = String(first.extra?.["thread"]);
+  const post = first.messageId;
   expect(shown(post).map((message) => message.text)).toEqual(["Which tea?\nI ask for a friend.", "And more."]);
   expect(rig.fake.visible(forum)).toHaveLength(1);
   expect(rig.fake.violations()).toEqual([]);
