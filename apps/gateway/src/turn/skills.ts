@@ -8,6 +8,7 @@ import {
   listSkills,
   skillCommands,
   skillEnvironment,
+  skillId,
   skillShelves,
   skillText,
   type Skill,
@@ -181,8 +182,11 @@ export function canRead(tools: readonly Pick<Tool, "name">[]): boolean {
   return tools.some(({ name }) => name === "read");
 }
 
+/** As names of skills are compared: otherwise another case of a name would escape what is said of it. */
 function ownEntry({ skills: { entries } }: Config, key: string): Config["skills"]["entries"][string] | null {
-  return Object.hasOwn(entries, key) ? (entries[key] ?? null) : null;
+  if (Object.hasOwn(entries, key)) return entries[key] ?? null;
+  const id = skillId(key);
+  return Object.entries(entries).find(([each]) => skillId(each) === id)?.[1] ?? null;
 }
 
 /** Below the workspace as the tools count it, below the user's home with `~`, else as it is. */

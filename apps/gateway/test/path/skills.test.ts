@@ -261,7 +261,7 @@ describe("what the operator gives a skill", () => {
       entries: {
         one: { apiKey: "key-one-123", env: { ONE_MODE: "fast" } },
         two: { env: { TWO_TOKEN: "tok-two-123" } },
-        three: { enabled: false, env: { X: "1" } },
+        THREE: { enabled: false, env: { X: "1" } },
       },
     },
   };

@@ -8,7 +8,7 @@ export interface SkillValues {
   readonly apiKey?: string;
 }
 
-/** An earlier skill's value stays; a named variable comes before the key. */
+/** An earlier skill's value stays; a named variable comes before the key. What is said of a skill's name comes before what is said of its key. */
 export function skillEnvironment(
   manifests: readonly SkillManifest[],
   valuesOf: (key: string) => SkillValues | null,
@@ -17,11 +17,11 @@ export function skillEnvironment(
   const set = (name: string, value: string): void => {
     if (!env.has(name) && !isUnsafeEnvName(name)) env.set(name, value);
   };
-  for (const { key, primaryEnv } of manifests) {
-    const values = valuesOf(key);
-    if (values === null) continue;
-    for (const [name, value] of Object.entries(values.env)) set(name, value);
-    if (primaryEnv !== undefined && values.apiKey !== undefined) set(primaryEnv, values.apiKey);
+  for (const { name, key, primaryEnv } of manifests) {
+    const given = [...new Set([name, key])].flatMap((each) => valuesOf(each) ?? []);
+    for (const values of given) for (const [variable, value] of Object.entries(values.env)) set(variable, value);
+    const apiKey = given.find((values) => values.apiKey !== undefined)?.apiKey;
+    if (primaryEnv !== undefined && apiKey !== undefined) set(primaryEnv, apiKey);
   }
   return Object.fromEntries(env);
 }

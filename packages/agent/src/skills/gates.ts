@@ -35,9 +35,11 @@ export type SkillVerdict =
   | { readonly status: "disabled"; readonly reason: string }
   | { readonly status: "unmet"; readonly reason: string; readonly unmet: readonly Unmet[] };
 
-export async function judgeSkill({ key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): Promise<SkillVerdict> {
-  const entry = around.entry(key);
-  if (entry?.enabled === false) return { status: "disabled", reason: `skills.entries.${key}.enabled is false` };
+export async function judgeSkill({ name, key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): Promise<SkillVerdict> {
+  // A skill chooses its key, but it cannot choose itself out of what is said of its name.
+  const entries = [...new Set([name, key])].map((each) => ({ each, entry: around.entry(each) }));
+  const off = entries.find(({ entry }) => entry?.enabled === false);
+  if (off !== undefined) return { status: "disabled", reason: `skills.entries.${off.each}.enabled is false` };
   const unmet: Unmet[] = [];
   if (gates.os.length > 0 && !gates.os.includes(around.platform)) unmet.push({ kind: "os", what: gates.os.join(" or ") });
   if (!gates.always) {
@@ -47,9 +49,10 @@ export async function judgeSkill({ key, primaryEnv, gates }: SkillManifest, arou
     ]);
     unmet.push(...gates.bins.filter((_, index) => bins[index] !== true).map((what): Unmet => ({ kind: "bin", what })));
     if (gates.anyBins.length > 0 && !anyBins.includes(true)) unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
-    const hasEnv = (name: string): boolean =>
-      around.hasEnv(name) || entry?.env.has(name) === true || (name === primaryEnv && entry?.hasApiKey === true);
-    unmet.push(...gates.env.filter((name) => !hasEnv(name)).map((what): Unmet => ({ kind: "env", what })));
+    const given = (variable: string): boolean =>
+      entries.some(({ entry }) => entry?.env.has(variable) === true || (variable === primaryEnv && entry?.hasApiKey === true));
+    const hasEnv = (variable: string): boolean => around.hasEnv(variable) || given(variable);
+    unmet.push(...gates.env.filter((variable) => !hasEnv(variable)).map((what): Unmet => ({ kind: "env", what })));
     unmet.push(...gates.config.filter((path) => !around.hasConfig(path)).map((what): Unmet => ({ kind: "config", what })));
   }
   return unmet.length === 0 ? { status: "ready" } : { status: "unmet", reason: unmet.map(unmetWords).join("; "), unmet };

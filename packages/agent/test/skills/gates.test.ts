@@ -51,7 +51,10 @@ describe("a gate", () => {
   });
 
   test("config: a path that is set and not false, through own properties only", async () => {
-    const config = { a: { b: true, no: false, empty: "", list: [1], none: [], nothing: {} }, skills: { entries: { x: { config: { city: "Bern" } } } } };
+    const config = {
+      a: { b: true, no: false, empty: "", list: [1], none: [], nothing: {} },
+      skills: { entries: { x: { config: { city: "Bern" } } } },
+    };
     const hasConfig = (path: string): boolean => hasSetting(config, path);
     expect(await reasonOf('{config: ["a.b", "a.list", "skills.entries.x.config.city"]}', { hasConfig })).toBe("ready");
     for (const path of ["a.no", "a.empty", "a.none", "a.nothing", "a.missing", "a.b.c", "a.toString", "a.constructor.name", "toString"])
@@ -67,6 +70,11 @@ describe("a gate", () => {
     expect(await reasonOf("{always: true}", { entry: () => ({ enabled: false, env: new Set(), hasApiKey: false }) })).toBe(
       "disabled: skills.entries.x.enabled is false",
     );
+  });
+
+  test("what is said of a skill's name holds, whatever key it chose", async () => {
+    const entry = (key: string) => (key === "x" ? { enabled: false, env: new Set<string>(), hasApiKey: false } : null);
+    expect(await reasonOf("{skillKey: other}", { entry })).toBe("disabled: skills.entries.x.enabled is false");
   });
 
   test("tells everything that is missing at once", async () => {
