@@ -1,11 +1,12 @@
-// Several people at once, on Telegram and at web pages, while the daemon is ended again and again at random instants. They never wait for
-// it: what is said while it is down stays with Telegram, or with the page, until it is back.
+// Several people at once, on Telegram, on Discord and at web pages, while the daemon is ended again and again at random instants. They never
+// wait for it: what is said while it is down stays with the platform, or with the page, until it is back.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { toolCallStep, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { eventually, type Daemon } from "../e2e/daemon.ts";
 import { world, type World } from "../e2e/world.ts";
+import { discordSide } from "./discord-side.ts";
 import { answerTo, askedIn, judge, said, type Verdict } from "./said.ts";
 import { ageBoots, lookAt, type StoreLook } from "./store-look.ts";
 import { webPerson } from "./web-person.ts";
@@ -19,6 +20,7 @@ export interface TrafficOptions {
 }
 
 export interface Heard {
+  /** Medium, and peer of the conversation. */
   readonly who: string;
   readonly verdict: Verdict;
   readonly texts: readonly string[];
@@ -26,7 +28,10 @@ export interface Heard {
 
 export interface TrafficReport {
   readonly telegram: readonly Heard[];
+  readonly discord: readonly Heard[];
   readonly web: readonly Heard[];
+  /** How often Discord had forgotten its session while the daemon was down, so that only the history knew what was said. */
+  readonly sessionsForgotten: number;
   /** Exit code or signal of each end. */
   readonly exits: readonly (number | string)[];
   readonly store: StoreLook;
@@ -36,12 +41,20 @@ export interface TrafficReport {
 }
 
 const chats = [101, 102, 103];
+const discordPeople = [
+  ["201", "private"],
+  ["202", "private"],
+  ["203", "server"],
+] as const;
 const peers = ["web-ann", "web-bob"];
 /** Messages of one person that may wait for an answer. */
 const patience = 3;
 const longestUpMs = 900;
 const longestThoughtMs = 200;
 const longestSilenceMs = 250;
+const forgottenShare = 0.3;
+/** The machine has other work too. */
+const heardWithinMs = 60_000;
 
 interface Speaker {
   readonly who: string;
@@ -52,7 +65,7 @@ interface Speaker {
 
 export async function endedAtRandom(options: TrafficOptions): Promise<TrafficReport> {
   const chance = seeded(options.seed);
-  const w = await world();
+  const [w, side] = await Promise.all([world(), discordSide()]);
   w.models.reply((call) => thoughtful(call, chance));
   const pages = peers.map((peer) => ({ peer, page: webPerson(peer) }));
   const telegram = chats.map((id): Speaker => {
@@ -61,31 +74,45 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
   });
   const web = pages.map(({ peer, page }): Speaker => {
     // Closed before it was acknowledged: the test is over.
-    return { who: peer, count: 0, texts: page.heard, say: (text) => void page.says(text).catch(() => {}) };
+    return { who: `web ${peer}`, count: 0, texts: page.heard, say: (text) => void page.says(text).catch(() => {}) };
   });
-  const all = [...telegram, ...web];
+  const discord = discordPeople.map(([id, place]): Speaker => {
+    const { peer, texts, say } = side.speaker(id, place);
+    return { who: `discord ${peer}`, count: 0, texts, say };
+  });
+  const all = [...telegram, ...discord, ...web];
+  let sessionsForgotten = 0;
   let daemon: Daemon | undefined;
   let talking = true;
   const exits: (number | string)[] = [];
   const start = async (): Promise<Daemon> => {
     const next = await w.start({
       ...(daemon === undefined ? {} : { home: daemon.home }),
-      config: { tools: { rehearsal: true } },
+      config: { tools: { rehearsal: true }, channels: { ...(w.config["channels"] as object), discord: side.config } },
     });
     for (const { page } of pages) page.meets(next);
     return next;
   };
   try {
+    daemon = await start();
+    // A bot that nobody ever heard of misses what is said before it is there, and knows of no conversation to look back at.
+    await side.live();
+    for (const speaker of discord) speaker.say(said((speaker.count += 1)));
+    for (const speaker of discord) await allHeard(speaker, daemon);
     const talks = all.map((speaker) => talk(speaker, chance, () => talking));
     for (let n = 0; n < options.times; n += 1) {
       const before = all.map((speaker) => ({ ...speaker }));
-      daemon = await start();
+      if (n > 0) daemon = await start();
       // Never three in a row: a message that sees the process die three times, at last alone, is poison by the rules, and put aside.
       if (n % 2 === 0 || options.inPairs !== true) for (const speaker of before) await allHeard(speaker, daemon);
       await pause(chance() * longestUpMs);
       daemon.kill(options.signal);
       exits.push(await daemon.exited);
       ageBoots(daemon.home);
+      if (chance() < forgottenShare) {
+        side.discord.gateway.forgetSessions();
+        sessionsForgotten += 1;
+      }
     }
     talking = false;
     await Promise.all(talks);
@@ -98,7 +125,9 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
       speakers.map(({ who, texts, count }) => ({ who, texts: texts(), verdict: judge(texts(), count) }));
     return {
       telegram: heard(telegram),
+      discord: heard(discord),
       web: heard(web),
+      sessionsForgotten,
       exits,
       store: lookAt(daemon.home),
       toolRuns: log.split("\n").flatMap((line) => (line === "" ? [] : [line.slice(line.indexOf(" ") + 1)])),
@@ -106,7 +135,7 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
     };
   } finally {
     for (const { page } of pages) page.close();
-    await w.close();
+    await Promise.all([w.close(), side.close()]);
   }
 }
 
@@ -118,7 +147,7 @@ async function allHeard(speaker: Speaker, { home, log }: Daemon): Promise<void> 
     return lost.filter((n) => !isKnown(ambiguous, speaker.who, n));
   };
   try {
-    await eventually(() => waiting().length === 0, 20_000);
+    await eventually(() => waiting().length === 0, heardWithinMs);
   } catch (cause) {
     const state = JSON.stringify({ ...judge(speaker.texts(), speaker.count), count: speaker.count, store: lookAt(home) });
     throw new Error(`${speaker.who} waits for answers: ${state}\n${log()}`, { cause });
@@ -127,8 +156,8 @@ async function allHeard(speaker: Speaker, { home, log }: Daemon): Promise<void> 
 
 /** Whether the answer to this person's m<n> is among these parts of the store. */
 export function isKnown(parts: readonly string[], who: string, n: number): boolean {
-  const chat = who.replace(/^telegram /, "");
-  return parts.some((part) => part.includes(`:${chat} `) && new RegExp(`\\bre m${n}\\b`).test(part));
+  const peer = who.replace(/^\w+ /, "");
+  return parts.some((part) => part.includes(`:${peer} `) && new RegExp(`\\bre m${n}\\b`).test(part));
 }
 
 function unanswered({ texts, count }: Speaker): number {

@@ -5,7 +5,7 @@ import { flawless } from "./said.ts";
 
 export function checkTraffic(report: TrafficReport): void {
   expect(report.store).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [] });
-  for (const { who, verdict } of report.web) expect({ who, ...verdict }).toEqual({ who, ...flawless });
+  for (const { who, verdict } of [...report.web, ...report.discord]) expect({ who, ...verdict }).toEqual({ who, ...flawless });
   for (const { who, verdict, texts } of report.telegram) {
     expect({ who, ...verdict, lost: [], doubled: [] }).toEqual({ who, ...flawless });
     // What nobody saw stands in the store as what nobody knows: two deaths hit both sends of it.
