@@ -1,0 +1,259 @@
+// What is done to a conversation beside sending, and interactions: everything within Discord's three seconds and fifteen minutes.
+import type { Action, Button, Inbound, RenderedPart, Unreadable } from "@parley/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Channel, Received } from "@parley/channels";
+import { expectFault, text } from "../contract.ts";
+import { alice, discordRig, type Rig } from "./rig.ts";
+
+let rig: Rig;
+let events: Inbound[];
+beforeEach(async () => {
+  events = [];
+  rig = await discordRig();
+});
+afterEach(async () => {
+  await rig.close();
+  expect(rig.fake.violations()).toEqual([]);
+});
+
+let sends = 0;
+const how = (more: object = {}) => ({ idempotencyKey: `turn-1/${++sends}`, signal: new AbortController().signal, ...more });
+const room = () => ({ channel: "discord", account: "default", kind: "channel", peer: rig.room }) as const;
+const shown = (channel = rig.room) => rig.fake.visible(channel).filter((message) => message.byBot && !message.isLoading);
+const act = (action: Action, channel: Channel = rig.channel) => channel.act?.(room(), action, how()) ?? Promise.reject(new Error("no act"));
+const receive = async (batch: readonly (Inbound | Unreadable)[]): Promise<void> => {
+  events.push(...batch.filter((event) => event.kind !== "unreadable"));
+};
+const say = (words: string): Promise<{ readonly messageId: string }> => rig.channel.send(room(), text(words), how());
+const rendered = (words: string) => ({ text: words, entities: [], plain: words });
+
+test("an edit changes text and buttons; of what is gone it is Fault missing", async () => {
+  const { messageId } = await say("first");
+  await act({ kind: "edit", messageId, text: rendered("second"), buttons: [[{ label: "Ok" }]] });
+  expect(shown()[0]).toMatchObject({ text: "second", buttons: [["Ok"]], edited: true });
+  await act({ kind: "remove", messageId });
+  await expectFault("missing", act({ kind: "edit", messageId, text: rendered("third") }));
+});
+
+test("reactions are given and taken back, custom ones too", async () => {
+  const { id: messageId } = rig.fake.as(alice).says("hello", { channel: rig.room });
+  await act({ kind: "react", messageId, emoji: "👍" });
+  const seen = () => rig.fake.visible(rig.room)[0]?.reactions;
+  expect(seen()).toEqual(["👍"]);
+  await act({ kind: "react", messageId, emoji: null });
+  expect(seen()).toEqual([]);
+});
+
+test("pins are set and taken back", async () => {
+  const { messageId } = await say("keep");
+  await act({ kind: "pin", messageId, pinned: true });
+  expect(shown()[0]?.pinned).toBe(true);
+  await act({ kind: "pin", messageId, pinned: false });
+  expect(shown()[0]?.pinned).toBe(false);
+});
+
+test("threads begin on a message or alone; in a forum a text is needed first, and that is said", async () => {
+  const { messageId } = await say("hang it here");
+  const hung = await act({ kind: "createThread", title: "Tea", messageId });
+  expect(shown()[0]?.thread).toEqual({ id: hung?.messageId, title: "Tea" });
+  const alone = await act({ kind: "createThread", title: "x".repeat(150) });
+  expect(alone?.extra?.["thread"]).toBe(alone?.messageId);
+  const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
+  await expectFault(
+    "unsupported",
+    rig.channel.act?.({ ...room(), peer: forum }, { kind: "createThread", title: "Tea" }, how()) ?? Promise.resolve(),
+  );
+});
+
+test("typing shows in the channel", async () => {
+  await rig.channel.typing?.(room());
+  expect(rig.fake.at(rig.room).typing()).toEqual([rig.fake.bot().id]);
+});
+
+test("a hundred commands at most are registered, each with an optional text", async () => {
+  const commands = Array.from({ length: 120 }, (_, n) => ({ name: `Command_${n}`, description: "d".repeat(150) }));
+  await act({ kind: "setCommands", commands });
+  const registered = rig.fake.bot().commands();
+  expect(registered).toHaveLength(100);
+  expect(registered[0]).toMatchObject({ name: "command_0", description: "d".repeat(100), options: [{ name: "text", required: false }] });
+});
+
+describe("a slash command", () => {
+  let id: string;
+  const run = async (
+    channel: Channel = rig.channel,
+    to: (batch: readonly (Inbound | Unreadable)[]) => Promise<Received | void> = receive,
+  ): Promise<void> => {
+    await act({ kind: "setCommands", commands: [{ name: "ask", description: "Ask" }] }, channel);
+    await channel.start(to);
+    id = rig.fake.as(alice).runs("ask", { channel: rig.room, values: { text: "why?" } });
+  };
+  const state = () => rig.fake.interaction(id).state;
+  const answers = () => ({ answers: [events[0]?.id ?? ""] });
+
+  test("is deferred once it is durable; the first chunk takes its place, the second follows as a message", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    expect(events[0]).toMatchObject({ kind: "command", text: "/ask why?", addressed: true, address: room() });
+    const first = await rig.channel.send(room(), text("because"), how(answers()));
+    expect(first.messageId).toBe(rig.fake.interaction(id).messageId);
+    await rig.channel.send(room(), text("and so on"), how());
+    expect(shown().map((message) => message.text)).toEqual(["because", "and so on"]);
+  });
+
+  test("is deferred within its three seconds though nothing is durable yet", async () => {
+    await run(rig.channel, () => new Promise(() => {}));
+    await expect.poll(async () => (await rig.clock.advance(200), state())).toBe("deferred");
+    // Its receive never ends, and a stop would wait for it.
+    rig = await discordRig();
+  });
+
+  test("of somebody who is refused is answered to them alone", async () => {
+    await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => (event.kind === "unreadable" ? [] : [event.id])) }));
+    await expect.poll(state).toBe("answered");
+    expect(shown()[0]).toMatchObject({ onlyFor: alice.id, text: "You cannot use this here." });
+  });
+
+  test("answered after its token's time is a message like any other, and the waiting ends by itself", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    await rig.clock.advance(15 * 60_000);
+    await expect.poll(() => rig.fake.calls("DELETE /webhooks/:application/:token/messages/:message").length).toBe(1);
+    await rig.channel.send(room(), text("late"), how(answers()));
+    expect(shown().map((message) => message.text)).toEqual(["late"]);
+    expect(rig.fake.interaction(id).messageId).not.toBe(shown()[0]?.id);
+  });
+
+  test("whose token Discord has forgotten is answered as a message", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    const body = { code: 10015, message: "Unknown Webhook" };
+    rig.fake.inject({ method: "PATCH /webhooks/:application/:token/messages/:message", trouble: { kind: "answer", status: 404, body } });
+    await rig.channel.send(room(), text("because"), how(answers()));
+    expect(shown().map((message) => message.text)).toEqual(["because"]);
+  });
+
+  test("is answered in its place by the next process", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    await expect.poll(() => rig.memory.load("interactions")).toContain(events[0]?.id);
+    await rig.channel.stop();
+    const next = await rig.open();
+    await next.start(receive);
+    const { messageId } = await next.send(room(), text("because"), how(answers()));
+    expect(messageId).toBe(rig.fake.interaction(id).messageId);
+  });
+
+  test("whose answer's arrival is unknown is filled again by the same send, and by no other", async () => {
+    await run();
+    await expect.poll(state).toBe("deferred");
+    rig.fake.inject({ method: "PATCH /webhooks/:application/:token/messages/:message", when: "after", trouble: { kind: "reset" } });
+    const mine = how(answers());
+    await expectFault("ambiguous", rig.channel.send(room(), text("because"), mine));
+    await rig.channel.send(room(), text("another"), how(answers()));
+    await rig.channel.send(room(), text("because"), mine);
+    expect(shown().map((message) => message.text)).toEqual(["because", "another"]);
+  });
+});
+
+describe("a button", () => {
+  const show = async (button: Button): Promise<string> => {
+    await rig.channel.start(receive);
+    const part = { ...text("which?"), buttons: [[button]] } as RenderedPart;
+    return (await rig.channel.send(room(), part, how())).messageId;
+  };
+
+  test("is told as a press, and its waiting ends with or without a word to whoever pressed", async () => {
+    const message = await show({ label: "Yes", value: "yes" });
+    const quiet = rig.fake.as(alice).presses(message, "yes", { channel: rig.room });
+    await expect.poll(() => events.length).toBe(1);
+    expect(events[0]).toMatchObject({
+      kind: "callback",
+      callback: { id: quiet, value: "yes" },
+      replyTo: { messageId: message, toBot: true },
+    });
+    await act({ kind: "answerCallback", callbackId: quiet });
+    expect(rig.fake.interaction(quiet).state).toBe("deferred");
+    const told = rig.fake.as(alice).presses(message, "yes", { channel: rig.room });
+    await expect.poll(() => events.length).toBe(2);
+    await act({ kind: "answerCallback", callbackId: told, text: "This was already pressed." });
+    expect(shown().at(-1)).toMatchObject({ text: "This was already pressed.", onlyFor: alice.id });
+  });
+
+  test("whose press waits too long is put off by itself, and the word follows", async () => {
+    const message = await show({ label: "Yes", value: "yes" });
+    const press = rig.fake.as(alice).presses(message, "yes", { channel: rig.room });
+    await expect.poll(() => events.length).toBe(1);
+    await act({ kind: "answerCallback", callbackId: press });
+    await act({ kind: "answerCallback", callbackId: press, text: "Done." });
+    expect(shown().at(-1)).toMatchObject({ text: "Done.", onlyFor: alice.id });
+  });
+
+  test("with choices is a menu, and the choice is its value", async () => {
+    const message = await show({
+      label: "Tea",
+      value: "tea",
+      choices: [
+        { label: "Green", value: "g" },
+        { label: "Black", value: "b" },
+      ],
+    });
+    rig.fake.as(alice).selects(message, "tea", ["b"], { channel: rig.room });
+    await expect.poll(() => events.length).toBe(1);
+    expect(events[0]?.callback?.value).toBe("b");
+  });
+
+  test("with a form opens it at once, also in the next process, and what is written comes as its press", async () => {
+    const message = await show({
+      label: "Order",
+      value: "order",
+      form: [
+        { name: "tea", label: "Which tea?" },
+        { name: "note", label: "Anything else?", long: true },
+      ],
+    });
+    await rig.channel.stop();
+    const next = await rig.open();
+    await next.start(receive);
+    const press = rig.fake.as(alice).presses(message, "order", { channel: rig.room });
+    await expect.poll(() => rig.fake.interaction(press).state).toBe("answered");
+    expect(events).toEqual([]);
+    const filled = rig.fake.as(alice).submits(press, { tea: "Oolong", note: "no milk" });
+    await expect.poll(() => events.length).toBe(1);
+    expect(events[0]).toMatchObject({ kind: "callback", text: "order\ntea: Oolong\nnote: no milk", replyTo: { messageId: message } });
+    await act({ kind: "answerCallback", callbackId: filled }, next);
+  });
+});
+
+test("reactions come in with their message and their place", async () => {
+  await rig.channel.start(receive);
+  const { messageId } = await say("mine");
+  rig.fake.as(alice).reacts(messageId, "👍", { channel: rig.room });
+  rig.fake.as(alice).unreacts(messageId, "👍", { channel: rig.room });
+  await expect.poll(() => events.map((event) => event.text)).toEqual(["reacted 👍", "took back 👍"]);
+  expect(events[0]).toMatchObject({ kind: "reaction", replyTo: { messageId, toBot: true }, address: room(), addressed: false });
+});
+
+test("a forum's post comes in as its thread, with its title", async () => {
+  const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
+  await rig.channel.start(receive);
+  const post = rig.fake.as(alice).posts("Which tea?", "I ask for a friend.", { channel: forum });
+  await expect.poll(() => events.length).toBe(1);
+  expect(events[0]).toMatchObject({
+    text: "[post: Which tea?]\nI ask for a friend.",
+    address: { kind: "channel", peer: forum, thread: post.id },
+  });
+});
+
+test("an edit comes in as one, a link's preview as nothing", async () => {
+  await rig.channel.start(receive);
+  const { id } = rig.fake.as(alice).says("tea", { channel: rig.room });
+  rig.fake.as(alice).unfurls(id, [{ title: "Tea" }], { channel: rig.room });
+  rig.fake.as(alice).edits(id, "oolong", { channel: rig.room });
+  await expect
+    .poll(() => events.map(({ kind, text: words }) => [kind, words]))
+    .toEqual([
+      ["message", "tea"],
+      ["edit", "oolong"],
+    ]);
+});
