@@ -39,7 +39,7 @@ const providers: { readonly [name: string]: KnownProvider } = {
   deepseek: { api: "openai-completions", baseUrl: "https://api.deepseek.com/v1" },
   groq: { api: "openai-completions", baseUrl: "https://api.groq.com/openai/v1" },
   mistral: { api: "openai-completions", baseUrl: "https://api.mistral.ai/v1" },
-  ollama: { api: "ollama", baseUrl: "http://127.0.0.1:11434/v1", keyless: true },
+  ollama: { api: "ollama", baseUrl: "http://127.0.0.1:11434", keyless: true },
   rehearsal: { api: "rehearsal", baseUrl: "", keyless: true },
 };
 

@@ -78,7 +78,7 @@ function cardOf(id: string, { providers }: ModelsOptions): readonly ModelCard[] 
   const api = provider?.api ?? known?.api;
   if (api === undefined || name === "rehearsal") return [];
   const ready = provider?.apiKey !== undefined || known?.keyless === true || provider?.baseUrl !== undefined;
-  return [{ ...factsOf(modelId, provider), id, api, ready }];
+  return [{ ...factsOf(modelId, provider, api), id, api, ready }];
 }
 
 const factories: { readonly [api in Exclude<ModelApi, "rehearsal">]: (options: ProviderOptions) => Model } = {
@@ -111,8 +111,8 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
   return factories[api]({
     id,
     modelId,
-    baseUrl: baseUrl.replace(/\/+$/, ""),
-    facts: factsOf(modelId, declared),
+    baseUrl: rootOf(api, baseUrl.replace(/\/+$/, "")),
+    facts: factsOf(modelId, declared, api),
     clock,
     log: log.child({ model: id }),
     ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
@@ -122,7 +122,16 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
   });
 }
 
-function factsOf(modelId: string, provider: DeclaredProvider | undefined): ModelFacts {
+/** Addresses are known with and without the version that two of the APIs have in them. */
+function rootOf(api: ModelApi, baseUrl: string): string {
+  if (api === "anthropic-messages") return /\/v\d+$/.test(baseUrl) ? baseUrl : `${baseUrl}/v1`;
+  return api === "google-generative-ai" && new URL(baseUrl).pathname === "/" ? `${baseUrl}/v1beta` : baseUrl;
+}
+
+/** Memory for a context is taken on somebody's own machine: where nobody said how much, it is asked for no more than this. */
+const localContextWindow = 32_768;
+
+function factsOf(modelId: string, provider: DeclaredProvider | undefined, api: ModelApi): ModelFacts {
   const { id: _, ...declared } = provider?.models?.find((model) => model.id === modelId) ?? { id: modelId };
-  return { ...knownModel(modelId), ...declared };
+  return { ...knownModel(modelId), ...(api === "ollama" ? { contextWindow: localContextWindow } : {}), ...declared };
 }

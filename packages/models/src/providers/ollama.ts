@@ -1,12 +1,70 @@
-// Ollama through the OpenAI-compatible endpoint that it serves under /v1: streams, tools and reasoning efforts all work there.
-import type { Model } from "../model.ts";
+// Ollama's own API: one JSON object a line. Its compatible endpoint under /v1 cannot be told the size of the context and silently cuts long
+// conversations, so it is used only where the address names it.
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Model, ModelRequest } from "../model.ts";
+import { callOptions, promptOptions } from "../sdk/call-options.ts";
+import { sdkModel } from "../sdk/sdk-model.ts";
+import { chatBody } from "./ollama-request.ts";
+import { chatParts } from "./ollama-stream.ts";
 import { completionsDriver } from "./openai-completions.ts";
 import type { ProviderOptions } from "./provider.ts";
-import { sdkModel } from "../sdk/sdk-model.ts";
 
 /** It sends no headers before the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;
+const timers = { connectMs: loadingMs, firstTokenMs: loadingMs } as const;
 
 export function ollama(options: ProviderOptions): Model {
-  return sdkModel(options, { ...completionsDriver(options), timers: { connectMs: loadingMs, firstTokenMs: loadingMs } });
+  if (/\/v1$/.test(options.baseUrl)) return sdkModel(options, { ...completionsDriver(options), timers });
+  const provider = "ollama";
+  return sdkModel(options, {
+    provider,
+    timers,
+    lines: "json",
+    open: async (fetchOnce) => chat(options, fetchOnce),
+    // It knows no tool choice: a model without tools answers in words.
+    write: ({ toolChoice, tools, ...request }: ModelRequest) =>
+      callOptions({ ...request, tools: toolChoice === "none" ? [] : tools }, options, promptOptions(provider, options)),
+  });
+}
+
+function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, fetchOnce: typeof fetch): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "ollama",
+    modelId,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("answers are always streamed")),
+    async doStream(call) {
+      const response = await fetchOnce(`${baseUrl.replace(/\/api$/, "")}/api/chat`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+          ...headers,
+        },
+        body: JSON.stringify(chatBody(modelId, facts, call)),
+        signal: call.abortSignal ?? null,
+      });
+      if (!response.ok || response.body === null) {
+        const text = await response.text();
+        throw new Refused(response.status, text, Object.fromEntries(response.headers));
+      }
+      return { stream: response.body.pipeThrough(chatParts()) };
+    },
+  };
+}
+
+/** In the form in which the SDKs' own errors come. */
+class Refused extends Error {
+  override readonly name = "Refused";
+  readonly statusCode: number;
+  readonly responseBody: string;
+  readonly responseHeaders: { readonly [name: string]: string };
+
+  constructor(status: number, body: string, headers: { readonly [name: string]: string }) {
+    super(body.slice(0, 300) || `HTTP ${status}`);
+    this.statusCode = status;
+    this.responseBody = body;
+    this.responseHeaders = headers;
+  }
 }

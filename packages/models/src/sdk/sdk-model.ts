@@ -17,6 +17,8 @@ export interface Driver {
   write(request: ModelRequest): Promise<LanguageModelV4CallOptions>;
   /** Where the defaults do not fit: a local server loads its model before it answers. */
   readonly timers?: Partial<ModelTimers>;
+  /** How its stream is written: events of `data:` lines, or a JSON object a line. Default `events`. */
+  readonly lines?: "events" | "json";
 }
 
 export function sdkModel(options: ProviderOptions, driver: Driver): Model {
@@ -50,6 +52,7 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
         wait.headers();
       },
       progress: wait.progress,
+      lines: driver.lines ?? "events",
     });
     const [model, written] = await Promise.all([driver.open(fetchOnce), driver.write(request)]);
     const result = await halt.orStopped(model.doStream({ ...written, abortSignal: halt.signal }));

@@ -4,6 +4,8 @@
 export interface WireWatch {
   headers(): void;
   progress(): void;
+  /** See `Driver.lines`. */
+  readonly lines: "events" | "json";
 }
 
 /** The server answered 2xx with a web page or plain JSON instead of a stream: a captive portal, a proxy's error page, a wrong address. */
@@ -34,7 +36,8 @@ export function watchedFetch(watch: WireWatch): typeof fetch {
     watch.headers();
     if (!response.ok || response.body === null) return response;
     const contentType = response.headers.get("content-type") ?? "";
-    if (/\b(text\/html|application\/json)\b/i.test(contentType)) {
+    const wrong = watch.lines === "json" ? /\btext\/html\b/i : /\b(text\/html|application\/json)\b/i;
+    if (wrong.test(contentType)) {
       throw new NotAStream(response.status, contentType, (await response.text()).slice(0, errorBodyChars));
     }
     return new Response(response.body.pipeThrough(progressLines(watch)), response);
@@ -54,7 +57,7 @@ function progressLines(watch: WireWatch): TransformStream<Uint8Array, Uint8Array
       if (bytes > longestAnswerBytes) throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
       for (const byte of chunk) {
         if (byte === newline) {
-          if (isProgress(String.fromCharCode(...line))) watch.progress();
+          if (isProgress(String.fromCharCode(...line), watch.lines)) watch.progress();
           line = [];
         } else if (line.length < keptLineBytes) {
           line.push(byte);
@@ -65,6 +68,7 @@ function progressLines(watch: WireWatch): TransformStream<Uint8Array, Uint8Array
   });
 }
 
-function isProgress(lineStart: string): boolean {
+function isProgress(lineStart: string, lines: WireWatch["lines"]): boolean {
+  if (lines === "json") return lineStart.startsWith("{");
   return lineStart.startsWith("data:") && !/^data: ?\{\s*"type": ?"ping"/.test(lineStart);
 }

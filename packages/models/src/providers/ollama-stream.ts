@@ -1,0 +1,99 @@
+// Ollama's answer, a JSON object a line, as the SDKs' stream parts. Only the line that says `done` ends it: a stream that stops before is torn,
+// and a line that is no JSON ends it as torn.
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+
+interface Line {
+  readonly message?: {
+    readonly content?: string;
+    readonly thinking?: string;
+    readonly tool_calls?: readonly { readonly id?: string; readonly function?: { readonly name?: string; readonly arguments?: unknown } }[];
+  };
+  readonly done?: boolean;
+  readonly done_reason?: string;
+  readonly prompt_eval_count?: number;
+  readonly eval_count?: number;
+  readonly error?: unknown;
+}
+
+type Part = LanguageModelV4StreamPart;
+
+export function chatParts(): TransformStream<Uint8Array, Part> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let calls = 0;
+  let ended = false;
+  /** The block that is open; its id counts up. */
+  let block: { readonly kind: "text" | "reasoning"; readonly id: string } | null = null;
+  let blocks = 0;
+
+  const close = (): Part[] => {
+    const closed = block;
+    block = null;
+    return closed === null ? [] : [{ type: `${closed.kind}-end`, id: closed.id }];
+  };
+  const delta = (kind: "text" | "reasoning", text: string | undefined): Part[] => {
+    if (text === undefined || text === "") return [];
+    const opening: Part[] = [];
+    if (block?.kind !== kind) {
+      opening.push(...close());
+      blocks += 1;
+      block = { kind, id: String(blocks) };
+      opening.push({ type: `${kind}-start`, id: block.id });
+    }
+    return [...opening, { type: `${kind}-delta`, id: String(blocks), delta: text }];
+  };
+
+  const partsOf = (line: Line): Part[] => {
+    if (line.error !== undefined) return [{ type: "error", error: { message: String(line.error) } }];
+    const { content, thinking, tool_calls = [] } = line.message ?? {};
+    const parts = [...delta("reasoning", thinking), ...delta("text", content)];
+    for (const { id, function: called } of tool_calls) {
+      calls += 1;
+      parts.push({
+        type: "tool-call",
+        toolCallId: id ?? `call_${calls}`,
+        toolName: called?.name ?? "",
+        input: typeof called?.arguments === "string" ? called.arguments : JSON.stringify(called?.arguments ?? {}),
+      });
+    }
+    if (line.done !== true) return parts;
+    ended = true;
+    const raw = line.done_reason ?? "stop";
+    return [
+      ...parts,
+      ...close(),
+      {
+        type: "finish",
+        finishReason: { unified: raw === "length" ? "length" : calls > 0 ? "tool-calls" : "stop", raw },
+        usage: {
+          inputTokens: { total: line.prompt_eval_count, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+          outputTokens: { total: line.eval_count, text: undefined, reasoning: undefined },
+        },
+      },
+    ];
+  };
+
+  const read = (text: string): Part[] => (text.trim() === "" || ended ? [] : partsOf(JSON.parse(text) as Line));
+
+  return new TransformStream({
+    transform(chunk, controller) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) for (const part of read(line)) controller.enqueue(part);
+    },
+    flush(controller) {
+      // The last line may come without its line break; half a line is no line.
+      for (const part of isWhole(rest) ? read(rest) : []) controller.enqueue(part);
+    },
+  });
+}
+
+function isWhole(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // Cut off: what is missing tells the caller that the stream is torn.
+    return false;
+  }
+}
