@@ -40,7 +40,7 @@ modelContract("openAiResponses", overOurFake(openAiResponses));
 modelContract("anthropicMessages", overOurFake(anthropicMessages));
 modelContract("ollama", overOurFake(ollama));
 
-modelContract("google", async () => {
+const overTheMock = (make: (options: ProviderOptions) => Model, path: string) => async (): Promise<ModelStage> => {
   const mock = new LLMock({ port: 0 });
   mock.onMessage("words", { content: "Some words, to be streamed one by one." });
   mock.onMessage("call", { toolCalls: [{ name: "weather", arguments: '{"city":"Oslo"}' }] });
@@ -49,12 +49,15 @@ modelContract("google", async () => {
   await mock.start();
   const clock = virtualClock();
   return {
-    model: google({ id: "there/gemini", modelId: "gemini", baseUrl: `${mock.url}/v1beta`, facts, clock, log: silentLog }),
+    model: make({ id: "there/some", modelId: "some", baseUrl: `${mock.url}${path}`, facts, clock, log: silentLog }),
     clock,
     arrange: (answer) => answer,
     close: () => mock.stop(),
   };
-});
+};
+
+modelContract("google", overTheMock(google, "/v1beta"));
+modelContract("ollama in its own API", overTheMock(ollama, ""));
 
 modelContract("rehearsal", async () => {
   const clock = virtualClock();
