@@ -37,7 +37,7 @@ const built: readonly (readonly [(context: ToolContext) => Tool | Unavailable, g
   [write, { path: "b.txt", content: "x" }, { path: "b.txt" }],
   [edit, { path: "a.txt", oldText: "one", newText: "1" }, { path: "a.txt", oldText: "one" }],
   [applyPatch, { input: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch" }, { input: 1 }],
-  [exec, { command: ["cat", "a.txt"] }, { command: "x", yieldMs: 1 }],
+  [exec, { command: ["cat", "a.txt"] }, { command: 5 }],
   [processTool, { action: "list" }, { action: "dance" }],
   [sessionStatus, {}, { model: 1 }],
   [updatePlan, { plan: [{ step: "one", status: "in_progress" }] }, { plan: [] }],

@@ -1,11 +1,12 @@
 // Commands for real: what they say, how they end, what is left of them after a crash.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
 import { actionHash, openCommands, rooted, type CommandRecord, type ExecPolicy } from "../src/index.ts";
 import { processBegan, startChild } from "../src/exec/child.ts";
+import { findProgram } from "../src/exec/find-program.ts";
 import { exec } from "../src/tools/exec.ts";
 import { process as processTool } from "../src/tools/process.ts";
 import { call, full, inMap, made, refusedWith, said, scopeOf, session, stage, type Stage } from "./stage.ts";
@@ -191,6 +192,12 @@ describe("without leave", () => {
     await dotPath.close();
   });
 
+  test("a relative folder of the search path is no place to find programs in", async () => {
+    await writeFile(join(it.workspace, "mine"), "#!/bin/sh\n", { mode: 0o755 });
+    expect(await findProgram("mine", `.:${it.workspace}`)).toBe(join(it.workspace, "mine"));
+    expect(await findProgram("mine", `.::${relative(process.cwd(), it.workspace)}`)).toBe(null);
+  });
+
   test("deny mode has no tool at all", async () => {
     const policy: ExecPolicy = { ...asking, mode: "deny" };
     for (const factory of [exec, processTool])
@@ -294,7 +301,7 @@ describe("after a crash", () => {
       onOutput: async () => undefined,
       clock: systemClock(),
     });
-    const decoy = execFileSync("sh", ["-c", `sleep ${seconds}1 >/dev/null 2>&1 & echo $!`], { encoding: "utf8" });
+    const decoy = spawn("sleep", [`${seconds}1`], { detached: true, stdio: "ignore" });
     await mkdir(join(it.workspace, ".parley/exec"), { recursive: true });
     await writeFile(join(it.workspace, ".parley/exec/a.log"), "said before the crash\n");
     const record: CommandRecord = {
@@ -314,13 +321,14 @@ describe("after a crash", () => {
     };
     const records = new Map([
       ["lost1", record],
-      ["other", { ...record, id: "other", pid: Number(decoy), began: "1" }],
+      ["other", { ...record, id: "other", pid: decoy.pid ?? 0, began: "1" }],
     ]);
     const options = { records: inMap(records), onEnd: async () => undefined, clock: systemClock(), ids: systemIds(), log: silentLog };
     const commands = await openCommands(options, (root) => rooted({ root }));
     await leftover.ended;
-    expect(alive(seconds + "1")).toBe(true);
-    process.kill(Number(decoy), "SIGKILL");
+    expect(decoy.signalCode).toBe(null);
+    expect(alive(`${seconds}1`)).toBe(true);
+    decoy.kill("SIGKILL");
     const context = { ...it.context, exec: { ...it.context.exec, commands } as never };
     expect(await said(processTool(context), { action: "list" })).toContain("lost1 was lost: the gateway stopped while it ran");
     expect(await said(processTool(context), { action: "log", id: "lost1" })).toContain("said before the crash\n[lost1 was lost");

@@ -156,8 +156,10 @@ describe("paths", () => {
     await mkdir(at("real"));
     await symlink("real", at("link"));
     await symlink(at("real/a.txt"), at("absolute"));
+    await symlink(at("real/a.txt"), at("real/again"));
     await said(write(it.context), { path: "link/a.txt", content: "hi" });
     expect(await said(read(it.context), { path: "absolute" })).toBe("1\thi");
+    expect(await said(read(it.context), { path: "real/again" })).toBe("1\thi");
     expect(await said(write(it.context), { path: "absolute", content: "ho" })).toBe("Replaced real/a.txt (2 bytes).");
     expect(await readFile(at("real/a.txt"), "utf8")).toBe("ho");
   });

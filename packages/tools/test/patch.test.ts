@@ -157,11 +157,10 @@ describe("what a dead process left", () => {
       { path: "out/victim", draft: null, expects: "e".repeat(64) },
     ];
     await writeFile(at(".parley/changes/1-1.commit"), JSON.stringify({ steps }));
-    await mkdir(at(".parley-draft-2-2"));
-    await writeFile(
-      at(".parley/changes/1-2.commit"),
-      JSON.stringify({ steps: [{ path: "x", draft: ".parley-draft-2-2/../../victim", expects: null }] }),
-    );
+    // Walked from "a" it stays inside; taken as a name in the folder that it leads to it would not.
+    for (const folder of ["a/d", "d"]) await mkdir(at(folder), { recursive: true });
+    const forged = { steps: [{ path: "a/b", draft: "d/../../victim", expects: null }] };
+    await writeFile(at(".parley/changes/1-2.commit"), JSON.stringify(forged));
     await writeFile(at(".parley/changes/1-3.plan"), '{"steps":[{"path":');
     await workspaceFiles({ root: it.workspace }).writable();
     expect([await text("mine"), await readFile(join(it.outside, "victim"), "utf8")]).toEqual(["mine", "safe"]);

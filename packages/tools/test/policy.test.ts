@@ -50,7 +50,9 @@ describe("rules", () => {
     expect(only({ allow: ["group:parley"] })).toEqual(only({ deny: ["group:fs", "group:runtime"] }));
     expect(only({ allow: ["group:openclaw"] })).toEqual(only({ allow: ["group:parley"] }));
     expect(only({ deny: ["apply-patch"] })).not.toContain("apply_patch");
-    expect(only({ allow: ["re.d", "rea"] })).toEqual([]);
+    expect(only({ allow: ["re.d", "rea", "r.a*", "ead*", "*rea"] })).toEqual([]);
+    const theirs = applyPolicy(["MyTool", "Other"], [{ step: "any", key: "any", rules: { deny: ["mytool"] } }]);
+    expect(theirs.tools).toEqual(["Other"]);
   });
 
   test("deny wins; an empty allow list allows nothing", () => {

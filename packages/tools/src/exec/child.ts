@@ -1,6 +1,7 @@
 // A running command: with pipes, or with a terminal of its own for programs that need one. Either way it leads a process group, and ends
 // together with everything it started.
 import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, constants, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { Fault, type Clock } from "@parley/protocol";
 import { killGroup } from "../process-group.ts";
@@ -94,6 +95,7 @@ async function inTerminal({ argv, cwd, env, onOutput, clock }: ChildRequest): Pr
   const [program = "", ...args] = argv;
   const terminal = pty.spawn(program, args, { name: "xterm-256color", cols: 120, rows: 30, cwd, env: { ...env, TERM: "xterm-256color" } });
   const { pid } = terminal;
+  const held = heldOpen(terminal);
   terminal.onData((text) => {
     terminal.pause();
     onOutput(Buffer.from(text)).then(
@@ -105,6 +107,7 @@ async function inTerminal({ argv, cwd, env, onOutput, clock }: ChildRequest): Pr
   const ended = new Promise<ChildEnd>((done) => {
     terminal.onExit(({ exitCode, signal }) => {
       over = true;
+      if (held !== null) closeSync(held);
       // Its children lose their terminal with it; those that do not care are ended.
       clock.after(leftoverMs, () => killGroup(pid, "SIGKILL"));
       const signalled = signal !== undefined && signal !== 0;
@@ -122,6 +125,20 @@ async function inTerminal({ argv, cwd, env, onOutput, clock }: ChildRequest): Pr
     closeInput: () => terminal.write("\u0004"),
     kill: () => endGroup(pid, clock),
   };
+}
+
+/**
+ * The terminal's other side, kept open until the command is over. When a command closes all it has open just before it exits, the library
+ * takes that for its end and hangs up, and a command that was about to succeed dies of SIGHUP. The library knows the path, but does not type it.
+ */
+function heldOpen(terminal: object): number | null {
+  const path = "_pty" in terminal ? terminal._pty : null;
+  if (typeof path !== "string") return null;
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_NOCTTY);
+  } catch {
+    return null; // It is over already.
+  }
 }
 
 function endGroup(pid: number | undefined, clock: Clock): void {

@@ -21,10 +21,14 @@ const word = z
 const args = z.object({
   command: z
     .union([word.min(1), z.array(word).min(1).max(4_096)])
-    .describe("The program and its arguments as a list. A single string may use a shell's syntax, but then a person is asked first."),
+    .describe("The program and its arguments as a list; or one string, which a shell reads only if it has a shell's syntax."),
   workdir: z.string().default(".").describe("Folder of the workspace to run in."),
   env: z.record(z.string(), z.string()).default({}).describe("Added to the environment. PATH and what loaders read may not be set."),
-  yieldMs: z.number().int().min(10).max(120_000).default(10_000).describe("After this long the command goes on in the background."),
+  yieldMs: z
+    .number()
+    .default(10_000)
+    .transform((ms) => Math.min(Math.max(ms, 10), 120_000))
+    .describe("After this long, 10 to 120000, the command goes on in the background."),
   background: z.boolean().default(false).describe("Do not wait at all; its input stays open for process write."),
   timeoutSeconds: z.number().int().min(1).max(86_400).optional().describe("Ends the command after this long."),
   pty: z.boolean().default(false).describe("Give it a terminal, for programs that need one."),
@@ -44,7 +48,10 @@ export function exec(context: ToolContext): Tool | Unavailable {
     name: "exec",
     summary: "Run shell commands (pty for programs that need a terminal)",
     description:
-      `Runs a command ${where}. Give the program and its arguments as a list; only a string with shell syntax runs in a shell. ` +
+      `Runs a command ${where}. ` +
+      (ports.policy.mode === "full"
+        ? ""
+        : "Prefer a list of the program and its arguments: a shell's line, and what is not allowed already, waits for a person's approval. ") +
       "What takes longer than yieldMs goes on in the background: its end will be told to you, so do not poll for it. The process tool has its output.",
     args,
     effect: "writes",

@@ -11,7 +11,11 @@ import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 const args = z.object({
   action: z.enum(["list", "poll", "log", "write", "kill", "remove"]),
   id: z.string().optional().describe("The command, as exec or list named it. Not for list."),
-  timeout: z.number().int().min(0).max(30_000).default(0).describe("poll: wait this many milliseconds for more output or the end."),
+  timeout: z
+    .number()
+    .default(0)
+    .transform((ms) => Math.min(Math.max(ms, 0), 30_000))
+    .describe("poll: wait this many milliseconds, at most 30000, for more output or the end."),
   data: z.string().max(100_000).optional().describe("write: the text to send, with its newline."),
   eof: z.boolean().default(false).describe("write: close the input afterwards."),
 });
