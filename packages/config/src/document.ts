@@ -97,6 +97,6 @@ function locate(root: ValueNode, path: ConfigPath): Position {
   return { line, column };
 }
 
-function keyOf(member: ObjectNode["members"][number]): string {
+export function keyOf(member: ObjectNode["members"][number]): string {
   return member.name.type === "Identifier" ? member.name.name : member.name.value;
 }

@@ -2,10 +2,12 @@
 export { isLoopbackBind, listenAddress } from "./config.ts";
 export type * from "./config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
+export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
 export { nearestWord } from "./nearest.ts";
+export { parseConfigPath } from "./path.ts";
 export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
 export type * from "./tools.ts";
