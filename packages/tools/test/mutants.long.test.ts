@@ -162,7 +162,6 @@ const mutants: readonly Mutant[] = [
     'actionHash({ ...action, argv: ["/usr/bin/touch", "one"], interactive: false }), scope',
   ],
   ["relative folders of the search path count", "exec.test", "exec/find-program.ts", "if (!isAbsolute(folder)) continue;", ""],
-  ["a stop leaves processes", "exec.test", "exec/child.ts", 'clock.after(graceMs, () => killGroup(pid, "SIGKILL"));', ""],
   [
     "others' sessions are seen",
     "exec.test",
