@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { contextKeeper, disarm, essentialsOf, rootedReader, summarise, tokensOfText, type Keeper, type Placed } from "@parley/agent";
 import type { Model, ModelRequest } from "@parley/models";
-import { noUsage, type Address, type Clock, type Entry, type Json, type Log } from "@parley/protocol";
+import { noUsage, parseSessionKey, type Address, type Clock, type Entry, type Json, type Log } from "@parley/protocol";
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import type { Tool } from "@parley/tools";
@@ -49,7 +49,9 @@ export function turnContext(input: TurnContextInput): TurnContext {
   const settings = setup.context ?? defaultContext;
   const timeoutMs = Math.min(summaryTimeoutMs, setup.timeoutMs / 3);
   const schemas = setup.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-  const flushes = settings.compaction.memoryFlush.enabled && input.address.kind === "dm";
+  // Of what people say in private; not of groups, schedules and subagents.
+  const isPrivate = input.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
+  const flushes = settings.compaction.memoryFlush.enabled && isPrivate;
 
   const keeper = contextKeeper({
     history,

@@ -37,9 +37,11 @@ export async function startupNotes({ workspace, timeZone, nowMs, settings, log }
   if (!settings.enabled) return null;
   const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
   const names = await readdir(join(workspace, memoryFolder)).catch((): string[] => []); // No folder, no notes.
-  const files = days.flatMap((day) =>
-    names.filter((name) => name === `${day}.md` || (name.startsWith(`${day}-`) && name.endsWith(".md"))).toSorted(),
-  );
+  // A day's own note first, then those that carry a name.
+  const files = days.flatMap((day) => [
+    ...names.filter((name) => name === `${day}.md`),
+    ...names.filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md")).toSorted(),
+  ]);
   const reader = rootedReader();
   const notes: string[] = [];
   let leftChars = settings.maxTotalChars;

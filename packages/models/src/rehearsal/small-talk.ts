@@ -16,6 +16,8 @@ export function smallTalk(text: string, turn: number, images: number): string {
   // A background prompt names the token that means "nothing to say". We have nothing to say.
   if (/\bHEARTBEAT_OK\b/.test(said)) return "HEARTBEAT_OK";
   if (/\b(reply|answer|respond)\b[^\n]*\bNO_REPLY\b/i.test(said)) return "NO_REPLY";
+  if (/^Write the summary\b/m.test(said))
+    return "(rehearsal) A rehearsal cannot summarise. What was said before is in the transcript only.";
   const seen = images === 0 ? "" : ` I see ${images === 1 ? "an image" : `${images} images`} with it.`;
   if (asksForHelp.test(said)) return helpText;
   if (greeting.test(said) || said === "") {
