@@ -14,6 +14,8 @@ export interface LabCall {
 export interface Lab {
   readonly calls: LabCall[];
   readonly models: () => Models;
+  /** Awaited after each piece. */
+  pause: () => Promise<void>;
   /** What the models think and say; `text` is the last user message. */
   script: (call: LabCall) => {
     readonly thinks?: readonly string[];
@@ -27,6 +29,7 @@ export interface Lab {
 export function labModels(): Lab {
   const lab: Lab = {
     calls: [],
+    pause: async () => {},
     script: ({ text }) => ({ thinks: ["hmm ", "so"], says: `re: ${text}` }),
     models: () => ({
       get: async (id) => {
@@ -49,8 +52,14 @@ export function labModels(): Lab {
     if (fails !== undefined) {
       return yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: fails, message: `it is ${fails}` } };
     }
-    for (const delta of model.reasoning ? thinks : []) yield { type: "thinking", delta };
-    if (says !== "") yield { type: "text", delta: says };
+    for (const delta of model.reasoning ? thinks : []) {
+      yield { type: "thinking", delta };
+      await lab.pause();
+    }
+    if (says !== "") {
+      yield { type: "text", delta: says };
+      await lab.pause();
+    }
     const asked = request.messages.at(-1)?.role === "tool" ? undefined : tool;
     yield {
       type: "end",

@@ -1,5 +1,6 @@
 // Thinking and models in a chat: directives alone and inside messages, what is shown of thoughts, which model answers.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sleep } from "@parley/protocol";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage, type StageOptions } from "./stage.ts";
 
@@ -90,6 +91,29 @@ describe("reasoning", () => {
     await alice.says("/reasoning loud").gets(/Valid ones: off, on, stream/);
     expect(lab.calls.map(({ showThoughts }) => showThoughts)).toEqual([false, true, false]);
     expect(alice.sees().join("\n")).not.toMatch(/<think>|\[\[reply/);
+  });
+
+  test.each(["stream", "on", "off"] as const)("while the answer grows: %s", async (how) => {
+    await begin({ telegram: { streaming: "edit" } });
+    s.telegram.can({ edits: true });
+    await s.kill();
+    await s.start();
+    const alice = s.person("alice");
+    await alice.says(`/reasoning ${how}`).gets(/^Reasoning/);
+    lab.pause = () => sleep(s.clock, 3_000);
+    lab.script = ({ text }) => ({ thinks: ["one ", "two ", "three "], says: `re: ${text}` });
+    alice.says("a");
+    const seen = new Set<string>();
+    await s.until(() => {
+      for (const text of alice.sees()) seen.add(text);
+      return s.pools().turnsRunning() === 0 && alice.sees().at(-1) === "re: a";
+    }, "the answer");
+    const thoughts = [...seen].filter((text) => text.startsWith("Thinking"));
+    if (how === "off") expect(thoughts).toEqual([]);
+    else expect(thoughts.length).toBeGreaterThan(1);
+    // What stays: the thoughts only with "on", before the answer.
+    const stays = alice.sees().slice(1);
+    expect(stays.map((text) => text.split("\n")[0])).toEqual(how === "on" ? ["Thinking", "re: a"] : ["re: a"]);
   });
 
   test("both directives in one message", async () => {

@@ -44,7 +44,8 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
   };
 
   const partsOf = (line: Line): Part[] => {
-    if (line.error !== undefined) return [{ type: "error", error: { message: String(line.error) } }];
+    if (line.error !== undefined)
+      return [{ type: "error", error: { message: typeof line.error === "string" ? line.error : JSON.stringify(line.error) } }];
     const { content, thinking, tool_calls = [] } = line.message ?? {};
     const parts = [...delta("reasoning", thinking), ...delta("text", content)];
     for (const { id, function: called } of tool_calls) {

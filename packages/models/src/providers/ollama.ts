@@ -14,7 +14,7 @@ const loadingMs = 300_000;
 const timers = { connectMs: loadingMs, firstTokenMs: loadingMs } as const;
 
 export function ollama(options: ProviderOptions): Model {
-  if (/\/v1$/.test(options.baseUrl)) return sdkModel(options, { ...completionsDriver(options), timers });
+  if (options.baseUrl.endsWith("/v1")) return sdkModel(options, { ...completionsDriver(options), timers });
   const provider = "ollama";
   return sdkModel(options, {
     provider,
