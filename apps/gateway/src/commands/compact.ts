@@ -4,18 +4,18 @@ import { plainLine } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
-import type { AgentTurnOptions } from "../turn/agent-turn.ts";
 import type { SpendLedger } from "../turn/ledger.ts";
 import { turnContext } from "../turn/context.ts";
 import { sessionHistory } from "../turn/history.ts";
 import type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "../turn/lane-command.ts";
 import { usageAfter } from "../turn/turn-commit.ts";
+import type { SetUpTurn } from "../turn/turn-setup.ts";
 import { keepTyping } from "../turn/typing.ts";
 import type { RunningTurns } from "../turn/running-turns.ts";
 
 export interface CompactOptions {
   readonly sessions: Sessions;
-  readonly setUp: AgentTurnOptions["setUp"];
+  readonly setUp: SetUpTurn;
   readonly channel: (account: string) => Channel | null;
   readonly running: RunningTurns;
   readonly ledger: SpendLedger;

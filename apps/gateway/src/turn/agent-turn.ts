@@ -1,7 +1,7 @@
 // A turn of talk: rows become user entries, the agent loop runs over the durable journal, its outcome becomes one commit (I2, I3, I6).
-import { replyParser, runLoop, type LoopEnd, type LoopEvent, type Redaction, type ReplyParser } from "@parley/agent";
+import { replyParser, runLoop, type LoopEnd, type Redaction, type ReplyParser } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import type { Model, ModelRequest } from "@parley/models";
+import type { Model } from "@parley/models";
 import {
   accountKey,
   Fault,
@@ -12,24 +12,19 @@ import {
   type Clock,
   type Json,
   type Log,
-  type ReasoningLevel,
   type SessionKey,
-  type ThinkingLevel,
 } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
-import type { Outbox, Row, Session, Sessions, Turn, Turns } from "@parley/store";
-import type { Tool } from "@parley/tools";
+import type { Outbox, Session, Sessions, Turn, Turns } from "@parley/store";
 import { deadline } from "../deadline.ts";
-import type { Place } from "../inbound/place-rules.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
-import { parseRowPayload, type SkillCall } from "../inbound/row-payload.ts";
 import { untilStored } from "../until-stored.ts";
 import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
 import { blocks } from "./blocks.ts";
-import { wantedIn, type Wanted } from "./directives.ts";
 import { turnContext } from "./context.ts";
-import { defaultContext, type ContextSettings } from "./context-settings.ts";
+import { defaultContext } from "./context-settings.ts";
 import { sessionHistory } from "./history.ts";
+import { listen, newParser, saysNothing } from "./listen.ts";
 import { turnMedia } from "./media.ts";
 import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
@@ -45,57 +40,15 @@ import { growingThoughts, thoughtsOf } from "./thoughts.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
-import { turnMessages, type TurnMessages } from "./turn-messages.ts";
+import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
-
-/** What one turn runs with; computed anew for each, because files and config may have changed. */
-export interface TurnSetup {
-  readonly model: Model;
-  readonly system: ModelRequest["system"];
-  readonly tools: readonly Tool[];
-  readonly workspace: string;
-  readonly thinking: ThinkingLevel;
-  /** Who sees the thoughts. Absent: nobody. */
-  readonly reasoning?: ReasoningLevel;
-  /** How much is thought once these messages have joined. */
-  readonly thinkingFor?: (wanted: Wanted) => ThinkingLevel;
-  /** Said in place of an answer: the messages ask for what this model cannot do. */
-  readonly refusal?: string | null;
-  readonly timeoutMs: number;
-  /** Keeps a tool's long output; returns its path. */
-  readonly spill: (callId: string, text: string) => Promise<string>;
-  /** Absent: the defaults. */
-  readonly context?: ContextSettings;
-  /** For the first message of a new conversation; null when there are none. */
-  readonly startupNotes?: () => Promise<string | null>;
-  /** What the skills add to the environment of the turn's processes. */
-  readonly env?: { readonly [name: string]: string };
-  /** What skills that were called say, where the agent cannot read them itself. */
-  readonly skillBodies?: ReadonlyMap<string, string>;
-  /** Nothing joins this turn: no model reads along. */
-  readonly alone?: boolean;
-  /** Parley's own words for this turn's user message. */
-  readonly notes?: readonly string[];
-  /** The model was told to answer inside `<final>`. */
-  readonly finalOnly?: boolean;
-  /** A request in a group that comes out empty is told so, as in private. */
-  readonly tellsEmptyInGroups?: boolean;
-  /** What the commit writes, so that this prompt can be shown later. */
-  readonly promptNote?: (turn: string) => PromptNote;
-}
+import { isAddressed, placeOf, wantedBy } from "./turn-rows.ts";
+import type { SetUpTurn, TurnSetup } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
-  readonly setUp: (
-    turn: Place & {
-      readonly agent: string;
-      readonly session: Session;
-      readonly called?: readonly SkillCall[];
-      readonly wanted?: Wanted;
-      readonly log: Log;
-    },
-  ) => Promise<TurnSetup>;
+  readonly setUp: SetUpTurn;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
   readonly streams: (account: string) => "edit" | "block" | "off";
@@ -345,63 +298,4 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const canEdit = channel.capabilities.edits && channel.act !== undefined;
     return canEdit ? editedPreview({ ...at, channel, outbox: options.outbox, clock }) : noPreview;
   }
-}
-
-/** A server and the chat above a thread are not part of the address; its newest row knows them. */
-function placeOf({ rows, conversation }: Turn): Place {
-  const address = parseConversationKey(conversation);
-  const newest = rows.at(-1);
-  if (newest === undefined) return { address };
-  const { guild, parent } = parseRowPayload(newest.payload).inbound;
-  return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
-}
-
-/** What the messages of the turn say to Parley; commands and what was not meant for us say nothing. */
-function wantedBy(rows: readonly Row[]): Wanted {
-  return wantedIn(rows.map(({ payload }) => parseRowPayload(payload).inbound.text));
-}
-
-function isAddressed({ payload }: Row): boolean {
-  return parseRowPayload(payload).inbound.addressed;
-}
-
-/** Nothing of it can be shown, and the model did not choose silence. */
-function saysNothing(parser: ReplyParser, text: string): boolean {
-  parser.push(text);
-  const outcome = parser.end();
-  return outcome.kind === "silent" && outcome.reason === "empty";
-}
-
-function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction, finalOnly: boolean): ReplyParser {
-  const current = rows.at(-1);
-  const messageId = current === undefined ? null : messages.messageIdOf(current);
-  return replyParser({ redaction, finalOnly, ...(messageId === null ? {} : { currentMessageId: messageId }) });
-}
-
-/** Follows the loop to its end, telling the visible text as it grows. */
-async function listen(
-  events: AsyncIterable<LoopEvent>,
-  show: (text: string, replyTo?: string) => void,
-  parserOf: () => ReplyParser,
-  thoughts: { readonly parser: () => ReplyParser; readonly show: (visible: string) => void } | null,
-): Promise<LoopEnd> {
-  let parser = parserOf();
-  let thinking = thoughts?.parser();
-  let visible = "";
-  for await (const event of events) {
-    if (event.type === "end") return event;
-    if (event.type === "modelStart" || event.type === "discard") {
-      parser = parserOf();
-      thinking = thoughts?.parser();
-      visible = "";
-    } else if (event.type === "thinking") {
-      const shown = thinking?.push(event.delta).visible ?? "";
-      // Once the answer has begun to be seen it is not covered again.
-      if (visible === "" && shown !== "") thoughts?.show(shown);
-    } else if (event.type === "text") {
-      visible = parser.push(event.delta).visible;
-      if (visible !== "") show(visible, parser.replyTo());
-    }
-  }
-  throw new Error("the loop ended without saying so");
 }

@@ -24,7 +24,6 @@ import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
-import type { TurnSetup } from "./agent-turn.ts";
 import type { Surface } from "./channel-facts.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./directives.ts";
@@ -36,6 +35,7 @@ import { skillTurn } from "./skill-call.ts";
 import type { SkillBook, SkillsHere } from "./skills.ts";
 import { reasoningOf, thinkingOf, unsupportedThinking } from "./thinking.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
+import type { TurnSetup } from "./turn-setup.ts";
 
 export interface SetUpOptions {
   readonly config: Config;

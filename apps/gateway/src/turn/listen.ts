@@ -1,0 +1,45 @@
+// Listens to the loop: the visible text as it grows, and whether an answer says anything at all (I8).
+import { replyParser, type LoopEnd, type LoopEvent, type Redaction, type ReplyParser } from "@parley/agent";
+import type { Row } from "@parley/store";
+import type { TurnMessages } from "./turn-messages.ts";
+
+/** Follows the loop to its end, telling the visible text as it grows. */
+export async function listen(
+  events: AsyncIterable<LoopEvent>,
+  show: (text: string, replyTo?: string) => void,
+  parserOf: () => ReplyParser,
+  thoughts: { readonly parser: () => ReplyParser; readonly show: (visible: string) => void } | null,
+): Promise<LoopEnd> {
+  let parser = parserOf();
+  let thinking = thoughts?.parser();
+  let visible = "";
+  for await (const event of events) {
+    if (event.type === "end") return event;
+    if (event.type === "modelStart" || event.type === "discard") {
+      parser = parserOf();
+      thinking = thoughts?.parser();
+      visible = "";
+    } else if (event.type === "thinking") {
+      const shown = thinking?.push(event.delta).visible ?? "";
+      // Once the answer has begun to be seen it is not covered again.
+      if (visible === "" && shown !== "") thoughts?.show(shown);
+    } else if (event.type === "text") {
+      visible = parser.push(event.delta).visible;
+      if (visible !== "") show(visible, parser.replyTo());
+    }
+  }
+  throw new Error("the loop ended without saying so");
+}
+
+/** Nothing of it can be shown, and the model did not choose silence. */
+export function saysNothing(parser: ReplyParser, text: string): boolean {
+  parser.push(text);
+  const outcome = parser.end();
+  return outcome.kind === "silent" && outcome.reason === "empty";
+}
+
+export function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction, finalOnly: boolean): ReplyParser {
+  const current = rows.at(-1);
+  const messageId = current === undefined ? null : messages.messageIdOf(current);
+  return replyParser({ redaction, finalOnly, ...(messageId === null ? {} : { currentMessageId: messageId }) });
+}
