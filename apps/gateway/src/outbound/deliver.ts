@@ -20,6 +20,7 @@ import { partSender } from "./send-part.ts";
 import { formatContent, parseContent, type Meant } from "./content.ts";
 import { untilStored } from "../until-stored.ts";
 import type { Pacer } from "./pacer.ts";
+import { readBack } from "./read-back.ts";
 
 export interface DeliverOptions {
   readonly outbox: Outbox;
@@ -54,8 +55,6 @@ const missingAccountRetryMs = 30_000;
 const unknownRetryMs = 1_500;
 /** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
 const keyLivesMs = 120_000;
-/** A platform's clock may be behind ours. */
-const clockSkewMs = 60_000;
 
 export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
 
@@ -233,33 +232,16 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
   }
 
-  /** Whether a part of unknown outcome arrived, where our own messages can be read back: then it is sent, and nothing is repeated. */
+  /** A part of unknown outcome that had arrived is sent; else whether its repeat is surely the only one. */
   async function arrived(place: Place, at: PartPlace): Promise<Step | "not there" | "unknown"> {
     const { delivery, part, index } = at;
-    const { channel, to, held } = place;
     if (at.owed.length > 0) await record(place, at.owed);
-    if (channel.sentSince === undefined) return channel.capabilities.idempotentSends ? "not there" : "unknown";
-    const content = parseContent(part.content);
-    if (content.kind !== "rendered") return "not there";
-    const timeout = deadline(clock, sendTimeoutMs, "the look at what was sent");
-    try {
-      const signal = AbortSignal.any([held.signal, timeout.signal]);
-      const found = await channel.sentSince(to, content.part, delivery.createdAtMs - clockSkewMs, signal);
-      if (found === null) return "unknown";
-      for (const receipt of found) {
-        // The same words may have been said before, by another delivery.
-        if ((await outbox.find({ receipt: JSON.stringify(receipt.messageId), lane: delivery.lane, limit: 1 })).length > 0) continue;
-        at.log.info({ part: index, messageId: receipt.messageId }, "had arrived");
-        options.onSent(delivery, index, receipt);
-        return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(receipt) } };
-      }
-      return "not there";
-    } catch (error) {
-      if (!isFault(error)) throw error;
-      return { release: { afterMs: error.retryAfterMs ?? unknownRetryMs, reason: error.message, refund: true } };
-    } finally {
-      timeout.cancel();
-    }
+    const found = await readBack(options, { ...place, signal: place.held.signal }, delivery, part);
+    if (typeof found === "string") return found;
+    if ("reason" in found) return { release: { afterMs: found.againAfterMs ?? unknownRetryMs, reason: found.reason, refund: true } };
+    at.log.info({ part: index, messageId: found.messageId }, "had arrived");
+    options.onSent(delivery, index, found);
+    return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(found) } };
   }
 
   /** A turn may end while its preview still waits here: then the lane is to be looked at anew, because the answer is in it. */

@@ -8,12 +8,15 @@ import { isForum, type Places } from "./places.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";
+import type { Self } from "./watch.ts";
 
 export interface ActContext extends BodyOptions {
   readonly rest: DiscordRest;
   readonly places: Places;
   readonly interactions: Interactions;
   readonly forms: Forms;
+  /** Null before the first session. */
+  readonly self: () => Self | null;
 }
 
 export async function performAction(context: ActContext, to: Address, action: Action, signal: AbortSignal): Promise<Receipt | null> {
@@ -24,7 +27,7 @@ export async function performAction(context: ActContext, to: Address, action: Ac
       await interactions.answer(action.callbackId, action.text, signal);
       return null;
     case "setCommands":
-      await setCommands(rest, action.commands, signal);
+      await setCommands(rest, context.self()?.application, action.commands, signal);
       return null;
     default:
       break;
@@ -110,11 +113,11 @@ function emojiName(emoji: string): string {
 /** What stands after a command is one optional text, so that it reads as if it were typed. */
 async function setCommands(
   rest: DiscordRest,
+  known: string | undefined,
   commands: readonly { readonly name: string; readonly description: string }[],
   signal: AbortSignal,
 ): Promise<void> {
-  const application = (await rest.call({ method: "GET", route: "/applications/@me", signal })) as { readonly id?: unknown } | undefined;
-  if (!isSnowflake(application?.id)) throw new Fault("unavailable", "Discord did not say which application this bot is");
+  const application = isSnowflake(known) ? known : await applicationId(rest, signal);
   // A longer list is cut: the caller puts the important ones first.
   const body = commands.slice(0, slashCommands).map(({ name, description }) => ({
     type: 1,
@@ -122,7 +125,13 @@ async function setCommands(
     description: description.slice(0, 100) || name,
     options: [{ type: 3, name: "text", description: "What stands after the command", required: false }],
   }));
-  await rest.call({ method: "PUT", route: `/applications/${application.id}/commands`, body, signal });
+  await rest.call({ method: "PUT", route: `/applications/${application}/commands`, body, signal });
+}
+
+async function applicationId(rest: DiscordRest, signal: AbortSignal): Promise<string> {
+  const application = (await rest.call({ method: "GET", route: "/applications/@me", signal })) as { readonly id?: unknown } | undefined;
+  if (!isSnowflake(application?.id)) throw new Fault("unavailable", "Discord did not say which application this bot is");
+  return application.id;
 }
 
 async function unlessGone(work: Promise<unknown>): Promise<void> {

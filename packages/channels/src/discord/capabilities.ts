@@ -9,7 +9,8 @@ export const discordCapabilities: Capabilities = {
   captionChars: 2000,
   /** What every server takes was 10 or 25 MiB over the years; Discord has the last word. Boosted servers take more: `uploadBytesByTier`. */
   uploadBytes: 25 * mebibyte,
-  downloadBytes: 100 * mebibyte,
+  /** Discord lets people send up to 500 MiB; what comes in is held in memory once. */
+  downloadBytes: 25 * mebibyte,
   media: true,
   albumFiles: 10,
   polls: true,

@@ -2,6 +2,7 @@
 // What the end means for the next connection is gateway.ts' business. No frame that comes in can make it throw.
 import type { WebSocket } from "ws";
 import type { Clock, Ids, Log, Timer } from "@parley/protocol";
+import { isSnowflake } from "./snowflake.ts";
 
 /** What RESUME needs. */
 export interface Session {
@@ -30,8 +31,8 @@ export interface ConnectionOptions {
   readonly session: Session | null;
   /** False: no more for now. The connection ends, and what comes after this event is told again after RESUME. */
   readonly onDispatch: (dispatch: Dispatch) => boolean;
-  /** READY or RESUMED: events flow. */
-  readonly onLive: (how: "ready" | "resumed") => void;
+  /** Events flow. `ready` is the body of READY, null after RESUMED. */
+  readonly onLive: (ready: unknown) => void;
   /** The other side is there: a heartbeat was acknowledged. */
   readonly onAlive: () => void;
   readonly clock: Clock;
@@ -77,7 +78,7 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
     let beat: Timer | null = null;
     let cut: Timer | null = null;
     let isOver = false;
-    const socket = open(`${options.url.replace(/\/+$/, "")}/?v=10&encoding=json`);
+    const socket = open(addressOf(options.url));
 
     const over = (code: number | null): void => {
       if (isOver) return;
@@ -131,19 +132,19 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
         within(liveWithinMs, "RESUMED");
       }
     };
-    const live = (how: "ready" | "resumed"): void => {
+    const live = (ready: unknown): void => {
       reached = "live";
       watch?.cancel();
-      options.onLive(how);
+      options.onLive(ready);
     };
     const dispatch = (event: string, body: unknown, sequence: number | null): void => {
       if (event === "READY") {
         const ready = readyOf(body);
-        if (ready === null) return end("READY names no session");
+        if (ready === null) return end("READY does not say which session, or who we are");
         session = { ...ready, resumeUrl: ready.resumeUrl ?? options.url, sequence: sequence ?? 0 };
-        live("ready");
+        live(body);
       } else if (session !== null && sequence !== null && sequence > session.sequence) session = { ...session, sequence };
-      if (event === "RESUMED") live("resumed");
+      if (event === "RESUMED") live(null);
       else if (reached !== "live") within(liveWithinMs, "RESUMED");
       if (session !== null && !options.onDispatch({ event, body, sequence, session })) end("too many events wait");
     };
@@ -189,6 +190,13 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
   });
 }
 
+function addressOf(url: string): string {
+  const address = new URL(url);
+  address.searchParams.set("v", "10");
+  address.searchParams.set("encoding", "json");
+  return address.href;
+}
+
 interface Frame {
   readonly op?: unknown;
   readonly d?: unknown;
@@ -211,11 +219,17 @@ function intervalOf(body: unknown): number {
   return Math.min(Math.max(everyMs, heartbeatMs.least), heartbeatMs.most);
 }
 
+/** Null for a READY that names no session, or not us: without our own id we would answer ourselves. */
 function readyOf(body: unknown): { readonly id: string; readonly resumeUrl: string | null } | null {
-  const { session_id: id, resume_gateway_url: url } = (body ?? {}) as {
+  const {
+    session_id: id,
+    resume_gateway_url: url,
+    user,
+  } = (body ?? {}) as {
     readonly session_id?: unknown;
     readonly resume_gateway_url?: unknown;
+    readonly user?: { readonly id?: unknown } | null;
   };
-  if (typeof id !== "string" || id === "") return null;
+  if (typeof id !== "string" || id === "" || !isSnowflake(user?.id)) return null;
   return { id, resumeUrl: typeof url === "string" && URL.canParse(url) ? url : null };
 }

@@ -7,13 +7,24 @@ export interface Content {
   readonly attachments: readonly Attachment[];
 }
 
+/** What a server may leave out of a message. */
+export const absentFields = {
+  type: 0,
+  content: "",
+  mentions: [],
+  mention_roles: [],
+  attachments: [],
+  embeds: [],
+  edited_timestamp: null,
+} as const;
+
 /** Flag of a message that is a recording. */
 const voiceMessage = 1 << 13;
 
 /** Null for what carries nothing to answer. `title` is that of the forum post which this message opens. */
 export function contentOf(message: APIMessage, me: { readonly id: string }, title?: string): Content | null {
   const own = spoken(message.content, message.mentions, me);
-  const forwarded = (message.message_snapshots ?? []).map(({ message: passed }) => `[forwarded]\n${wordsOf(passed, passed.content)}`);
+  const forwarded = (message.message_snapshots ?? []).map(({ message: passed }) => `[forwarded]\n${wordsOf(passed, passed.content ?? "")}`);
   const said = [wordsOf(message, own), ...forwarded].filter((words) => words !== "").join("\n\n");
   const attachments = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)].flatMap((from) =>
     (from.attachments ?? []).map((file) => attachmentOf(file, message, ((from.flags ?? 0) & voiceMessage) !== 0)),
@@ -51,8 +62,8 @@ function spoken(content: string, mentions: readonly APIUser[], me: { readonly id
   return shown.replace(/<a?(:\w+:)\d+>/g, "$1");
 }
 
-export function userName(user: Pick<APIUser, "username" | "global_name">, nick?: string | null): string {
-  return nick ?? user.global_name ?? user.username;
+export function userName(user: Pick<APIUser, "id"> & Partial<Pick<APIUser, "username" | "global_name">>, nick?: string | null): string {
+  return nick ?? user.global_name ?? user.username ?? user.id;
 }
 
 function attachmentOf(file: APIAttachment, message: APIMessage, isVoice: boolean): Attachment {

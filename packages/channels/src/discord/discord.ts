@@ -1,9 +1,8 @@
 // The Discord channel: one bot account. Receiving is gateway.ts and intake.ts with backfill.ts; sending is send.ts and act.ts.
-import { type Clock, Fault, type Ids, isFault, type Log, sleep } from "@parley/protocol";
+import { type Clock, Fault, type Ids, type Log, sleep } from "@parley/protocol";
 import type { APIInteraction } from "discord-api-types/v10";
 import type { Channel, Receive } from "../channel.ts";
 import { healthBoard } from "../health.ts";
-import { untilDone } from "../persist.ts";
 import { performAction } from "./act.ts";
 import { missedMessages } from "./backfill.ts";
 import { discordActions, discordCapabilities } from "./capabilities.ts";
@@ -14,13 +13,13 @@ import { forms } from "./forms.ts";
 import { type Accepted, type Intake, intake } from "./intake.ts";
 import { interactions } from "./interactions.ts";
 import type { DiscordMemory } from "./memory.ts";
-import { type BotIdentity, eventId } from "./normalize.ts";
+import { eventId } from "./normalize.ts";
 import { places } from "./places.ts";
 import { readDispatch } from "./reader.ts";
-import { type DiscordRest, discordRest } from "./rest.ts";
+import { discordRest } from "./rest.ts";
 import { sendPart, sentSince } from "./send.ts";
 import { isSnowflake } from "./snowflake.ts";
-import { watch } from "./watch.ts";
+import { type Self, watch } from "./watch.ts";
 
 export interface DiscordOptions {
   readonly account: string;
@@ -71,9 +70,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     forms: kept,
     mediaFolder: options.mediaFolder,
     suppressEmbeds: options.suppressEmbeds ?? true,
-    me: () => me?.id ?? null,
+    self: notes.self,
   };
-  let me: BotIdentity | null = null;
   let receiving: Promise<void> | null = null;
   let contentIsHidden = false;
 
@@ -97,18 +95,15 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   };
 
   const receiveWith = async (receive: Receive, onAttempt: () => void): Promise<void> => {
-    const ask = () =>
-      identity(rest, signal).catch((error: unknown) => {
-        // A refusal ends the attempts, and is told then.
-        if (!isFault(error, "denied")) onAttempt();
-        throw error;
-      });
-    const self = await untilDone(ask, { clock, ids, health, signal });
-    if (self === null) return onAttempt();
-    me = self;
     const context = { channel: "discord", account };
     const read = (dispatch: Dispatch) =>
-      readDispatch(dispatch, { ...context, me: self, nowMs: clock.now(), places: known, opensForm: (id) => kept.find(id) !== null });
+      readDispatch(dispatch, {
+        ...context,
+        me: { id: notes.self()?.user ?? "" },
+        nowMs: clock.now(),
+        places: known,
+        opensForm: (id) => kept.find(id) !== null,
+      });
     const queue = intake({ read, receive, onAccepted, health, clock, ids, log, signal });
     let gap: string | null = null;
     const catchingUp = new Set<Promise<void>>();
@@ -136,8 +131,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
         return queue.push(dispatch);
       },
       room: queue.room,
-      onIdentified(atMs) {
-        notes.identified(atMs);
+      onIdentified(ready, atMs) {
+        notes.identified(selfIn(ready), atMs);
         gap = notes.lastMessageId();
       },
       onAttempt,
@@ -167,6 +162,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       if (receiving !== null || signal.aborted)
         throw new Fault("invalid", `Discord account "${account}" was started before: make a new channel`);
       await Promise.all([notes.load(), pending.load(), kept.load()]);
+      for (const { user, channel } of notes.conversations()) if (user !== undefined) known.learnDirect(user, channel);
       const attempted = Promise.withResolvers<void>();
       receiving = receiveWith(receive, attempted.resolve);
       const patience = new AbortController();
@@ -200,8 +196,11 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   };
 }
 
-async function identity(rest: DiscordRest, signal: AbortSignal): Promise<BotIdentity> {
-  const self = (await rest.call({ method: "GET", route: "/users/@me", signal })) as { readonly id?: unknown } | undefined;
-  if (!isSnowflake(self?.id)) throw new Fault("unavailable", "Discord did not say who this bot is");
-  return { id: self.id };
+/** What READY says about us; ids that it leaves out are nobody's. */
+function selfIn(ready: unknown): Self {
+  const { user, application } = (ready ?? {}) as {
+    readonly user?: { readonly id?: unknown };
+    readonly application?: { readonly id?: unknown };
+  };
+  return { user: isSnowflake(user?.id) ? user.id : "", application: isSnowflake(application?.id) ? application.id : "" };
 }

@@ -20,7 +20,7 @@ export interface GatewayOptions {
   /** Resolves when there is room for more events. */
   readonly room: () => Promise<void>;
   /** A new session began: what happened since the last one was not told. `atMs` paces the next IDENTIFY, also after a restart. */
-  readonly onIdentified: (atMs: number) => void;
+  readonly onIdentified: (ready: unknown, atMs: number) => void;
   /** An attempt to connect came to something, good or bad. */
   readonly onAttempt: () => void;
   readonly health: HealthBoard;
@@ -87,14 +87,14 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
       ...options,
       url,
       session: resumed,
-      onLive(how) {
-        if (how === "ready") options.onIdentified(identifiedAtMs);
+      onLive(ready) {
+        if (ready !== null) options.onIdentified(ready, identifiedAtMs);
         failedResumes = 0;
         unreachable = 0;
         health.inboundCompleted();
         health.set("ok");
         options.onAttempt();
-        log.info({ how }, "the gateway is live");
+        log.info({ resumed: ready === null }, "the gateway is live");
       },
       onAlive: health.inboundCompleted,
     });

@@ -12,6 +12,9 @@ export interface DiscordMemory {
 
 export const sessionSchema = z.object({
   id: z.string().nullable(),
+  /** Who we are, and the application that our slash commands belong to: told at the beginning of a session only. */
+  user: z.string(),
+  application: z.string(),
   resumeUrl: z.string(),
   /** Of the last event that was accepted. */
   sequence: z.number().int(),
@@ -21,7 +24,15 @@ export const sessionSchema = z.object({
 });
 export type SessionNote = z.infer<typeof sessionSchema>;
 
-export const watchedSchema = z.array(z.object({ channel: z.string(), guild: z.string().optional(), seenAtMs: z.number() }));
+export const watchedSchema = z.array(
+  z.object({
+    channel: z.string(),
+    guild: z.string().optional(),
+    /** Of a private chat: its person. */
+    user: z.string().optional(),
+    seenAtMs: z.number(),
+  }),
+);
 export type Watched = z.infer<typeof watchedSchema>[number];
 
 export const interactionsSchema = z.array(

@@ -10,7 +10,7 @@ import type {
   GatewayMessageReactionAddDispatchData,
 } from "discord-api-types/v10";
 import { type Inbound, inboundSchema } from "@parley/protocol";
-import { contentOf, userName } from "./content.ts";
+import { absentFields, contentOf, userName } from "./content.ts";
 import { commandText, formText, interactionTypes } from "./interaction-text.ts";
 import { addressOf, isForum, type Place } from "./places.ts";
 import { madeAtMs, namesTime } from "./snowflake.ts";
@@ -178,12 +178,12 @@ function replyOf(message: APIMessage, me: BotIdentity): NonNullable<Inbound["rep
   const { message_reference: reference, referenced_message: quoted } = message;
   if (reference?.message_id === undefined || reference.type === forward) return null;
   if (quoted === undefined || quoted === null) return { messageId: reference.message_id, toBot: false };
-  const text = contentOf(quoted, me)?.text;
+  const text = contentOf({ ...absentFields, ...quoted }, me)?.text;
   return {
     messageId: quoted.id,
     ...(text === undefined ? {} : { text }),
-    sender: userName(quoted.author),
-    toBot: quoted.author.id === me.id,
+    ...(quoted.author === undefined ? {} : { sender: userName(quoted.author) }),
+    toBot: quoted.author?.id === me.id,
   };
 }
 

@@ -2,7 +2,7 @@
 // only for what passes, so that the event is read again; what cannot be read at all becomes `Unreadable`.
 import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
 import { type Inbound, isFault, type Unreadable } from "@parley/protocol";
-import { isHidden } from "./content.ts";
+import { absentFields, isHidden } from "./content.ts";
 import type { Dispatch } from "./connection.ts";
 import {
   eventId,
@@ -22,7 +22,7 @@ export interface Read {
   /** Null: nothing for us. */
   readonly event: Inbound | Unreadable | null;
   /** Of a message: where and what, for the look at the history after a gap. */
-  readonly seen?: { readonly channel: string; readonly guild?: string; readonly message: string };
+  readonly seen?: { readonly channel: string; readonly guild?: string; readonly user?: string; readonly message: string };
   /** Of a server's message: whether Discord kept its content from us. */
   readonly hidden?: boolean;
 }
@@ -30,8 +30,6 @@ export interface Read {
 /** A raw event is kept up to this length: enough to see what was wrong with it. */
 const rawChars = 16_384;
 const nothing: Read = { event: null };
-/** What a server may leave out. */
-const absent = { type: 0, content: "", mentions: [], mention_roles: [], attachments: [], embeds: [], edited_timestamp: null } as const;
 
 export interface Reading extends NormalizeContext {
   readonly places: Places;
@@ -68,13 +66,14 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     }
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;
-      const { channel, guild_id: guild } = interaction;
+      const { channel: described, guild_id: guild } = interaction;
       if (isPress(interaction) && context.opensForm(customIdOf(interaction))) return nothing;
+      const channel = described?.id ?? interaction.channel_id;
       if (channel === undefined) throw new Error("it names no channel");
-      places.learn(channel, guild);
-      const place = await places.find(channel.id, guild);
+      places.learn(described, guild);
+      const place = await places.find(channel, guild);
       const user = interaction.user?.id;
-      if (place.guild === undefined && user !== undefined) places.learnDirect(user, channel.id);
+      if (place.guild === undefined && user !== undefined) places.learnDirect(user, channel);
       return { event: normalizeInteraction(interaction, place, context) };
     }
     case "GUILD_CREATE": {
@@ -98,10 +97,10 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
   const { places } = context;
   // An update for a link preview may come without an author, and says nothing new.
   if (isEdit && told.author === undefined) return nothing;
-  const message: MessageEvent = { ...absent, ...told };
+  const message: MessageEvent = { ...absentFields, ...told };
   const guild = message.guild_id;
   if (!isWanted(message, context.me, isEdit)) return nothing;
-  const seen = { channel: message.channel_id, ...(guild === undefined ? {} : { guild }), message: message.id };
+  const seen = { channel: message.channel_id, ...(guild === undefined ? { user: message.author.id } : { guild }), message: message.id };
   const { author, channel_id: channel, mention_roles: named } = message;
   const isMine = message.mentions.some((user) => user.id === context.me.id);
   if (guild !== undefined && !isMine && isHidden(message)) return { event: null, seen, hidden: true };

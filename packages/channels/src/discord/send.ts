@@ -13,14 +13,15 @@ import { isForum, type Place, type Places } from "./places.ts";
 import { refusalCode, refusalCodes } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { idAt, isSnowflake } from "./snowflake.ts";
+import type { Self } from "./watch.ts";
 
 export interface SendContext extends BodyOptions {
   readonly rest: DiscordRest;
   readonly places: Places;
   readonly interactions: Interactions;
   readonly forms: Forms;
-  /** Ourselves, once that is known. */
-  readonly me: () => string | null;
+  /** Null before the first session. */
+  readonly self: () => Self | null;
 }
 
 export async function sendPart(context: SendContext, to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt> {
@@ -139,8 +140,8 @@ export async function sentSince(
 ): Promise<readonly Receipt[] | null> {
   const { rest, places } = context;
   const { channel, place } = await destination(places, to, undefined, signal);
-  const me = context.me();
-  if (me === null) throw new Fault("unavailable", "who we are is not known yet");
+  const me = context.self()?.user;
+  if (me === undefined) throw new Fault("unavailable", "who we are is not known yet");
   try {
     if (place !== null && isForum(place.type)) return await postsSince(rest, place, me, titleOf(part), sinceMs, signal);
     const found: APIMessage[] = [];

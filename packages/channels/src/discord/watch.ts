@@ -4,14 +4,23 @@ import type { Clock, Log } from "@parley/protocol";
 import type { Dispatch, Session } from "./connection.ts";
 import type { Accepted } from "./intake.ts";
 import { type DiscordMemory, recall, type SessionNote, sessionSchema, type Watched, watchedSchema } from "./memory.ts";
+import type { Read } from "./reader.ts";
 import { newerId } from "./snowflake.ts";
+
+export interface Self {
+  readonly user: string;
+  readonly application: string;
+}
 
 export interface Watch {
   load(): Promise<void>;
   /** What a new process resumes; null when there is nothing to resume. */
   session(): Session | null;
   identifiedAtMs(): number;
-  identified(atMs: number): void;
+  /** A new session, with what READY says about us. */
+  identified(self: Self, atMs: number): void;
+  /** Null before the first session. */
+  self(): Self | null;
   /** Null before the first message. */
   lastMessageId(): string | null;
   conversations(): readonly Watched[];
@@ -22,18 +31,23 @@ const mostConversations = 200;
 const watchedForMs = 7 * 86_400_000;
 /** A conversation's time is noted this coarsely, so that most messages write one small note. */
 const coarseMs = 3_600_000;
-const unknown: SessionNote = { id: null, resumeUrl: "", sequence: 0, lastMessageId: null, identifiedAtMs: 0 };
+const unknown: SessionNote = { id: null, user: "", application: "", resumeUrl: "", sequence: 0, lastMessageId: null, identifiedAtMs: 0 };
 
 export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
   let note = unknown;
   const conversations = new Map<string, Watched>();
 
-  const see = (channel: string, guild: string | undefined): boolean => {
+  const see = ({ channel, guild, user }: NonNullable<Read["seen"]>): boolean => {
     const nowMs = clock.now();
     const known = conversations.get(channel);
     if (known !== undefined && nowMs - known.seenAtMs < coarseMs) return false;
     conversations.delete(channel);
-    conversations.set(channel, { channel, ...(guild === undefined ? {} : { guild }), seenAtMs: nowMs });
+    conversations.set(channel, {
+      channel,
+      ...(guild === undefined ? {} : { guild }),
+      ...(user === undefined ? {} : { user }),
+      seenAtMs: nowMs,
+    });
     for (const [key, { seenAtMs }] of conversations)
       if (conversations.size > mostConversations || nowMs - seenAtMs > watchedForMs) conversations.delete(key);
     return true;
@@ -46,15 +60,16 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
     },
     session: () => (note.id === null ? null : { id: note.id, resumeUrl: note.resumeUrl, sequence: note.sequence }),
     identifiedAtMs: () => note.identifiedAtMs,
-    identified(atMs) {
-      note = { ...note, identifiedAtMs: atMs };
+    identified(self, atMs) {
+      note = { ...note, ...self, identifiedAtMs: atMs };
     },
+    self: () => (note.user === "" ? null : { user: note.user, application: note.application }),
     lastMessageId: () => note.lastMessageId,
     conversations: () => [...conversations.values()],
     async accepted({ dispatches, reads }) {
       const before = note;
       note = { ...note, ...reached(dispatches), lastMessageId: newest(note.lastMessageId, reads) };
-      const changed = reads.map(({ seen }) => seen !== undefined && see(seen.channel, seen.guild)).includes(true);
+      const changed = reads.map(({ seen }) => seen !== undefined && see(seen)).includes(true);
       await Promise.all([
         note === before ? undefined : memory.save("session", JSON.stringify(note)),
         changed ? memory.save("watched", JSON.stringify([...conversations.values()])) : undefined,

@@ -240,7 +240,7 @@ test("frames that are no frames, events without fields and unknown kinds do no h
 });
 
 test("a down network is no refusal: start goes on without it, and it heals", async () => {
-  rig.fake.inject({ method: "GET /users/@me", times: 2, trouble: { kind: "answer", status: 503, body: "<html>" } });
+  rig.fake.inject({ method: "GET /gateway/bot", times: 2, trouble: { kind: "answer", status: 503, body: "<html>" } });
   await rig.channel.start(receive);
   expect(rig.channel.health().state).toBe("degraded");
   await comes(isLive).toBe(true);
