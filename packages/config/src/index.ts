@@ -2,6 +2,7 @@
 export { isLoopbackBind, listenAddress } from "./config.ts";
 export type * from "./config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
+export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading, type ConfigVerdict, type ConfigWritten } from "./desk.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";

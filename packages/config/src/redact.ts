@@ -1,11 +1,38 @@
 // The config as it may be shown: secrets masked, passwords in URLs too.
 import type { Json } from "@parley/protocol";
 import type { Config } from "./config.ts";
-import { isSecret } from "./secret.ts";
+import type { ConfigPath } from "./problem.ts";
+import { isSecretPath } from "./references.ts";
+import { isSecret, mask } from "./secret.ts";
 
 /** Plain JSON. Safe for `status`, logs and bug reports. */
 export function redact(config: Config): Json {
   return shown(config);
+}
+
+/** What the file itself says, which may be wrong in any way: masks by place and by name. References to a secret are shown, they are none. */
+export function redactFile(value: Json, path: ConfigPath = []): Json {
+  if (typeof value === "string") return isMasked(path) && !/^\$\{\w+\}$/.test(value) ? mask : shown(value);
+  if (typeof value !== "object" || value === null) return isMasked(path) && typeof value === "number" ? mask : value;
+  if (isReference(value)) return value;
+  if (Array.isArray(value)) return value.map((each, index) => redactFile(each, [...path, index]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, redactFile(each, [...path, key])]));
+}
+
+/** `skills.entries.x.env` is a block of variables, so what stands behind the word counts too. */
+function isReference(value: object): boolean {
+  const [[key, to] = [], ...more] = Object.entries(value) as [string, unknown][];
+  return more.length === 0 && (key === "env" || key === "file") && typeof to === "string";
+}
+
+/** Also below such a key: a secret at the wrong depth is still one. */
+function isMasked(path: ConfigPath): boolean {
+  return path.some((step, depth) => {
+    const at = path.slice(0, depth + 1);
+    return (
+      isSecretPath(at) || /(?:token|secret|password|passwd|api_?key)$/i.test(String(step)) || (path[0] === "skills" && at.at(-2) === "env")
+    );
+  });
 }
 
 /** Every secret of the config: for a log that masks by value, wherever a text came from. */

@@ -11,11 +11,11 @@ export interface Surroundings {
 }
 
 /** Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message shows what was written. */
-const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret"]);
+const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret", "ownerDisplaySecret", "secret"]);
 
-/** `url` is a secret where it may hold a password. */
+/** `url` is a secret where it may hold a password; a header may be one. */
 export function isSecretPath(path: ConfigPath): boolean {
-  return secretKeys.has(path.at(-1) ?? "") || path.join(".") === "store.redis.url";
+  return secretKeys.has(path.at(-1) ?? "") || path.join(".") === "store.redis.url" || (path[0] === "models" && path.at(-2) === "headers");
 }
 
 /** Stands in for a value that could not be had, so that one missing variable is one problem and not two. */

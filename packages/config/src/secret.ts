@@ -1,6 +1,7 @@
 // A value that must not be printed. It leaves only through `reveal`, so a log line, a JSON dump or an error cannot carry it by accident (I8).
 
-const mask = "[secret]";
+/** What is shown in the place of a secret. */
+export const mask = "[secret]";
 const inspectHook = Symbol.for("nodejs.util.inspect.custom");
 
 export interface Secret {

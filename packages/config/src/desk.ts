@@ -1,0 +1,181 @@
+// The config file in an operator's hands: read with its secrets masked, checked, changed without losing a comment. A change is checked whole
+// before it is written, is refused when the file moved meanwhile, and leaves the last good file beside the new one.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { Fault, type Json, type JsonObject } from "@parley/protocol";
+import { parseDocument } from "./document.ts";
+import { editConfig, type ConfigChange } from "./edit.ts";
+import { placesIn, type Env } from "./home.ts";
+import { loadConfig, type LoadedConfig } from "./load.ts";
+import { changesTo, isMask, noSecretThere } from "./merge.ts";
+import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
+import { redact, redactFile } from "./redact.ts";
+import { replaceFile } from "./write.ts";
+
+export interface ConfigDeskOptions {
+  readonly env: Env;
+  readonly home: string;
+}
+
+export interface ConfigReading {
+  readonly path: string;
+  readonly exists: boolean;
+  /** Of the file's text; the empty text where there is no file. */
+  readonly hash: string;
+  /** What the file says, secrets masked; null when it is not JSON5. */
+  readonly file: Json;
+  /** With all defaults, secrets masked; null while there are problems. */
+  readonly config: Json;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
+export interface ConfigVerdict {
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
+export interface ConfigWritten {
+  readonly path: string;
+  readonly hash: string;
+  /** Places that differ now; empty when the file said so already and was left alone. */
+  readonly changed: readonly string[];
+  /** The file as it was, when it was good. */
+  readonly backup: string | null;
+  readonly warnings: readonly ConfigProblem[];
+}
+
+export interface ConfigDesk {
+  read(): Promise<ConfigReading>;
+  /** Without writing. */
+  validate(text: string): Promise<ConfigVerdict>;
+  /** Places one by one. */
+  change(changes: readonly ConfigChange[], baseHash?: string): Promise<ConfigWritten>;
+  /** A merge patch. */
+  patch(patch: JsonObject, baseHash: string, replacePaths?: readonly string[]): Promise<ConfigWritten>;
+  /** The whole: a value, which keeps the comments of what stays, or a text, which brings its own. Masked secrets stay what they were. */
+  apply(whole: JsonObject | string, baseHash: string): Promise<ConfigWritten>;
+}
+
+/** Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of `baseHash`. */
+export function configDesk({ env, home }: ConfigDeskOptions): ConfigDesk {
+  const path = placesIn(env, home).configPath;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function textNow(): Promise<string | null> {
+    try {
+      return await readFile(path, "utf8");
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+      throw new Fault("unavailable", `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    }
+  }
+
+  function load(text: string | null): Promise<LoadedConfig> {
+    const read = async (file: string): Promise<string | null> => (file === path ? text : readFile(file, "utf8").catch(missing));
+    return loadConfig({ env, home, readFile: read });
+  }
+
+  /** One after the other: two changes at once must not lose one of them. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = last.then(work, work);
+    last = mine.catch(() => {});
+    return mine;
+  }
+
+  function write(baseHash: string | undefined, make: (text: string) => string): Promise<ConfigWritten> {
+    return inTurn(async () => {
+      const before = await textNow();
+      const text = before ?? "";
+      if (baseHash !== undefined && baseHash !== hashOf(text)) throw moved(path);
+      const next = make(text);
+      const changed = differing(parseDocument(text).value, parseDocument(next).value, []);
+      if (next === text) return { path, hash: hashOf(text), changed, backup: null, warnings: [] };
+      const { warnings } = await load(next);
+      const wasGood = before !== null && (await verdictOf(load(before))).problems.length === 0;
+      const backup = wasGood ? `${path}.bak` : null;
+      if (backup !== null) await replaceFile(backup, text);
+      // An editor may have saved since.
+      if ((await textNow()) !== before) throw moved(path);
+      await replaceFile(path, next);
+      return { path, hash: hashOf(next), changed, backup, warnings };
+    });
+  }
+
+  return {
+    async read() {
+      const text = await textNow();
+      const { value, problems: unread } = parseDocument(text ?? "");
+      const loading = load(text);
+      const { problems, warnings } = await verdictOf(loading);
+      return {
+        path,
+        exists: text !== null,
+        hash: hashOf(text ?? ""),
+        file: unread.length > 0 ? null : redactFile(value as Json),
+        config: problems.length > 0 ? null : redact((await loading).config),
+        problems,
+        warnings,
+      };
+    },
+    validate: (text) => verdictOf(load(text)),
+    change: (changes, baseHash) => write(baseHash, (text) => editConfig(text, changes, path)),
+    patch: (patch, baseHash, replacePaths = []) =>
+      write(baseHash, (text) => editConfig(text, changesTo(parseDocument(text).value, patch, { as: "patch", replacePaths }), path)),
+    apply: (whole, baseHash) =>
+      write(baseHash, (text) => {
+        const current = parseDocument(text).value;
+        if (typeof whole !== "string") return editConfig(text, changesTo(current, whole, { as: "whole" }), path);
+        return editConfig(whole, unmasked(parseDocument(whole).value as Json, current, []), path);
+      }),
+  };
+}
+
+async function verdictOf(loading: Promise<LoadedConfig>): Promise<ConfigVerdict> {
+  try {
+    return { problems: [], warnings: (await loading).warnings };
+  } catch (error) {
+    if (error instanceof ConfigFault) return { problems: error.problems, warnings: [] };
+    throw error;
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function moved(path: string): Fault {
+  return new Fault("conflict", `${path} changed since it was read. Read it again (config.get) and repeat the change on top of it`);
+}
+
+function missing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+  throw error;
+}
+
+/** The secrets of the present file for the masks in a new text. */
+function unmasked(value: Json, current: unknown, path: ConfigPath): ConfigChange[] {
+  const known = (key: string): unknown =>
+    typeof current === "object" && current !== null && Object.hasOwn(current, key)
+      ? (current as { [key: string]: unknown })[key]
+      : undefined;
+  if (isMask(value)) {
+    if (current !== undefined && redactFile(current as Json, path) === value) return [{ set: path, to: current as Json }];
+    throw noSecretThere(path);
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => unmasked(each, known(key), [...path, Array.isArray(value) ? Number(key) : key]));
+}
+
+/** The smallest blocks that differ, by name. */
+function differing(before: unknown, after: unknown, path: ConfigPath): string[] {
+  if (isBlock(before) && isBlock(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    return keys.flatMap((key) => differing(before[key], after[key], [...path, key]));
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [formatPath(path)];
+}
+
+function isBlock(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,40 @@
+// Puts a file in the place of another so that a reader, and a machine that stops, sees the one or the other whole.
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Fault } from "@parley/protocol";
+
+/** A config may hold secrets. */
+const newFileMode = 0o600;
+
+/** A link is followed and stays a link; the mode of the file stays. Throws Fault("unavailable") when the folder cannot be written. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const target = await realpath(path).catch(ifMissing(path));
+  const mode = await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
+  const fresh = `${target}.${process.pid}.new`;
+  try {
+    const file = await open(fresh, "w", mode);
+    try {
+      await file.chmod(mode);
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(fresh, target);
+    const folder = await open(dirname(target), "r");
+    await folder.sync().finally(() => folder.close());
+  } catch (cause) {
+    await rm(fresh, { force: true });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("unavailable", `${target} could not be written: ${reason}. Check that the daemon's user may write its folder`, {
+      cause,
+    });
+  }
+}
+
+function ifMissing<T>(instead: T): (error: unknown) => T {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return instead;
+    throw error;
+  };
+}

@@ -1,0 +1,149 @@
+import { lstat, mkdir, mkdtemp, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Fault, type JsonObject } from "@parley/protocol";
+import { beforeEach, describe, expect, test } from "vitest";
+import { configDesk, type ConfigDesk } from "../src/index.ts";
+
+const text = `{
+  // Mine.
+  gateway: { port: 7275, auth: { token: "gateway-canary-0123456789" } },
+  channels: {
+    telegram: {
+      botToken: "12:bot-canary", // from BotFather
+      allowFrom: ["1", "2"],
+    },
+  },
+  models: { providers: { mine: { api: "openai-completions", baseUrl: "http://u:url-canary@h/v1", headers: { "X-Key": "header-canary" }, apiKey: { env: "KEY" }, models: [{ id: "m" }] } } },
+  skills: { entries: { x: { env: { ANY_TOKEN: "skill-canary" } } } },
+}
+`;
+let home: string;
+let path: string;
+let desk: ConfigDesk;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "parley-desk-"));
+  path = join(home, "parley.json5");
+  await writeFile(path, text, { mode: 0o640 });
+  desk = configDesk({ env: { KEY: "env-canary" }, home });
+});
+
+const now = (): Promise<string> => readFile(path, "utf8");
+
+describe("reading", () => {
+  test("shows what the file says and means, and no secret of it", async () => {
+    const reading = await desk.read();
+    expect(reading).toMatchObject({ path, exists: true, problems: [] });
+    expect(JSON.stringify(reading)).not.toContain("canary");
+    expect(reading.file).toMatchObject({
+      gateway: { auth: { token: "[secret]" } },
+      models: { providers: { mine: { apiKey: { env: "KEY" } } } },
+    });
+    expect(reading.config).toMatchObject({ gateway: { port: 7275, bind: "loopback" } });
+  });
+
+  test("a broken file is told by line, its secrets still masked", async () => {
+    await writeFile(path, text.replace("port: 7275", "prot: 7275"));
+    const reading = await desk.read();
+    expect(reading.problems).toMatchObject([{ path: "gateway.prot", line: 3, fix: expect.stringContaining("port") }]);
+    expect(JSON.stringify(reading)).not.toContain("canary");
+  });
+
+  test("there need be no file: the first change makes one that only its owner reads", async () => {
+    const other = join(home, "other");
+    await mkdir(other);
+    desk = configDesk({ env: {}, home: other });
+    const { hash, exists } = await desk.read();
+    expect(exists).toBe(false);
+    await desk.patch({ gateway: { port: 1 } }, hash);
+    expect((await stat(join(other, "parley.json5"))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(other, "parley.json5"), "utf8")).toBe("{\n  gateway: {\n    port: 1,\n  },\n}\n");
+  });
+});
+
+describe("a merge patch", () => {
+  test("changes what it names, removes what is null, keeps every comment, the mode and the last good file", async () => {
+    const { hash } = await desk.read();
+    const written = await desk.patch({ gateway: { port: 1, bind: "lan" }, skills: null }, hash);
+    expect(written).toMatchObject({ changed: ["gateway.port", "gateway.bind", "skills"], backup: `${path}.bak` });
+    expect(await now()).toBe(
+      text
+        .replace(
+          'port: 7275, auth: { token: "gateway-canary-0123456789" }',
+          'port: 1, auth: { token: "gateway-canary-0123456789" }, bind: "lan"',
+        )
+        .replace(/ {2}skills.*\n/, ""),
+    );
+    expect(await readFile(`${path}.bak`, "utf8")).toBe(text);
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+    expect((await desk.read()).hash).toBe(written.hash);
+  });
+
+  test("what would be wrong is not written: every problem by line, the file as it was", async () => {
+    const { hash } = await desk.read();
+    await expect(desk.patch({ gateway: { port: 99_999_999, nonsense: 1 } }, hash)).rejects.toThrow(/gateway\.port.*\n.*gateway\.nonsense/s);
+    expect(await now()).toBe(text);
+    expect(await readdir(home)).toEqual(["parley.json5"]);
+  });
+
+  test("an old base is refused, and of two at once on one base the second", async () => {
+    const { hash } = await desk.read();
+    const both = await Promise.allSettled([desk.patch({ gateway: { port: 1 } }, hash), desk.patch({ gateway: { port: 2 } }, hash)]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await expect(desk.patch({ gateway: { port: 3 } }, hash)).rejects.toThrow(/changed since/);
+    expect((await desk.read()).file).toMatchObject({ gateway: { port: 1 } });
+  });
+
+  test("a masked secret that comes back stays what it was; a mask elsewhere is refused", async () => {
+    const { hash, file } = await desk.read();
+    const same = await desk.patch(file as JsonObject, hash);
+    expect(same).toMatchObject({ changed: [], backup: null });
+    await expect(desk.patch({ channels: { discord: { token: "[secret]" } } }, hash)).rejects.toThrow(/channels\.discord\.token/);
+    expect(await now()).toBe(text);
+  });
+
+  test("a list loses entries only where that is said", async () => {
+    const { hash } = await desk.read();
+    const patch = { channels: { telegram: { allowFrom: ["2", "3"] } } };
+    await expect(desk.patch(patch, hash)).rejects.toThrow(/allowFrom would lose 1 of its 2 entries/);
+    await desk.patch(patch, hash, ["channels.telegram.allowFrom"]);
+    expect(await now()).toBe(text.replace('["1", "2"]', '["2", "3"]'));
+  });
+
+  test("a key of a prototype changes nothing but the file's own text, and that is refused", async () => {
+    const { hash } = await desk.read();
+    const patch = JSON.parse('{ "__proto__": { "polluted": true } }') as JsonObject;
+    await expect(desk.patch(patch, hash)).rejects.toThrow(Fault);
+    expect({}).not.toHaveProperty("polluted");
+  });
+});
+
+describe("the whole", () => {
+  test("as a value: what is absent goes, the rest keeps its comments and secrets", async () => {
+    const { hash, file } = await desk.read();
+    const { models: _models, ...rest } = file as JsonObject;
+    await desk.apply(rest, hash);
+    expect(await now()).toBe(text.replace(/ {2}models.*\n/, ""));
+  });
+
+  test("as a text: its own comments, the secrets of the file where it has masks", async () => {
+    const { hash } = await desk.read();
+    await desk.apply('{ // new\n gateway: { auth: { token: "[secret]" } } }', hash);
+    expect(await now()).toBe('{ // new\n gateway: { auth: { token: "gateway-canary-0123456789" } } }');
+  });
+});
+
+test("single places are set and removed in one step", async () => {
+  await desk.change([{ set: ["channels", "telegram", "allowFrom", 2], to: "3" }, { remove: ["skills"] }]);
+  expect(await now()).toBe(text.replace('"2"]', '"2", "3"]').replace(/ {2}skills.*\n/, ""));
+});
+
+test("a link stays a link, the file behind it is changed", async () => {
+  const link = join(home, "link.json5");
+  await symlink(path, link);
+  const linked = configDesk({ env: { KEY: "k", PARLEY_CONFIG: link }, home });
+  await linked.change([{ set: ["gateway", "port"], to: 1 }]);
+  expect(await now()).toContain("port: 1,");
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+});
