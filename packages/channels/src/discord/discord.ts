@@ -43,7 +43,7 @@ export interface DiscordOptions {
 const baseIntents = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13);
 const messageContentIntent = 1 << 15;
 /** `start` waits this long for the first connection; then the daemon goes on without. */
-const startWithinMs = 10_000;
+const startWithinMs = 5_000;
 const typingDeadlineMs = 5_000;
 /** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
 const mostFrameBytes = 64 * 1024 * 1024;

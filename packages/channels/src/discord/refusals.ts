@@ -19,15 +19,12 @@ export class DiscordRefusal extends Error {
 export const refusalCodes = {
   unknownChannel: 10003,
   unknownMessage: 10008,
-  unknownEmoji: 10014,
   unknownWebhook: 10015,
   unknownInteraction: 10062,
   tooManyCommandsToday: 30034,
-  tooLarge: 40005,
   alreadyAcknowledged: 40060,
   missingAccess: 50001,
   cannotWriteToUser: 50007,
-  missingPermissions: 50013,
   invalidWebhookToken: 50027,
   invalidForm: 50035,
 } as const;
