@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import { describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
+import { configDesk, describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Waker } from "@parley/queue";
 import { lockHome, type Store } from "@parley/store";
@@ -202,6 +202,8 @@ async function assemble(options: Assembly): Promise<Parts> {
       wired,
       state,
       skills,
+      desk: configDesk({ env, home: options.places.home }),
+      takeUp: async (changed) => changed,
       ids,
       jobs: options.jobs,
       resume: options.resume,

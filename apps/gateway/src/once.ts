@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { secretValues, type LoadedConfig } from "@parley/config";
+import { configDesk, secretValues, type LoadedConfig } from "@parley/config";
 import {
   Fault,
   methods,
@@ -20,6 +20,7 @@ import type { Caller } from "./control/authenticate.ts";
 import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
 import { logger } from "./logger.ts";
+import { configMethods } from "./methods/config.ts";
 import { operateMethods } from "./methods/operate.ts";
 import { modelMethods } from "./methods/models.ts";
 import { skillMethods } from "./methods/skills.ts";
@@ -55,7 +56,8 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
     const book = usageBook((await home.store()).cells, config.agents.defaults.userTimezone, clock);
     return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
   };
-  const alone = { ...skills, ...asking, usage: used };
+  const settings = configMethods({ desk: configDesk({ env, home: places.home }), takeUp: async () => [], clock });
+  const alone = { ...skills, ...asking, ...settings, usage: used };
   const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, alone, clock), once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,

@@ -1,6 +1,7 @@
 // The control plane's methods: for each its scope, whether it takes an idempotency key, and the shapes of what goes in and comes out.
 // The gateway checks params against this table, the CLI and the web page take their types from it.
 import { z } from "zod";
+import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 import { usageMethods } from "./usage-methods.ts";
@@ -213,6 +214,7 @@ export const methods = {
     result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },
   ...usageMethods,
+  ...configMethods,
   /** Ends safe mode; `resumed` is false when it was not on. */
   resume: {
     scope: "admin",

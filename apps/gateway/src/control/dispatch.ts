@@ -1,4 +1,5 @@
 // From a request to its answer: method, params, scope, idempotency, handler, error. Every method goes through here, so none can miss a check.
+import { ConfigFault } from "@parley/config";
 import { z } from "zod";
 import {
   Fault,
@@ -57,7 +58,8 @@ export function dispatcher({ handlers, once, ids, log }: DispatchOptions): Dispa
 export function wireErrorOf(error: unknown, method: string, { ids, log }: { readonly ids: Ids; readonly log: Log }): WireError {
   if (isFault(error)) {
     const { code, message, retryAfterMs } = error;
-    return { code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    const details = error instanceof ConfigFault ? { problems: error.problems } : undefined;
+    return { code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...(details === undefined ? {} : { details }) };
   }
   const reference = ids.uuid().slice(0, 8);
   log.error({ error, method, reference }, "a method failed");

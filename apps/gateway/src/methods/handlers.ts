@@ -1,4 +1,5 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
+import type { ConfigDesk } from "@parley/config";
 import type { Ids } from "@parley/protocol";
 import type { Models } from "@parley/models";
 import type { Handlers } from "../control/dispatch.ts";
@@ -7,6 +8,7 @@ import type { DatabaseJobs } from "../database-jobs.ts";
 import type { SkillBook } from "../turn/skills.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
+import { configMethods, type ConfigMethodsOptions } from "./config.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
@@ -21,6 +23,8 @@ export interface HandlerOptions extends StatusOptions {
   readonly databasePath: string | null;
   readonly skills: SkillBook;
   readonly models: Models;
+  readonly desk: ConfigDesk;
+  readonly takeUp: ConfigMethodsOptions["takeUp"];
   readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   /** Ends safe mode; false when it was not on. */
@@ -51,6 +55,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
     ...modelMethods({ config: options.config, models: options.models, clock: options.clock }),
     ...skillMethods({ config: options.config, book: options.skills, clock: options.clock, ids: options.ids }),
+    ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,
     restore: copies.restore,

@@ -1,0 +1,64 @@
+// The config over the control plane. What may be changed how often is bounded: a client in a loop must not wear out the disk or keep
+// restarting channels.
+import { configJsonSchema, type ConfigChange, type ConfigDesk, type ConfigProblem, type ConfigWritten } from "@parley/config";
+import { Fault, type Clock, type Json, type JsonObject, type MethodParams, type MethodResult } from "@parley/protocol";
+
+export interface ConfigMethodsOptions {
+  readonly desk: ConfigDesk;
+  /** The file was written: takes it up and says which of the changed places wait for a restart. */
+  readonly takeUp: (changed: readonly string[]) => Promise<readonly string[]>;
+  readonly clock: Clock;
+}
+
+const mostWrites = 30;
+const writesWindowMs = 60_000;
+
+export function configMethods({ desk, takeUp, clock }: ConfigMethodsOptions) {
+  let writtenAtMs: number[] = [];
+
+  async function write(work: () => Promise<ConfigWritten>): Promise<MethodResult<"config.patch">> {
+    const nowMs = clock.mono();
+    writtenAtMs = writtenAtMs.filter((atMs) => nowMs - atMs < writesWindowMs);
+    if (writtenAtMs.length >= mostWrites) {
+      const retryAfterMs = Math.ceil((writtenAtMs[0] ?? nowMs) + writesWindowMs - nowMs);
+      throw new Fault("rate_limited", `the config was changed ${mostWrites} times within a minute; put changes together`, { retryAfterMs });
+    }
+    writtenAtMs.push(nowMs);
+    const { path, hash, changed, backup, warnings } = await work();
+    const restartNeeded = changed.length === 0 ? [] : await takeUp(changed);
+    return { path, hash, changed: [...changed], backup, warnings: warnings.map(shown), restartNeeded: [...restartNeeded] };
+  }
+
+  return {
+    async "config.get"(_params: MethodParams<"config.get">): Promise<MethodResult<"config.get">> {
+      const { problems, warnings, file, config, ...rest } = await desk.read();
+      return { ...rest, file: open(file), config: open(config), problems: problems.map(shown), warnings: warnings.map(shown) };
+    },
+    async "config.schema"(_params: MethodParams<"config.schema">): Promise<MethodResult<"config.schema">> {
+      return { schema: open(configJsonSchema() as Json) };
+    },
+    async "config.validate"({ text }: MethodParams<"config.validate">): Promise<MethodResult<"config.validate">> {
+      const { problems, warnings } = text === undefined ? await desk.read() : await desk.validate(text);
+      return { problems: problems.map(shown), warnings: warnings.map(shown) };
+    },
+    "config.patch": ({ patch, baseHash, replacePaths }: MethodParams<"config.patch">): Promise<MethodResult<"config.patch">> =>
+      write(() => desk.patch(patch as JsonObject, baseHash, replacePaths)),
+    "config.set": ({ changes, baseHash }: MethodParams<"config.set">): Promise<MethodResult<"config.set">> =>
+      write(() => desk.change(changes.map(changeOf), baseHash)),
+    "config.apply": (params: MethodParams<"config.apply">): Promise<MethodResult<"config.apply">> =>
+      write(() => desk.apply("text" in params ? params.text : (params.config as JsonObject), params.baseHash)),
+  };
+}
+
+function changeOf({ path, value }: MethodParams<"config.set">["changes"][number]): ConfigChange {
+  return value === undefined ? { remove: path } : { set: path, to: value };
+}
+
+function shown({ path, line, column, message, fix }: ConfigProblem): MethodResult<"config.get">["problems"][number] {
+  return { path, line, column, message, fix };
+}
+
+/** The wire's type of JSON may be written to; ours not. */
+function open(value: Json): MethodResult<"config.get">["file"] {
+  return value as MethodResult<"config.get">["file"];
+}
