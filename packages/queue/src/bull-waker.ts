@@ -89,7 +89,9 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
     underWay.add(added);
   };
 
-  const workers = options.pools.map((pool) => {
+  const workers = new Map<string, Worker<WakeJob>>();
+  const serve = (pool: string): void => {
+    if (closed || workers.has(pool)) return;
     const hear = async ({ data }: { readonly data: WakeJob }): Promise<void> => {
       if (!tellAll(listeners, pool) && data.hops < mostHops && !closed) carry({ ...data, hops: data.hops + 1 }, clock.now() + hopAfterMs);
     };
@@ -101,8 +103,9 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
       removeOnFail: { count: 0 },
     });
     worker.on("error", away);
-    return worker;
-  });
+    workers.set(pool, worker);
+  };
+  for (const pool of options.pools) serve(pool);
 
   const stop = options.source((pool, lane = "", atMs = 0) => {
     const later = atMs > clock.now();
@@ -116,11 +119,20 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
       listeners.add(wake);
       return () => void listeners.delete(wake);
     },
+    serve(pool) {
+      serve(pool);
+      return () => {
+        const worker = workers.get(pool);
+        if (worker === undefined || options.pools.includes(pool)) return;
+        workers.delete(pool);
+        worker.close(true).catch(away);
+      };
+    },
     async close() {
       if (closed) return;
       closed = true;
       stop();
-      const ended = Promise.allSettled(workers.map((worker) => worker.close(true)))
+      const ended = Promise.allSettled([...workers.values()].map((worker) => worker.close(true)))
         .then(() => Promise.allSettled(underWay))
         .then(() => Promise.allSettled([...queues.values()].map((queue) => queue.close())));
       await Promise.race([ended, sleep(clock, closeWithinMs)]);

@@ -7,6 +7,8 @@ export type Wake = (pool: string) => boolean;
 export interface Waker {
   /** Returns how to stop listening. */
   onReady(wake: Wake): () => void;
+  /** Hears hints for one more pool from other processes; returns how to stop. Hints given here always reach this process. */
+  serve(pool: string): () => void;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export function localWaker(source: HintSource): Waker {
       listeners.add(wake);
       return () => void listeners.delete(wake);
     },
+    serve: () => () => {},
     close: async () => stop(),
   };
 }

@@ -5,5 +5,5 @@ export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open
 export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
 export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts";
 export { type RedisAddress } from "./redis/connection.ts";
-export { type RedisOptions, type RedisStore, redisStore } from "./redis/open.ts";
+export { type DeadLeases, type RedisOptions, type RedisStore, redisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";

@@ -14,7 +14,7 @@ import { redisSessions } from "./sessions.ts";
 import { checkServer } from "./start-check.ts";
 import { redisTurns } from "./turns.ts";
 import { listBootsScript, startBootScript, stopBootScript } from "./verbs/boots.ts";
-import { probeScript, sweepScript, troubledScript } from "./verbs/state.ts";
+import { freeLeasesScript, probeScript, sweepScript, troubledScript } from "./verbs/state.ts";
 
 export interface RedisOptions extends RedisAddress {
   /** Begins the name of every key and is their hash tag; several Parleys may share a Redis under different ones. */
@@ -34,7 +34,15 @@ export interface RedisOptions extends RedisAddress {
 export interface RedisStore extends Store {
   /** Of this node; the newest first, at most 50. */
   bootHistory(): Promise<readonly Boot[]>;
+  /** Ends leases before their time; returns how many. */
+  freeLeases(of: DeadLeases): Promise<number>;
 }
+
+/**
+ * `holder`: a process that is known to be dead. `outboxOf`: what others than `besides`, the account's new leader, hold of its outbox; their
+ * term is over, so that the store refuses whatever they would still write.
+ */
+export type DeadLeases = { readonly holder: string } | { readonly outboxOf: string; readonly besides: string };
 
 /** Throws Fault: "unavailable" when Redis cannot be reached, "invalid" or "unsupported", with the line to change, when it must not be used. */
 export async function redisStore(options: RedisOptions): Promise<RedisStore> {
@@ -77,6 +85,7 @@ function portsOn(connection: Connection, { log, node, bootId, ...options }: Redi
       const boots = await call<readonly BootReply[]>(listBootsScript, { node });
       return boots.map(([boot, startedAtMs, stoppedAtMs, worked]) => ({ boot, startedAtMs, stoppedAtMs, worked: worked === 1 }));
     },
+    freeLeases: (of) => call(freeLeasesScript, "holder" in of ? of : { pool: of.outboxOf, besides: of.besides }),
     async close() {
       if (node !== undefined)
         await call(stopBootScript, { boot: bootId }).catch((error: unknown) => log.warn({ error }, "the store closes unclean"));

@@ -176,3 +176,33 @@ end
 call('ZREMRANGEBYSCORE', key.worked, '-inf', before)
 return full and 1 or 0`,
 );
+
+/**
+ * Ends leases before their time: all that a holder has (its process is known to be dead), or those of an account's outbox that others than
+ * `besides` have (a new leader's term refuses whatever they would still write). Answers how many.
+ */
+export const freeLeasesScript = script(
+  [lanesLua],
+  String.raw`
+local freed = 0
+local function freeIn(kind, pool)
+  for _, name in ipairs(call('ZRANGE', key.due(kind, pool), 0, -1)) do
+    local holder = call('HGET', key.lane(kind, name), 'holder')
+    if holder and (arg.holder and holder == arg.holder or arg.besides and holder ~= arg.besides) then
+      local lane = lanes.get(kind, name)
+      if lane.at > now then
+        lanes.schedule(lane, pool, now)
+        freed = freed + 1
+      end
+    end
+  end
+end
+if arg.pool then
+  freeIn('o', arg.pool)
+else
+  for _, kind in ipairs({ 'i', 'o' }) do
+    for _, pool in ipairs(call('SMEMBERS', key.pools(kind))) do freeIn(kind, pool) end
+  end
+end
+return freed`,
+);
