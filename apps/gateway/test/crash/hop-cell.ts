@@ -8,7 +8,8 @@ import { stage, type Stage } from "./stage.ts";
 
 export async function hopCell(hop: Hop): Promise<void> {
   const at = await stage({
-    ...(hop.streams === true ? { telegram: { streaming: "edit" } } : {}),
+    ...(hop.streams === true && hop.medium === "telegram" ? { telegram: { streaming: "edit" } } : {}),
+    ...(hop.medium === "discord" ? { discord: hop.streams === true ? { streaming: "edit" } : {} } : {}),
     ...(hop.tools === true ? { config: { tools: { rehearsal: true } } } : {}),
   });
   try {
@@ -17,6 +18,7 @@ export async function hopCell(hop: Hop): Promise<void> {
     await hop.reach(at);
     await at.kill();
     at.says(hop.medium);
+    if (hop.forgets === true) at.discord.gateway.forgetSessions();
     await at.start();
     await at.quiet(hop.medium);
     await checkSeen(at, hop);
@@ -24,6 +26,7 @@ export async function hopCell(hop: Hop): Promise<void> {
     expect(left).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [] });
     expect(left.flagged).toHaveLength(hop.flagged ?? 0);
     expect(at.w.telegram.violations()).toEqual([]);
+    if (hop.medium === "discord") expect(at.discord.violations()).toEqual([]);
     if (hop.tools === true) await checkTools(at);
   } finally {
     await at.close();

@@ -3,12 +3,15 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../e2e/daemon.ts";
+import { createRoute } from "./discord-side.ts";
 import type { Medium, Stage } from "./stage.ts";
 
 export interface Hop {
   readonly name: string;
   readonly medium: Medium;
   readonly streams?: true;
+  /** Discord has forgotten the session by the next start: only the history knows what was said meanwhile. */
+  readonly forgets?: true;
   readonly tools?: true;
   /** Sets the trap; the daemon is not running yet when `early`. */
   readonly early?: (at: Stage) => void;
@@ -26,6 +29,7 @@ export interface Hop {
 const atTheLockMs = 250;
 
 const hang = { kind: "hang" } as const;
+const editRoute = "PATCH /channels/:channel/messages/:message";
 
 /** The model's answer is ready, and the commit that it leads to cannot happen. */
 async function freezeAtModel(at: Stage, medium: Medium): Promise<void> {
@@ -50,11 +54,24 @@ async function holdModel(at: Stage, medium: Medium): Promise<void> {
   await eventually(() => asked);
 }
 
+async function holdCreate(at: Stage, when: "before" | "after"): Promise<void> {
+  at.discord.inject({ method: createRoute, when, trouble: hang });
+  at.says("discord");
+  const call = await at.called(createRoute, 1);
+  await eventually(() => when === "before" || call.acted);
+}
+
 async function holdSend(at: Stage, when: "before" | "after"): Promise<void> {
   at.w.telegram.inject({ method: "sendMessage", when, trouble: hang });
   at.says("telegram");
   const call = await at.called("sendMessage", 1);
   await eventually(() => when === "before" || call.acted);
+}
+
+async function holdTool(at: Stage, medium: Medium): Promise<void> {
+  at.onModel(() => ({ toolCalls: [{ name: "sleep", args: { seconds: 2 } }] }));
+  at.says(medium);
+  await eventually(() => childrenOf(at.daemon.pid).length > 0);
 }
 
 /** Enough of a text to open a preview, and then nothing more. */
@@ -171,11 +188,7 @@ export const hops: readonly Hop[] = [
     name: "a tool that writes is running",
     medium: "telegram",
     tools: true,
-    async reach(at) {
-      at.onModel(() => ({ toolCalls: [{ name: "sleep", args: { seconds: 2 } }] }));
-      at.says("telegram");
-      await eventually(() => childrenOf(at.daemon.pid).length > 0);
-    },
+    reach: (at) => holdTool(at, "telegram"),
   },
   {
     name: "the model is asked with the tool's result",
@@ -193,6 +206,97 @@ export const hops: readonly Hop[] = [
       at.says("telegram");
       await eventually(() => asked);
     },
+  },
+
+  {
+    name: "told, not committed",
+    medium: "discord",
+    async reach(at) {
+      at.freeze();
+      at.says("discord");
+      await pause(atTheLockMs);
+    },
+  },
+  { name: "the model is asked", medium: "discord", reach: (at) => holdModel(at, "discord") },
+  {
+    name: "the model is asked, and Discord forgets the session",
+    medium: "discord",
+    forgets: true,
+    reach: (at) => holdModel(at, "discord"),
+  },
+  { name: "the model has answered, nothing committed", medium: "discord", reach: (at) => freezeAtModel(at, "discord") },
+  { name: "the platform received the send and did not act", medium: "discord", reach: (at) => holdCreate(at, "before") },
+  { name: "the platform acted and did not answer", medium: "discord", reach: (at) => holdCreate(at, "after") },
+  {
+    name: "the platform acted and did not answer, and Discord forgets the session",
+    medium: "discord",
+    forgets: true,
+    reach: (at) => holdCreate(at, "after"),
+  },
+  {
+    name: "the platform answered, nothing recorded",
+    medium: "discord",
+    async reach(at) {
+      at.discord.inject({ method: createRoute, trouble: { kind: "delay", delayMs: 300 } });
+      at.says("discord");
+      await at.called(createRoute, 1);
+      at.freeze();
+      await pause(300 + atTheLockMs);
+    },
+  },
+  {
+    name: "sent and recorded",
+    medium: "discord",
+    async reach(at) {
+      at.says("discord");
+      await at.quiet("discord");
+    },
+  },
+  {
+    name: "the preview was received, not shown",
+    medium: "discord",
+    streams: true,
+    async reach(at) {
+      growAndHang(at);
+      await holdCreate(at, "before");
+    },
+  },
+  {
+    name: "the preview is shown, its answer swallowed",
+    medium: "discord",
+    streams: true,
+    async reach(at) {
+      growAndHang(at);
+      await holdCreate(at, "after");
+    },
+  },
+  {
+    name: "an edit of the preview was received, not shown",
+    medium: "discord",
+    streams: true,
+    async reach(at) {
+      growAndHang(at);
+      at.discord.inject({ method: editRoute, trouble: hang });
+      at.says("discord");
+      await at.called(editRoute, 1);
+    },
+  },
+  {
+    name: "the last edit is shown, its answer swallowed",
+    medium: "discord",
+    streams: true,
+    async reach(at) {
+      at.onModel(() => ({ text: "Let me look into that. ".repeat(12) + "It is re m1", betweenMs: 30 }));
+      at.discord.inject({ method: editRoute, times: null, trouble: { kind: "delay", delayMs: 2_000 } });
+      at.says("discord");
+      await eventually(() => at.texts("discord").some((text) => text.includes("re m1")));
+    },
+  },
+  {
+    name: "a tool that writes is running",
+    medium: "discord",
+    tools: true,
+    reach: (at) => holdTool(at, "discord"),
   },
 
   {
