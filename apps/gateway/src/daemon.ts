@@ -23,6 +23,7 @@ import { findMessage } from "./methods/find-message.ts";
 import { handlers } from "./methods/handlers.ts";
 import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
+import { restartSignal } from "./restart.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import { turnPools, type Pools } from "./pools.ts";
@@ -104,7 +105,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     loginUrl,
     async stop(signal) {
       log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
-      notify("STOPPING=1");
+      notify(signal === restartSignal ? "RELOADING=1" : "STOPPING=1");
       held?.cancel();
       await stopParts(parts, pools, clock);
       jobs.stop();

@@ -3,6 +3,7 @@
 import { loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
+import { restartSignal, startAgain } from "./restart.ts";
 
 const needsPerson = 78;
 
@@ -39,24 +40,45 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
   );
 }
 
-/** The first signal drains, also one that comes while the daemon starts; a second one leaves at once. */
+/**
+ * The first signal drains, also one that comes while the daemon starts; a second one leaves at once. SIGUSR2 drains and starts again, unless
+ * the config would keep it from coming up, or a stop is asked for meanwhile.
+ */
 function stopOnSignal(starting: Promise<Daemon>): void {
   let stopping = false;
-  const stop = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+  let restarting = false;
+  const end = (signal: NodeJS.Signals): void => {
     starting
       .then((daemon) => daemon.stop(signal))
       .then(
-        () => process.exit(0),
+        () => (stopping ? process.exit(0) : startAgain(process.env)),
         (error: unknown) => {
           process.stderr.write(`could not stop in order: ${String(error)}\n`);
           process.exit(1);
         },
       );
   };
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    if (!restarting) end(signal);
+  };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+  process.on(restartSignal, (signal) => {
+    if (stopping || restarting) return;
+    restarting = true;
+    loadConfig({ env: process.env }).then(
+      () => end(signal),
+      (error: unknown) => {
+        restarting = false;
+        process.stderr.write(
+          `not restarted, the config must be mended first:\n${error instanceof Error ? error.message : String(error)}\n`,
+        );
+        if (stopping) end("SIGTERM");
+      },
+    );
+  });
 }
 
 process.on("uncaughtException", (error) => fail(error, 1));
