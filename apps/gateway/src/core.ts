@@ -4,7 +4,7 @@ import { channelRender } from "./outbound/render.ts";
 import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
-import { cooldowns, type Models } from "@parley/models";
+import { cooldowns, type Cooldowns, type Models } from "@parley/models";
 import { accountKey, isFault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
@@ -24,7 +24,7 @@ import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { admission } from "./inbound/admit.ts";
-import { botLoops } from "./inbound/bot-loops.ts";
+import { botLoops, type BotLoops } from "./inbound/bot-loops.ts";
 import { makeRoom } from "./inbound/make-room.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { owners, type Owners } from "./inbound/owners.ts";
@@ -42,6 +42,7 @@ import { deliverer } from "./outbound/deliver.ts";
 import { ownerNotices } from "./outbound/owner-notices.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
 import { startPools, type Pools, type PoolsOptions } from "./pools.ts";
+import { live } from "./reload/live.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
 import { closeTurn } from "./turn/close-turn.ts";
 import { laneCommand, type LaneCommand } from "./turn/lane-command.ts";
@@ -55,7 +56,7 @@ import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
 import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
 import { setUp, type SetUp } from "./turn/set-up.ts";
 import { noSkills, type SkillBook } from "./turn/skills.ts";
-import { solitude } from "./turn/solitude.ts";
+import { solitude, type Solitude } from "./turn/solitude.ts";
 import type { House } from "./turn/turn-facts.ts";
 
 export interface CoreOptions {
@@ -82,10 +83,42 @@ export interface CoreOptions {
   readonly skills?: SkillBook;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
+  /** What a core before this one, of another config, remembered; absent: nothing. */
+  readonly kept?: CoreMemory;
   readonly bootId: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+}
+
+/** What is known in memory only and outlives a change of the config. */
+export interface CoreMemory {
+  readonly running: RunningTurns;
+  readonly cooldowns: Cooldowns;
+  readonly solitude: Solitude;
+  readonly botLoops: BotLoops;
+  /** See `SetUp.stableMoves`. */
+  readonly stableMoves: Map<string, number>;
+  /** By account; what a platform counted does not begin anew. */
+  readonly pacers: Map<string, Pacer>;
+  readonly bootAtMs: number;
+}
+
+export function coreMemory(clock: Clock): CoreMemory {
+  return {
+    running: runningTurns(),
+    cooldowns: cooldowns(clock),
+    solitude: solitude(),
+    botLoops: botLoops(clock),
+    stableMoves: new Map(),
+    pacers: new Map(),
+    bootAtMs: clock.now(),
+  };
+}
+
+/** What the pools do with what they take. */
+export interface CoreWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
+  readonly concurrency: PoolsOptions["concurrency"];
 }
 
 export interface Core {
@@ -102,8 +135,9 @@ export interface Core {
   readonly running: RunningTurns;
   /** What the menu of commands of an account shows. */
   menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
-  /** Begins to work on what waits. */
-  start(): Pools;
+  readonly work: CoreWork;
+  /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
+  start(now?: () => CoreWork): Pools;
 }
 
 /** Turns of background classes that may run at once; people have their own number in the config. */
@@ -111,7 +145,8 @@ const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
 export function gatewayCore(options: CoreOptions): Core {
   const { config, store, channels, moved, clock, ids, log } = options;
-  const bootAtMs = clock.now();
+  const kept = options.kept ?? coreMemory(clock);
+  const { running, bootAtMs } = kept;
   const channel = (account: string): Channel | null => channels.get(account) ?? null;
   const book = pairingBook(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
@@ -121,7 +156,6 @@ export function gatewayCore(options: CoreOptions): Core {
   const { bindings, session } = config;
   const { dmScope, identityLinks } = session;
   const route = router({ agents: config.agents.list.map((agent) => agent.id), bindings, dmScope, identityLinks, rules, moved });
-  const running = runningTurns();
   const queue = config.messages.queue;
   const prompts = promptBook(store.cells, clock);
   const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
@@ -129,7 +163,16 @@ export function gatewayCore(options: CoreOptions): Core {
   const skills = options.skills ?? noSkills;
   const skillsDesk = skillDesk({ config, book: skills, rules });
   const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
-  const ready = setUp({ ...options, house: options.house ?? {}, prompts, skills, channel, rules, cooldowns: cooldowns(clock) });
+  const ready = setUp({
+    ...options,
+    house: options.house ?? {},
+    prompts,
+    skills,
+    channel,
+    rules,
+    cooldowns: kept.cooldowns,
+    moves: kept.stableMoves,
+  });
   const commands: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, running.stop),
     queueCommand(store.sessions, queue),
@@ -157,7 +200,7 @@ export function gatewayCore(options: CoreOptions): Core {
     inbox: store.inbox,
     outbox: store.outbox,
     sessions: store.sessions,
-    admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: botLoops(clock) }),
+    admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: kept.botLoops }),
     route,
     runPastLane: pastLaneCommands(commands, inLane),
     skillCalled: skillsDesk.called,
@@ -180,7 +223,7 @@ export function gatewayCore(options: CoreOptions): Core {
   const lane = runLane({
     turns: store.turns,
     cells: store.cells,
-    solitude: solitude(),
+    solitude: kept.solitude,
     close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, ledger, clock, log }),
     command: laneCommand({ turns: store.turns, commands: inLane, log }),
     agent: agentTurn({
@@ -209,7 +252,36 @@ export function gatewayCore(options: CoreOptions): Core {
     return received;
   };
 
+  const pacerFor = (account: string): Pacer => {
+    const isPaced = isPacedIn(config, account);
+    if (!isPaced) return unpaced;
+    const known = kept.pacers.get(account) ?? pacerOf(account, clock);
+    kept.pacers.set(account, known);
+    return known;
+  };
+
+  const work: CoreWork = {
+    concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
+    runTurn: lane.run,
+    buryTurn: lane.bury,
+    deliver: (account) =>
+      deliverer({
+        outbox: store.outbox,
+        channel: () => channel(account),
+        moved,
+        closed,
+        render: channelRender,
+        pacer: pacerFor(account),
+        clock,
+        log,
+        rowsOf: causeRows(store.inbox, log),
+        onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
+        onSent: () => {},
+      }),
+  };
+
   return {
+    work,
     receive,
     route,
     pairing,
@@ -226,33 +298,35 @@ export function gatewayCore(options: CoreOptions): Core {
       const own = agent === null ? [] : await skillsDesk.menu(agent);
       return [...commandMenu(commands, inLane), ...own].slice(0, mostMenuCommands);
     },
-    start: () =>
+    start: (now = () => work) =>
       startPools({
         store,
         onReady: options.onReady ?? store.onReady,
         holder: options.bootId,
-        concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
-        runTurn: lane.run,
-        buryTurn: lane.bury,
+        concurrency: live(() => now().concurrency),
+        runTurn: (turn, held) => now().runTurn(turn, held),
+        buryTurn: (turn, error) => now().buryTurn(turn, error),
         accounts: [...channels.keys()],
-        deliver: (account) =>
-          deliverer({
-            outbox: store.outbox,
-            channel: () => channel(account),
-            moved,
-            closed,
-            render: channelRender,
-            pacer: pacerOf(config, account, clock),
-            clock,
-            log,
-            rowsOf: causeRows(store.inbox, log),
-            onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
-            onSent: () => {},
-          }),
+        deliver: deliverNow(now),
         clock,
         ids,
         log,
       }),
+  };
+}
+
+/** The deliverer of an account, made once for each core. */
+function deliverNow(now: () => CoreWork): PoolsOptions["deliver"] {
+  return (account) => {
+    let madeBy = now();
+    let deliver = madeBy.deliver(account);
+    return (parcel, held) => {
+      if (madeBy !== now()) {
+        madeBy = now();
+        deliver = madeBy.deliver(account);
+      }
+      return deliver(parcel, held);
+    };
   };
 }
 
@@ -296,9 +370,11 @@ const discordRates = {
   account: { burst: 50, everyMs: 20 },
 } as const;
 
-function pacerOf(config: Config, account: string, clock: Clock): Pacer {
+function isPacedIn(config: Config, account: string): boolean {
   const [channel, id = ""] = account.split(":");
-  if (channel !== "telegram" && channel !== "discord") return unpaced;
-  const rates = channel === "telegram" ? telegramRates : discordRates;
-  return config.channels[channel][id]?.pacing === "on" ? pacer({ ...rates, clock }) : unpaced;
+  return (channel === "telegram" || channel === "discord") && config.channels[channel][id]?.pacing === "on";
+}
+
+function pacerOf(account: string, clock: Clock): Pacer {
+  return pacer({ ...(account.startsWith("telegram:") ? telegramRates : discordRates), clock });
 }

@@ -28,6 +28,8 @@ export type TurnPool = (typeof turnPools)[number];
 export interface Pools {
   turnsRunning(): number;
   deliveriesRunning(): number;
+  /** From now on these accounts are delivered for; for the others no new work is begun, what is being sent ends. */
+  serve(accounts: readonly string[]): void;
   /** Takes no new work; ends when running turns ended or were given back, and the outbox had `flushMs` to empty itself. */
   drain(budgets: { readonly turnsMs: number; readonly flushMs: number }): Promise<void>;
 }
@@ -41,6 +43,8 @@ const rowsPerTurn = 200;
 const deliveriesPerLease = 20;
 /** Conversations of one account that are sent to at once. */
 const conversationsPerAccount = 32;
+/** What an account that the config lost is just sending has this long to end. */
+const leaveMs = 10_000;
 const flushPollMs = 20;
 const flushLanes = 1_000;
 
@@ -53,14 +57,17 @@ export function startPools(options: PoolsOptions): Pools {
       ...base,
       lanes: store.turns,
       pool,
-      concurrency: options.concurrency[pool],
+      // Read anew at each look: the config may change it.
+      get concurrency() {
+        return options.concurrency[pool];
+      },
       maxRows: rowsPerTurn,
       about: turnNames,
       work: options.runTurn,
       bury: options.buryTurn,
     }),
   );
-  const deliveryRunners = options.accounts.map((account) =>
+  const deliveryRunner = (account: string): LaneRunner =>
     runLanes({
       ...base,
       lanes: store.outbox,
@@ -71,26 +78,38 @@ export function startPools(options: PoolsOptions): Pools {
       about: ({ lane, deliveries }) => ({ lane, deliveries: deliveries.map(({ id }) => id) }),
       work: options.deliver(account),
       bury: (parcel, error) => failParcel(store.outbox, parcel, error),
-    }),
-  );
+    });
+  const delivering = new Map(options.accounts.map((account) => [account, deliveryRunner(account)]));
+  /** Of accounts that are gone: they end what they are sending. */
+  const leaving = new Set<Promise<void>>();
   const running = (runners: readonly LaneRunner[]): number => runners.reduce((sum, runner) => sum + runner.running(), 0);
 
   /** Due now or being sent: what a moment's patience may still bring out. What waits for later waits for the next start. */
   async function hasDueDeliveries(): Promise<boolean> {
-    const lanes = (await Promise.all(options.accounts.map((account) => store.outbox.list(account, flushLanes)))).flat();
+    const lanes = (await Promise.all([...delivering.keys()].map((account) => store.outbox.list(account, flushLanes)))).flat();
     return lanes.some((lane) => lane.holder !== null || (lane.waiting > 0 && lane.atMs !== null && lane.atMs <= clock.now()));
   }
 
   return {
     turnsRunning: () => running(turnRunners),
-    deliveriesRunning: () => running(deliveryRunners),
+    deliveriesRunning: () => running([...delivering.values()]),
+    serve(accounts) {
+      for (const [account, runner] of delivering) {
+        if (accounts.includes(account)) continue;
+        delivering.delete(account);
+        const left = runner.drain(leaveMs).finally(() => leaving.delete(left));
+        leaving.add(left);
+      }
+      for (const account of accounts) if (!delivering.has(account)) delivering.set(account, deliveryRunner(account));
+    },
     async drain({ turnsMs, flushMs }) {
       await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
       const untilMono = clock.mono() + flushMs;
       // A store that is away shows nothing to wait for: what is left waits for the next start.
       const isLeft = (): Promise<boolean> => hasDueDeliveries().catch(() => false);
       while (clock.mono() < untilMono && (await isLeft())) await sleep(clock, flushPollMs);
-      await Promise.all(deliveryRunners.map((runner) => runner.drain(Math.max(0, untilMono - clock.mono()))));
+      const flushing = [...delivering.values()].map((runner) => runner.drain(Math.max(0, untilMono - clock.mono())));
+      await Promise.all([...flushing, ...leaving]);
     },
   };
 }

@@ -49,6 +49,8 @@ export interface SetUpOptions {
   readonly house: House;
   readonly prompts: PromptBook;
   readonly skills: SkillBook;
+  /** Counted on for `stableMoves`. */
+  readonly moves?: Map<string, number>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -105,7 +107,7 @@ export function setUp(options: SetUpOptions): SetUp {
   const files = bootstrapFiles({ caps, hooks: options.hooks, log: options.log });
   const repoRootOf = repoRoots();
   const book = modelBook({ config, declared: options.models.list, callable: options.models.get });
-  const moves = new Map<string, number>();
+  const moves = options.moves ?? new Map<string, number>();
 
   function agentOf(id: string): AgentConfig {
     const found = config.agents.list.find((agent) => agent.id === id);
