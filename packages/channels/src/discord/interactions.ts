@@ -83,6 +83,18 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     expiries.add(timer);
   };
 
+  const isWaiting = (event: string, one: Arrived): boolean => one.isCommand && isFresh(one) && !open.some((known) => known.event === event);
+  /** Its answer may take the place from now on, also after a restart. */
+  const waitFor = (commands: readonly (readonly [event: string, one: Arrived])[]): Promise<void> => {
+    const added = commands.map(([event, one]): OpenInteraction => {
+      one.timer.cancel();
+      void defer(one);
+      return { event, application: one.application, token: one.token, atMs: one.atMs };
+    });
+    for (const one of added) expireLater(one);
+    return keep([...open, ...added]);
+  };
+
   const refuse = async (to: Arrived): Promise<void> => {
     if (!to.isCommand) return;
     const put = to.deferred === null ? callback(to, { type: responses.message, data: { content: refusal, flags: ephemeral } }) : null;
@@ -113,25 +125,25 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       arrived.set(event, one);
     },
     async accepted(events, refused) {
-      const added: OpenInteraction[] = [];
+      const added: (readonly [string, Arrived])[] = [];
       for (const event of events) {
         const one = arrived.get(event);
         if (one === undefined) continue;
         one.timer.cancel();
         if (refused.has(event)) {
           refuse(one).catch((error: unknown) => log.debug({ interaction: one.id, error }, "a refusal could not be shown"));
-        } else if (one.isCommand && !open.some((known) => known.event === event)) {
-          void defer(one);
-          added.push({ event, application: one.application, token: one.token, atMs: one.atMs });
+        } else if (isWaiting(event, one)) {
+          added.push([event, one]);
         }
       }
-      if (added.length === 0) return;
-      for (const one of added) expireLater(one);
-      await keep([...open, ...added]);
+      if (added.length > 0) await waitFor(added);
     },
     async take(events, key) {
       // What stood after /new is an event of its own, under the command's id.
       const isAnswered = (event: string): boolean => events.some((id) => id === event || id.startsWith(`${event}/`));
+      // An answer may be ready before we hear that its command is durable: the place is kept first, so that a repeat finds it too.
+      const early = [...arrived].filter(([event, one]) => isAnswered(event) && isWaiting(event, one));
+      if (early.length > 0) await waitFor(early);
       const found = open.find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;

@@ -108,6 +108,16 @@ describe("a slash command", () => {
     rig = await discordRig();
   });
 
+  test("answered before the channel hears that it is durable has its answer in its place all the same", async () => {
+    let answered = "";
+    await run(rig.channel, async ([event]) => {
+      ({ messageId: answered } = await rig.channel.send(room(), text("because"), how({ answers: [event?.id ?? ""] })));
+    });
+    await expect.poll(state).toBe("answered");
+    await expect.poll(() => answered).toBe(rig.fake.interaction(id).messageId);
+    expect(shown().map((message) => message.text)).toEqual(["because"]);
+  });
+
   test("of somebody who is refused is answered to them alone", async () => {
     await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => (event.kind === "unreadable" ? [] : [event.id])) }));
     await expect.poll(state).toBe("answered");
