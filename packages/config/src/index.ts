@@ -1,4 +1,5 @@
 // The config: where it lies, what it may say, what it says.
+export { changedKeys, restartKeys } from "./changes.ts";
 export { isLoopbackBind, listenAddress } from "./config.ts";
 export type * from "./config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";

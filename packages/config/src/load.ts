@@ -25,6 +25,8 @@ export interface LoadedConfig {
   /** The config file, also when it does not exist. */
   readonly path: string;
   readonly places: Places;
+  /** Files that it was read from: the config file, whether it exists or not, and those of secrets. */
+  readonly reads: readonly string[];
 }
 
 /** Throws ConfigFault, a Fault("invalid"), with every problem. Without a file everything has its default. */
@@ -32,7 +34,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const { env } = options;
   const places = placesIn(env, options.home);
   const path = places.configPath;
-  const readText = options.readFile ?? textFile;
+  const reads = new Set<string>();
+  const readText: ReadText = (file) => {
+    reads.add(file);
+    return (options.readFile ?? textFile)(file);
+  };
   const document = await read(env, readText, path);
   const located = (finding: Finding): ConfigProblem => ({
     path: formatPath(finding.at),
@@ -52,7 +58,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const config = complete(file, env, places.home);
   const wrong = [...unresolved, ...check(file, config)];
   if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
-  return { config: freeze(config), warnings: warnings.map(located), path, places };
+  return { config: freeze(config), warnings: warnings.map(located), path, places, reads: [...reads] };
 }
 
 type ReadText = (path: string) => Promise<string | null>;
