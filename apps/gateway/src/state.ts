@@ -28,7 +28,7 @@ export function gatewayState(
 ): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
-  const failed = new Map<Channel, string>();
+  const failed = new WeakMap<Channel, string>();
 
   const ailing = (): string[] =>
     channels().flatMap((channel) => {

@@ -61,19 +61,30 @@ export interface Wired {
   readonly web: WebChannel;
   /** Of Telegram accounts in webhook mode, by account. */
   readonly webhooks: ReadonlyMap<string, WebhookHandler>;
+  /** A channel that was stopped cannot start again: this puts a new one in its place, or none where this config has no such account. */
+  renew(account: string, config?: Config): Promise<Channel | null>;
+}
+
+/** What each account's channel is made from, to compare: while it stays the same the channel may stay. Holds secrets. */
+export function connections({ channels }: Config): ReadonlyMap<string, string> {
+  const telegram = Object.entries(channels.telegram).map(([account, { botToken, apiRoot, webhook }]): [string, unknown] => [
+    accountKey({ channel: "telegram", account }),
+    [botToken.reveal(), apiRoot, webhook?.url, webhook?.secret.reveal()],
+  ]);
+  const discords = Object.entries(channels.discord).map(
+    ([account, { token, apiRoot, messageContent, suppressEmbeds }]): [string, unknown] => [
+      accountKey({ channel: "discord", account }),
+      [token.reveal(), apiRoot, messageContent, suppressEmbeds],
+    ],
+  );
+  const web: [string, unknown][] = channels.web.enabled ? [[accountKey({ channel: "web", account: webAccount }), []]] : [];
+  return new Map([...telegram, ...discords, ...web].map(([account, made]) => [account, JSON.stringify(made)]));
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {
   const { config, store, hub, clock } = ports;
   const channels = new Map<string, Channel>();
   const webhooks = new Map<string, WebhookHandler>();
-  const add = (channel: Channel): void => void channels.set(accountKey({ channel: channel.name, account: channel.account }), channel);
-  for (const [account, settings] of Object.entries(config.channels.telegram)) {
-    const channel = await wireTelegram(account, settings, ports);
-    add(channel);
-    if (channel.webhook !== undefined) webhooks.set(account, channel.webhook);
-  }
-  for (const [account, settings] of Object.entries(config.channels.discord)) add(await wireDiscord(account, settings, ports));
   const web = webChannel({
     account: webAccount,
     clock,
@@ -83,8 +94,27 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
       return seq;
     },
   });
-  if (config.channels.web.enabled) add(web);
-  return { channels, web, webhooks };
+  async function made(account: string, settings: Config["channels"]): Promise<Channel | null> {
+    const [name, id = ""] = account.split(":");
+    if (name === "web") return settings.web.enabled ? web : null;
+    const [onTelegram, onDiscord] = [settings.telegram[id], settings.discord[id]];
+    if (name === "discord" && onDiscord !== undefined) return wireDiscord(id, onDiscord, ports);
+    if (name !== "telegram") return null;
+    const channel = onTelegram === undefined ? null : await wireTelegram(id, onTelegram, ports);
+    if (channel?.webhook === undefined) webhooks.delete(id);
+    else webhooks.set(id, channel.webhook);
+    return channel;
+  }
+
+  async function renew(account: string, now: Config = config): Promise<Channel | null> {
+    const channel = await made(account, now.channels);
+    if (channel === null) channels.delete(account);
+    else channels.set(account, channel);
+    return channel;
+  }
+
+  for (const account of connections(config).keys()) await renew(account);
+  return { channels, web, webhooks, renew };
 }
 
 /** What is known of each account's channel without opening it. */

@@ -1,10 +1,11 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
-import type { ConfigDesk } from "@parley/config";
+import type { Config, ConfigDesk } from "@parley/config";
 import type { Ids } from "@parley/protocol";
 import type { Models } from "@parley/models";
 import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
+import { perConfig } from "../reload/live.ts";
 import type { SkillBook } from "../turn/skills.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
@@ -17,6 +18,7 @@ import { skillMethods } from "./skills.ts";
 import { usageMethods } from "./usage.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
+/** `config`: of the moment in which it is read. */
 export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
   /** Null where another server keeps the data. */
@@ -33,6 +35,7 @@ export interface HandlerOptions extends StatusOptions {
 
 export function handlers(options: HandlerOptions): Handlers {
   const { store, core, wired } = options;
+  const configNow = (): Config => options.config;
   const status = statusMethods(options);
   const chat = chatMethods({
     web: () => wired.web,
@@ -46,15 +49,17 @@ export function handlers(options: HandlerOptions): Handlers {
   const copies = backupMethods(options.databasePath, options.jobs);
   return {
     ...operateMethods({ store, closed: core.closed, clock: options.clock }),
-    ...promptMethods({
-      sessions: store.sessions,
-      prompts: core.prompts,
-      setUp: core.setUp,
-      defaultAgent: options.config.agents.list[0]?.id ?? "main",
-    }),
+    ...perConfig(configNow, (config) =>
+      promptMethods({
+        sessions: store.sessions,
+        prompts: core.prompts,
+        setUp: core.setUp,
+        defaultAgent: config.agents.list[0]?.id ?? "main",
+      }),
+    ),
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
-    ...modelMethods({ config: options.config, models: options.models, clock: options.clock }),
-    ...skillMethods({ config: options.config, book: options.skills, clock: options.clock, ids: options.ids }),
+    ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
+    ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
     ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,

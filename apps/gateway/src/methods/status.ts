@@ -22,7 +22,7 @@ export interface StatusOptions {
 const laneLimit = 1_000;
 
 export function statusMethods(options: StatusOptions) {
-  const { config, store, state } = options;
+  const { store, state } = options;
   const startedAtMs = options.clock.now();
   return {
     async health(): Promise<MethodResult<"health">> {
@@ -45,7 +45,7 @@ export function statusMethods(options: StatusOptions) {
         state: report.state,
         reasons: [...report.reasons],
         configPath: options.configPath,
-        model: config.agents.defaults.model.primary,
+        model: options.config.agents.defaults.model.primary,
         channels: [...options.wired.channels.values()].map((channel) => ({
           channel: channel.name,
           account: channel.account,

@@ -10,10 +10,7 @@ export function live<T extends object>(now: () => T): T {
 }
 
 /** An object of functions that is built anew for each config: its functions call those of the one in force. */
-export function perConfig<Settings extends object, T extends { readonly [name: string]: (...args: never[]) => unknown }>(
-  now: () => Settings,
-  build: (settings: Settings) => T,
-): T {
+export function perConfig<Settings extends object, T extends object>(now: () => Settings, build: (settings: Settings) => T): T {
   let builtFor = now();
   let built = build(builtFor);
   const current = (): T => {
@@ -26,6 +23,6 @@ export function perConfig<Settings extends object, T extends { readonly [name: s
   const call =
     (name: string) =>
     (...args: never[]): unknown =>
-      current()[name]?.(...args);
+      (current() as { readonly [name: string]: (...args: never[]) => unknown })[name]?.(...args);
   return Object.fromEntries(Object.keys(built).map((name) => [name, call(name)])) as T;
 }
