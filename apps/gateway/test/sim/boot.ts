@@ -10,6 +10,7 @@ import { silentLog, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { seededIds } from "@parley/testkit";
 import { account, polledChannel, pushedChannel, type DriverFlaws } from "./channels.ts";
+import { gatewayChannel, type DiscordMemory } from "./discord.ts";
 import type { Life } from "./life.ts";
 import { simulatedModel, type ModelBook } from "./model.ts";
 import type { Platform } from "./platform.ts";
@@ -23,6 +24,7 @@ export interface BootOptions {
   /** The world's store, behind steps and a witness. */
   readonly store: Store;
   readonly platforms: ReadonlyMap<string, Platform>;
+  readonly discord: DiscordMemory;
   readonly models: ModelBook;
   readonly effects: Effects;
   readonly flaws: DriverFlaws;
@@ -42,8 +44,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const log = simulatedLog(world);
   const channels = new Map<string, Channel>();
   for (const [name, platform] of options.platforms) {
-    const made = name === "telegram" ? polledChannel(world, life, platform, options.flaws) : pushedChannel(world, life, platform);
-    channels.set(`${name}:${account}`, made);
+    channels.set(`${name}:${account}`, driverOf(options, name, platform));
   }
   const model = withFallbacks([simulatedModel(world, life, models)], { clock, ids, log, cooldowns: cooldowns(clock) });
   const tools = simulatedTools(life, options.effects);
@@ -78,6 +79,17 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const pools = core.start();
   await Promise.all([...channels.values()].map((channel) => channel.start((events) => core.receive(events))));
   return { core, pools, channels: [...channels.values()] };
+}
+
+function driverOf({ world, life, discord, flaws }: BootOptions, name: string, platform: Platform): Channel {
+  switch (name) {
+    case "telegram":
+      return polledChannel(world, life, platform, flaws);
+    case "discord":
+      return gatewayChannel(world, life, platform, discord, flaws);
+    default:
+      return pushedChannel(world, life, platform);
+  }
 }
 
 /** Warnings stand in the history; an error is a bug, except where a law allows it. */

@@ -1,5 +1,5 @@
 // Drivers of the simulated platforms, one object per life. `polled` confirms by asking for what comes next, like Telegram; `pushed` is
-// told each event and answers when it is durable, like the web chat and the loopback.
+// told each event and answers when it is durable, like the web chat and the loopback. Discord's is in discord.ts.
 import type { Channel, Receive } from "@parley/channels";
 import { Fault, sleep, type Capabilities, type Inbound } from "@parley/protocol";
 import type { Life } from "./life.ts";
@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 export const account = "default";
 
-const plain: Capabilities = {
+export const plain: Capabilities = {
   dialect: "plain",
   // Small, so that long answers come in several messages.
   textChars: 120,
@@ -31,6 +31,10 @@ const plain: Capabilities = {
 export interface DriverFlaws {
   /** Confirms what it fetched before `receive` has resolved. */
   readonly confirmsEarly?: boolean;
+  /** Begins a new session without a look at the history. */
+  readonly skipsHistory?: boolean;
+  /** Sends without a nonce, and never looks whether a message is there already. */
+  readonly sendsBlindly?: boolean;
 }
 
 const retryMs = 1_000;

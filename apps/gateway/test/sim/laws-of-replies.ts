@@ -2,7 +2,7 @@
 // address (I6), and never a token or a thought (I8).
 import { answered, numberOf, partOf, turnOfDelivery, type Evidence } from "./evidence.ts";
 import { secretThought } from "./model.ts";
-import type { Shown } from "./platform.ts";
+import type { Platform, Shown } from "./platform.ts";
 
 const hidden = ["NO_REPLY", "HEARTBEAT_OK", "<think", "</think", "[[", "<<<", secretThought];
 
@@ -14,7 +14,7 @@ export function judgeReplies(evidence: Evidence): void {
         const leaked = hidden.find((word) => text.includes(word));
         if (leaked !== undefined) world.broken("I8", `${message.messageId} showed ${leaked}: ${JSON.stringify(text)}`);
       }
-      judgeAddress(evidence, message);
+      judgeAddress(evidence, platform, message);
     }
     for (const [conversation, messages] of Map.groupBy(platform.shown, (message) => message.conversation)) {
       judgeOrder(evidence, conversation, messages);
@@ -41,7 +41,7 @@ export function judgeReplies(evidence: Evidence): void {
   }
 }
 
-function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, message: Shown): void {
+function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, { forgotten }: Platform, message: Shown): void {
   const { delivery } = partOf(message);
   // What did not arrive is told to the owners, where they are, and to nobody else.
   if (delivery.startsWith("trouble:")) {
@@ -51,6 +51,8 @@ function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, message
   }
   const turn = turnOfDelivery(delivery);
   const causes = turn === null ? rows.filter((row) => `notice:${row.id}` === delivery) : (rowsOfTurn.get(turn) ?? []);
+  // A command answers before it has its row. Killed in between, it gets the row when it is told again, unless Discord forgot it.
+  if (causes.length === 0 && forgotten.has(delivery.replace("notice:", ""))) return;
   if (causes.length === 0) world.broken("I6", `${message.messageId} shows ${delivery}, which no row caused`);
   for (const row of causes) {
     if (row.conversation !== message.conversation)

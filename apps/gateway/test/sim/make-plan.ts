@@ -32,6 +32,9 @@ const writers: { readonly [chat in Chat]: readonly string[] } = {
   // A group of two people, one of them an owner: the lane holds rows of two authorities.
   room: ["olga", "stan"],
   mallory: ["mallory"],
+  dora: ["dora"],
+  // A channel of a server.
+  den: ["dora", "nils"],
   web: ["web-1"],
   loopback: ["lou"],
 };
@@ -46,6 +49,8 @@ function makeActs(draw: Draw): readonly Act[] {
       [2, "petra"],
       [3, "room"],
       [1, "mallory"],
+      [3, "dora"],
+      [2, "den"],
       [3, "web"],
       [1, "loopback"],
     ]);
@@ -60,7 +65,7 @@ function makeActs(draw: Draw): readonly Act[] {
       [3, "command"],
     ] as const);
     if (kind === "say") {
-      const aside = chat === "room" && draw(`aside ${i}`) < 0.3;
+      const aside = (chat === "room" || chat === "den") && draw(`aside ${i}`) < 0.3;
       acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`), ...(aside ? { aside } : {}) });
       // Second thoughts, while the answer to the first is on its way.
       for (let k = 1, soMs = atMs; k < 4 && draw(`more ${i} ${k}`) < 0.3; k += 1) {
@@ -149,6 +154,13 @@ const ports: readonly (readonly [weight: number, port: string, calls: number, ha
   [3, "telegram.poll", 10, ["crash before", "crash after", "fail before", "redeliver", "slow"]],
   [6, "telegram.send", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
   [4, "telegram.act", 12, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
+  [3, "discord.session", 4, ["gone"]],
+  [2, "discord.event", 6, ["drop"]],
+  [1, "discord.connect", 3, ["crash before", "crash after", "fail before", "fail after", "slow"]],
+  [3, "discord.note", 8, ["crash before", "crash after", "fail before", "fail after", "slow"]],
+  [6, "discord.send", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
+  [3, "discord.act", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
+  [2, "discord.read", 3, ["crash before", "fail before", "fail after", "slow"]],
   [2, "web.receive", 5, ["crash before", "crash after", "fail after"]],
   [2, "web.send", 6, ["crash before", "crash after", "fail before", "fail after", "vague", "slow"]],
   [1, "loopback.send", 3, ["crash before", "crash after", "fail after", "vague"]],

@@ -6,8 +6,8 @@ import type { Platform } from "./platform.ts";
 import type { World } from "./world.ts";
 
 interface Place {
-  readonly channel: "telegram" | "web" | "loopback";
-  readonly kind: "dm" | "group";
+  readonly channel: "telegram" | "discord" | "web" | "loopback";
+  readonly kind: "dm" | "group" | "channel";
   readonly peer: string;
 }
 
@@ -16,6 +16,8 @@ const places: { readonly [chat in Chat]: Place } = {
   petra: { channel: "telegram", kind: "dm", peer: "petra" },
   room: { channel: "telegram", kind: "group", peer: "room" },
   mallory: { channel: "telegram", kind: "dm", peer: "mallory" },
+  dora: { channel: "discord", kind: "dm", peer: "dora" },
+  den: { channel: "discord", kind: "channel", peer: "den" },
   web: { channel: "web", kind: "dm", peer: "web-1" },
   loopback: { channel: "loopback", kind: "dm", peer: "lou" },
 };
@@ -54,6 +56,9 @@ function inboundOf(act: Act, index: number, nowMs: number, said: ReadonlyMap<num
     atMs: nowMs,
   };
   if (act.kind === "say") return { ...inbound, text: `#${act.n} please`, addressed: act.aside !== true };
+  // On Discord a command is no message: it has an id of its own, and no history shows it.
+  if (act.kind === "command" && channel === "discord")
+    return { ...inbound, kind: "command", messageId: `interaction-${index}`, text: act.text };
   if (act.kind === "command") return { ...inbound, text: act.text };
   const edited = said.get(act.of);
   // Its message was left out of the plan by the shrinker.

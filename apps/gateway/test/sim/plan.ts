@@ -1,7 +1,7 @@
 // A schedule as data: who says what and when, and what goes wrong. Made from a seed, printed when it finds something, and shrunk by
 // leaving parts of it out.
 
-export const chats = ["olga", "petra", "room", "mallory", "web", "loopback"] as const;
+export const chats = ["olga", "petra", "room", "mallory", "dora", "den", "web", "loopback"] as const;
 export type Chat = (typeof chats)[number];
 
 /** What the simulated model does with a message. */
@@ -35,6 +35,8 @@ export const harms = [
   "vague",
   "redeliver",
   "lost",
+  "gone",
+  "drop",
 ] as const;
 export type Harm = (typeof harms)[number];
 
@@ -49,7 +51,7 @@ export interface Plan {
   readonly scope: "main" | "per-channel-peer";
   /** `boot`: a file that each boot opens for itself. `node`: leases of a dead process have to run out, as with several nodes. */
   readonly store: "boot" | "node";
-  /** How answers on Telegram grow: not at all, by edits of one message, or message by message. */
+  /** How answers on Telegram and Discord grow: not at all, by edits of one message, or message by message. */
   readonly streaming: "off" | "edit" | "block";
   readonly queue: "steer" | "followup" | "collect" | "interrupt";
   /** Every call takes one millisecond, so that only the troubles are left. */

@@ -15,6 +15,8 @@ const laws: { readonly [plant: string]: readonly string[] } = {
   "grown-batch": ["I3", "I5"],
   "absorb-without-step": ["I11"],
   "stopped-resurrected": ["stop"],
+  "skipped-history": ["I1"],
+  "blind-repeat": ["I5"],
   "approval-apart": ["I7"],
 };
 

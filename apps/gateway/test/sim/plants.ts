@@ -187,6 +187,12 @@ const stoppedResurrected: Plant = {
   }),
 };
 
+/** After a gap a new session begins, and nobody looks what was said in it. */
+const skippedHistory: Plant = { name: "skipped-history", flaws: { skipsHistory: true } };
+
+/** A repeat on Discord has no nonce, and nobody looks whether the message is there already. */
+const blindRepeat: Plant = { name: "blind-repeat", flaws: { sendsBlindly: true } };
+
 export const plants: readonly Plant[] = [
   earlyAck,
   replay,
@@ -197,4 +203,6 @@ export const plants: readonly Plant[] = [
   grownBatch,
   absorbWithoutStep,
   stoppedResurrected,
+  skippedHistory,
+  blindRepeat,
 ];

@@ -10,6 +10,8 @@ export interface Shown {
   /** `<delivery>/<part>`. */
   readonly key: string;
   readonly texts: string[];
+  /** What it was filled into, where it took a place that waited for it. */
+  readonly place?: string;
   readonly atMs: number;
   removed: boolean;
 }
@@ -18,6 +20,8 @@ export interface PlatformTraits {
   readonly name: string;
   /** A repeat under the same key shows nothing new. */
   readonly idempotent: boolean;
+  /** The platform knows a key this long; for ever when it is left out. */
+  readonly keyLivesMs?: number;
 }
 
 /** An event on its way to the product. */
@@ -39,7 +43,16 @@ export interface Platform {
   confirm(numberBelow: number): void;
   /** Offers an event again that was confirmed already. */
   redeliver(chance: number): void;
-  post(to: Address, part: RenderedPart, key: string): Receipt;
+  /** Events that nobody is told of any more. */
+  readonly forgotten: ReadonlySet<string>;
+  /** Forgets what is `lost`. */
+  forget(lost: (offered: Offered) => boolean): void;
+  /** The last events that were confirmed. */
+  recent(count: number): readonly Inbound[];
+  /** `place`: fills in what waits there; again, it is filled anew. */
+  post(to: Address, part: RenderedPart, key: string, place?: string): Receipt;
+  /** Our messages that say this and are not older, oldest first. */
+  saying(to: Address, part: RenderedPart, sinceMs: number): readonly Receipt[];
   perform(to: Address, action: Action): Receipt | null;
   /** Keys of sends whose outcome the sender could not know. */
   readonly unknown: Set<string>;
@@ -49,6 +62,7 @@ export function platform(world: World, traits: PlatformTraits): Platform {
   const shown: Shown[] = [];
   const confirmed = new Set<string>();
   const unknown = new Set<string>();
+  const forgotten = new Set<string>();
   const old: Inbound[] = [];
   let queue: Offered[] = [];
   let waiters: (() => void)[] = [];
@@ -67,6 +81,7 @@ export function platform(world: World, traits: PlatformTraits): Platform {
     shown,
     confirmed,
     unknown,
+    forgotten,
     pending: () => queue,
     offer: enqueue,
     whenPending(then) {
@@ -85,14 +100,32 @@ export function platform(world: World, traits: PlatformTraits): Platform {
       const again = old[Math.floor(chance * old.length)];
       if (again !== undefined) enqueue(again);
     },
-    post(to, part, key) {
-      const before = shown.find((message) => message.key === key);
-      if (traits.idempotent && before !== undefined) return { messageId: before.messageId };
+    forget(lost) {
+      for (const offered of queue) if (lost(offered)) forgotten.add(offered.inbound.id);
+      queue = queue.filter(({ inbound }) => !forgotten.has(inbound.id));
+    },
+    recent: (count) => old.slice(-count),
+    saying: (to, part, sinceMs) =>
+      shown
+        .filter((message) => message.conversation === conversationKey(to) && message.atMs >= sinceMs)
+        .filter((message) => !message.removed && message.texts.at(-1) === textOf(part))
+        .map(({ messageId }) => ({ messageId })),
+    post(to, part, key, place) {
+      const before = shown.findLast((message) =>
+        place === undefined ? message.key === key && message.place === undefined : message.place === place,
+      );
+      if (before !== undefined && place !== undefined) {
+        if (before.texts.at(-1) !== textOf(part)) before.texts.push(textOf(part));
+        return { messageId: before.messageId };
+      }
+      const isKnown = before !== undefined && world.time.now() - before.atMs < (traits.keyLivesMs ?? Infinity);
+      if (traits.idempotent && isKnown) return { messageId: before.messageId };
       const message: Shown = {
         messageId: `${traits.name}-${shown.length + 1}`,
         conversation: conversationKey(to),
         key,
         texts: [textOf(part)],
+        ...(place === undefined ? {} : { place }),
         atMs: world.time.now(),
         removed: false,
       };

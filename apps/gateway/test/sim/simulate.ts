@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
 import { boot, type Booted } from "./boot.ts";
+import { discordMemory } from "./discord.ts";
 import { life, type Life } from "./life.ts";
 import { evidence } from "./evidence.ts";
 import { judge } from "./laws.ts";
@@ -41,8 +42,12 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
   const book = witnessBook();
   const effects = new Map<string, number>();
   const scripts = new Map<number, Script>(plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])));
+  const discord = discordMemory(at, plant.flaws ?? {});
   const platforms = new Map<string, Platform>(
-    (["telegram", "web", "loopback"] as const).map((name) => [name, platform(at, { name, idempotent: name !== "telegram" })]),
+    (["telegram", "discord", "web", "loopback"] as const).map((name) => [
+      name,
+      platform(at, { name, idempotent: name !== "telegram", ...(name === "discord" ? { keyLivesMs: discord.keyLivesMs } : {}) }),
+    ]),
   );
   const models = { scripts, calls: new Map<number, number>() };
   const brokenStore = plant.store?.() ?? ((store: Store) => store);
@@ -77,6 +82,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
       life: self,
       store: brokenPort(storePort(at, self, witnessed(at, book, brokenStore(store)))),
       platforms,
+      discord,
       models,
       effects,
       flaws: plant.flaws ?? {},
