@@ -75,8 +75,15 @@ function happened({ kind, text, callback }: Inbound): string[] {
   const body = text === "" ? [] : [unspoofed(text)];
   if (kind === "edit") return ["[edited message]", ...body];
   if (kind === "reaction") return ["[reaction]", ...body];
-  if (kind === "callback") return ["[pressed button]", `callback_data: ${plainLine(callback?.value ?? text, 2_000)}`];
+  if (kind === "callback") return ["[pressed button]", ...pressed(callback?.value ?? text)];
   return body;
+}
+
+/** What was written into a form follows in lines of its own, indented: none of them can pose as another button. */
+function pressed(value: string): string[] {
+  const [button = "", ...written] = value.split("\n");
+  const lines = written.length === 0 ? [] : unspoofed(written.join("\n")).split(lineEnd);
+  return [`callback_data: ${plainLine(button, 2_000)}`, ...lines.map((line) => `  ${line}`)];
 }
 
 function attachment({ kind, name, mediaType, bytes, seconds, description }: Inbound["attachments"][number]): string {
@@ -89,6 +96,8 @@ function attachment({ kind, name, mediaType, bytes, seconds, description }: Inbo
   ];
   return `[attached ${kind}${facts.length === 0 ? "" : `: ${facts.join(", ")}`}]`;
 }
+
+const lineEnd = /\r\n|[\n\r\u2028\u2029]/;
 
 // Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for another.
 const posesAsLabel = /^([^\S\r\n\u2028\u2029]*)\[(?=[^\S\r\n]{0,8}(?:from|parley|attached|pressed|edited|reaction|system message)\b)/gimu;
