@@ -16,6 +16,7 @@ import { newCommand, resetCommand } from "./commands/new.ts";
 import { contextCommand } from "./commands/context.ts";
 import { pairCommand } from "./commands/pair.ts";
 import { queueCommand } from "./commands/queue.ts";
+import { injectCommand } from "./commands/inject.ts";
 import { skillDesk } from "./commands/skill.ts";
 import { reasoningCommand } from "./commands/reasoning.ts";
 import { thinkCommand, type DirectiveOptions } from "./commands/think.ts";
@@ -50,7 +51,7 @@ import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./turn/med
 import type { ShowProgress } from "./turn/progress.ts";
 import { spendLedger, type SpendLedger } from "./turn/ledger.ts";
 import { usageBook, type UsageBook } from "./turn/usage.ts";
-import { modelBook } from "./turn/model-book.ts";
+import { modelBook, type ModelBook } from "./turn/model-book.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
 import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
@@ -133,6 +134,8 @@ export interface Core {
   readonly usage: UsageBook;
   readonly ledger: SpendLedger;
   readonly running: RunningTurns;
+  /** Which models people may choose. */
+  readonly models: ModelBook;
   /** What the menu of commands of an account shows. */
   menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
   readonly work: CoreWork;
@@ -225,7 +228,7 @@ export function gatewayCore(options: CoreOptions): Core {
     cells: store.cells,
     solitude: kept.solitude,
     close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, ledger, clock, log }),
-    command: laneCommand({ turns: store.turns, commands: inLane, log }),
+    command: laneCommand({ turns: store.turns, commands: [...inLane, injectCommand(clock)], log }),
     agent: agentTurn({
       turns: store.turns,
       sessions: store.sessions,
@@ -287,6 +290,7 @@ export function gatewayCore(options: CoreOptions): Core {
     pairing,
     owners: ownersBook,
     closed,
+    models,
     setUp: ready,
     prompts,
     usage,

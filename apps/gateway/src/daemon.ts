@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { configDesk, describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
-import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
+import { Fault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Waker } from "@parley/queue";
 import { lockHome, type Store } from "@parley/store";
+import { connectedClients } from "./control/clients.ts";
+import { deviceBook } from "./control/devices.ts";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
@@ -18,9 +20,11 @@ import { databaseJobs, type DatabaseJobs } from "./database-jobs.ts";
 import { fullCheck } from "./full-check.ts";
 import { houseOf } from "./house.ts";
 import { movedChats } from "./inbound/moved-chats.ts";
+import { logBook, type LogBook } from "./log-book.ts";
 import { logger } from "./logger.ts";
 import { findMessage } from "./methods/find-message.ts";
 import { handlers } from "./methods/handlers.ts";
+import { logStream } from "./methods/logs.ts";
 import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
 import { restartSignal } from "./restart.ts";
@@ -55,6 +59,8 @@ export interface DaemonOptions extends LoadedConfig {
   readonly pretty: boolean;
   /** The store can no longer be trusted: the process has to end. */
   readonly onFatal: () => void;
+  /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
+  readonly restart?: () => void;
 }
 
 export interface Daemon {
@@ -68,6 +74,8 @@ export interface Daemon {
 const drainBudgets = { turnsMs: 25_000, flushMs: 10_000 } as const;
 /** A channel waits for what it is just receiving; more than this is no waiting any more. */
 const channelStopMs = 10_000;
+/** Time for the answer to whoever asked for a restart. */
+const restartDelayMs = 50;
 const sweepEveryMs = 60_000;
 const sweepRows = 500;
 
@@ -76,7 +84,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, places, clock, ids } = options;
   await mkdir(places.home, { recursive: true, mode: 0o700 });
   const lock = lockHome(places.home, process.pid);
-  const { log, hide } = await logger({ level: config.logging.level, pretty: options.pretty, secrets: secretValues(config) });
+  const book = logBook();
+  const { log, hide } = await logger({
+    level: config.logging.level,
+    pretty: options.pretty,
+    secrets: secretValues(config),
+    onLine: book.add,
+  });
   for (const warning of options.warnings) log.warn({}, describeProblem(options.path, warning));
   const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
   hide(token);
@@ -87,7 +101,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const damage = store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null;
   let held: SafeMode | null = null;
   const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
-  const parts = await assemble({ ...options, store, bootId, token, log, jobs, damage, resume });
+  const parts = await assemble({ ...options, logBook: book, store, bootId, token, log, jobs, damage, resume });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
   const pools = parts.core.start();
@@ -137,6 +151,7 @@ interface Assembly extends DaemonOptions {
   readonly jobs: DatabaseJobs;
   readonly damage: () => string | null;
   readonly resume: () => Promise<boolean>;
+  readonly logBook: LogBook;
 }
 
 async function assemble(options: Assembly): Promise<Parts> {
@@ -185,11 +200,16 @@ async function assemble(options: Assembly): Promise<Parts> {
     ids,
     log,
   });
-  const control = await controlServer({
+  const devices = deviceBook(store.cells, clock, ids);
+  const clients = connectedClients();
+  options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
+  const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
     port: config.gateway.port,
     allowedHosts: config.gateway.allowedHosts,
     token: options.token,
+    devices,
+    clients,
     cells: store.cells,
     events: store.events,
     hub,
@@ -205,6 +225,15 @@ async function assemble(options: Assembly): Promise<Parts> {
       skills,
       desk: configDesk({ env, home: options.places.home }),
       takeUp: async (changed) => changed,
+      devices,
+      clients,
+      loginUrl: (granted) => control.loginUrl(granted),
+      logBook: options.logBook,
+      restart: (reason) => {
+        if (options.restart === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+        log.info({ reason }, "a restart was asked for");
+        clock.after(restartDelayMs, options.restart);
+      },
       ids,
       jobs: options.jobs,
       resume: options.resume,

@@ -9,6 +9,8 @@ export interface LoggerOptions {
   readonly pretty: boolean;
   /** Values that must never appear. */
   readonly secrets: readonly string[];
+  /** Hears every line as JSON, after it was cleaned. */
+  readonly onLine?: (line: string) => void;
 }
 
 export interface Logger {
@@ -29,6 +31,7 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
       let clean = line;
       for (const secret of secrets) clean = clean.replaceAll(secret, "[secret]");
       out(clean);
+      options.onLine?.(clean);
     },
   };
   const log = pino(

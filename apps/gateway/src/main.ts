@@ -32,6 +32,7 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
     ids: systemIds(),
     pretty: process.stderr.isTTY === true,
     onFatal: () => process.exit(1),
+    restart: () => process.kill(process.pid, restartSignal),
   });
   stopOnSignal(starting);
   const daemon = await starting;

@@ -12,15 +12,23 @@ import {
   type Clock,
   type ConnectResult,
   type Ids,
+  type Log,
+  type MethodName,
   type MethodParams,
   type MethodResult,
   type ResponseFrame,
 } from "@parley/protocol";
+import type { Store } from "@parley/store";
 import type { Caller } from "./control/authenticate.ts";
+import { connectedClients } from "./control/clients.ts";
+import { deviceBook } from "./control/devices.ts";
 import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
 import { logger } from "./logger.ts";
 import { configMethods } from "./methods/config.ts";
+import { agentMethods } from "./methods/agents.ts";
+import { deviceMethods } from "./methods/devices.ts";
+import { sessionMethods } from "./methods/sessions.ts";
 import { operateMethods } from "./methods/operate.ts";
 import { modelMethods } from "./methods/models.ts";
 import { skillMethods } from "./methods/skills.ts";
@@ -29,6 +37,7 @@ import { closedChats } from "./outbound/closed-chats.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
 import { spendLedger } from "./turn/ledger.ts";
+import { modelBook, type ModelBook } from "./turn/model-book.ts";
 import { usageBook } from "./turn/usage.ts";
 import { version } from "./version.ts";
 import { wireModels, wireSkills } from "./wiring.ts";
@@ -41,7 +50,7 @@ export interface OnceOptions extends LoadedConfig {
   readonly ids: Ids;
 }
 
-const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version } };
+const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version }, device: null };
 
 /** Answers every line; resolves when the input has ended and all is closed. */
 export async function runOnce({ input, output, env, clock, ids, config, path, places }: OnceOptions): Promise<void> {
@@ -57,7 +66,11 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
     return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
   };
   const settings = configMethods({ desk: configDesk({ env, home: places.home }), takeUp: async () => [], clock });
-  const alone = { ...skills, ...asking, ...settings, usage: used };
+  const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
+    ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
+    ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning }),
+  }));
+  const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
   const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, alone, clock), once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
@@ -100,16 +113,42 @@ const onStore: { readonly [M in keyof Operate]: true } = {
 /** What needs config and workspace besides. */
 const onPrompts: { readonly [M in keyof Prompts]: true } = { "prompt.show": true, "prompt.explain": true, "prompt.diff": true };
 
+/** What is asked of the store, opened when it is first needed. */
+const listedMethods = [
+  "sessions.list",
+  "sessions.show",
+  "sessions.reset",
+  "sessions.patch",
+  "devices.list",
+  "devices.mint",
+  "devices.revoke",
+] as const satisfies readonly MethodName[];
+
+function onOpenedStore<M extends MethodName>(
+  home: StoppedHome,
+  names: readonly M[],
+  make: (store: Store) => Pick<Handlers, M>,
+): Partial<Handlers> {
+  const opened = async (name: M, params: never, caller: Caller): Promise<unknown> => make(await home.store())[name](params, caller);
+  return Object.fromEntries(names.map((name) => [name, (params: never, caller: Caller) => opened(name, params, caller)]));
+}
+
+function modelChoices(config: LoadedConfig["config"], clock: Clock, log: Log): ModelBook {
+  const models = wireModels(config, "", clock, log);
+  return modelBook({ config, declared: models.list, callable: models.get });
+}
+
+async function notRunning(): Promise<never> {
+  throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
+}
+
 function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, alone: Partial<Handlers>, clock: Clock): Handlers {
-  const refuse = async (): Promise<never> => {
-    throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
-  };
   const onOpenStore = (method: keyof Operate) => async (params: never) => {
     const store = await home.store();
     return operateMethods({ store, closed: closedChats(store.cells), clock })[method](params);
   };
   return {
-    ...Object.fromEntries(Object.keys(methods).map((method) => [method, refuse])),
+    ...Object.fromEntries(Object.keys(methods).map((method) => [method, notRunning])),
     ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),
     ...Object.fromEntries(
       Object.keys(onPrompts).map((method) => [method, async (params: never) => (await prompts())[method as keyof Prompts](params)]),

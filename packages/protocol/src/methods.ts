@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
+import { operatorMethods } from "./operator-methods.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
@@ -215,6 +216,7 @@ export const methods = {
   },
   ...usageMethods,
   ...configMethods,
+  ...operatorMethods,
   /** Ends safe mode; `resumed` is false when it was not on. */
   resume: {
     scope: "admin",
@@ -299,6 +301,8 @@ export interface EventPayloads {
   readonly "chat.delta": { readonly turn: string; readonly text: string; readonly html?: string };
   /** Whether the agent works on something of this conversation. */
   readonly "chat.typing": { readonly working: boolean };
+  /** A line of the log, for who follows it with `logs.tail`. */
+  readonly "log.line": { readonly line: string };
   /** The client lagged so far behind that events are gone: ask for the history again. */
   readonly resync: { readonly [key: string]: never };
   /** The gateway goes away; connect again soon. */

@@ -1,7 +1,7 @@
 // Who is calling, from the first frame. Nothing else is evidence: not the loopback address, not a header, not what the client says of itself.
 import { Fault, scopes, type ConnectParams, type Scope } from "@parley/protocol";
 import type { Attempts } from "./attempts.ts";
-import type { Devices } from "./devices.ts";
+import type { Device, Devices } from "./devices.ts";
 import { sameToken } from "./gateway-token.ts";
 
 export interface Caller {
@@ -9,6 +9,10 @@ export interface Caller {
   readonly peer: string;
   readonly scopes: readonly Scope[];
   readonly client: { readonly name: string; readonly version: string };
+  /** Id of the device; null for the holder of the gateway's token. */
+  readonly device: string | null;
+  /** Shows this client, until it leaves, what is shown in one more stream; absent where no connection stays. */
+  readonly follow?: (stream: string) => void;
 }
 
 export interface Authenticated {
@@ -37,20 +41,24 @@ export function authenticator({ token, devices, attempts }: AuthenticateOptions)
     if ("code" in auth) {
       const device = await devices.redeemCode(auth.code, client.name);
       if (device === null) throw wrong("the login code is wrong, used or older than ten minutes; `parley start` prints a new link");
-      return { caller: { peer: device.peer, scopes: device.scopes, client }, deviceToken: device.token };
+      return { caller: callerOf(device, client), deviceToken: device.token };
     }
     if (!sameToken(auth.token, token)) {
       const device = await devices.find(auth.token);
       if (device === null) throw wrong("the token is wrong or was revoked");
       if (peer !== undefined && peer !== device.peer) throw new Fault("denied", "this device has another peer");
-      return { caller: { peer: device.peer, scopes: device.scopes, client } };
+      return { caller: callerOf(device, client) };
     }
     if (auth.remember === true) {
       const device = await devices.mintDevice(scopes, client.name);
-      return { caller: { peer: device.peer, scopes: device.scopes, client }, deviceToken: device.token };
+      return { caller: callerOf(device, client), deviceToken: device.token };
     }
-    return { caller: { peer: operatorPeer(peer) ?? (await devices.operatorPeer()), scopes, client } };
+    return { caller: { peer: operatorPeer(peer) ?? (await devices.operatorPeer()), scopes, client, device: null } };
   };
+}
+
+function callerOf({ id, peer, scopes: granted }: Device, client: Caller["client"]): Caller {
+  return { peer, scopes: granted, client, device: id };
 }
 
 /** The holder of the gateway's token may speak as any web visitor; only such names are handed out. */

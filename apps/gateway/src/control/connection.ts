@@ -18,6 +18,8 @@ import {
 import type { Events } from "@parley/store";
 import { z } from "zod";
 import type { Authenticate, Caller } from "./authenticate.ts";
+import type { Clients } from "./clients.ts";
+import type { Devices } from "./devices.ts";
 import { wireErrorOf, type Dispatch } from "./dispatch.ts";
 import { follow } from "./follow.ts";
 import { readFrame } from "./frame-text.ts";
@@ -27,6 +29,8 @@ import { socketOutlet } from "./outlet.ts";
 export interface ConnectionOptions {
   readonly server: ConnectResult["server"];
   readonly authenticate: Authenticate;
+  readonly devices: Pick<Devices, "isKnown">;
+  readonly clients: Clients;
   readonly dispatch: Dispatch;
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
@@ -59,6 +63,9 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
   let caller: Caller | null = null;
   let handshake: Promise<void> | null = null;
   let stopFollowing: (() => void) | null = null;
+  let signOff: (() => void) | null = null;
+  /** Streams that are shown besides the conversation. */
+  const shown = new Map<string, () => void>();
   let answeredPing = true;
 
   const deadline = clock.after(handshakeMs, () => outlet.close(policyClose, "no handshake within five seconds"));
@@ -69,6 +76,7 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
     if (!answeredPing) return socket.terminate();
     answeredPing = false;
     if (socket.readyState === socket.OPEN) socket.ping();
+    leaveIfRevoked();
     ticking = clock.after(pingEveryMs, tick);
   }
 
@@ -80,6 +88,8 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
     deadline.cancel();
     ticking.cancel();
     stopFollowing?.();
+    signOff?.();
+    for (const stop of shown.values()) stop();
   });
   socket.on("message", (message: Buffer, isBinary) => {
     answeredPing = true;
@@ -95,6 +105,23 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
     if (handshake !== null) return outlet.close(policyClose, "a frame before the handshake was answered");
     handshake = shakeHands(frame.request);
   });
+
+  const revoked = (): void => outlet.close(policyClose, "this device was revoked");
+
+  /** Another node may have revoked it. */
+  function leaveIfRevoked(): void {
+    const device = caller?.device ?? null;
+    if (device === null) return;
+    options.devices.isKnown(device).then(
+      (isKnown) => (isKnown ? undefined : revoked()),
+      (error: unknown) => log.debug({ error }, "a device could not be looked up"),
+    );
+  }
+
+  function showToo(stream: string): void {
+    if (shown.has(stream) || socket.readyState !== socket.OPEN) return;
+    shown.set(stream, options.hub.follow(stream, { wake() {}, show: outlet.offer }));
+  }
 
   function answer(request: RequestFrame, by: Caller): void {
     if (atWork.has(request.id)) return outlet.close(policyClose, "two requests at work have one id");
@@ -126,9 +153,13 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
         resync,
       };
       if (socket.readyState !== socket.OPEN) return;
+      if (by.device !== null) {
+        signOff = options.clients.join(by.device, revoked);
+        if (signOff === null) throw new Fault("denied", "this device was revoked");
+      }
       deadline.cancel();
       options.onAuthenticated();
-      caller = by;
+      caller = { ...by, follow: showToo };
       outlet.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame));
       const afterSeq = resync ? lastSeq : (params.lastSeq ?? lastSeq);
       stopFollowing = follow({ stream, afterSeq, events: options.events, hub: options.hub, outlet, log });

@@ -3,16 +3,23 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault, scopes, type Clock, type Ids, type Scope } from "@parley/protocol";
-import type { Cells } from "@parley/store";
+import type { Cell, Cells } from "@parley/store";
 import { newToken } from "./gateway-token.ts";
 
 /** The durable port: `store.cells` has it. */
-export type AuthStore = Pick<Cells, "get" | "put" | "remove">;
+export type AuthStore = Pick<Cells, "get" | "put" | "remove" | "list">;
 
 export interface Device {
+  /** Names it where its token must not be: the beginning of the token's hash. */
+  readonly id: string;
   /** The web peer whose conversations this device has. */
   readonly peer: string;
   readonly scopes: readonly Scope[];
+}
+
+export interface KnownDevice extends Device {
+  readonly name: string;
+  readonly createdAtMs: number;
 }
 
 export interface Devices {
@@ -24,9 +31,20 @@ export interface Devices {
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
   /** Null for a token that no device has. */
   find(token: string): Promise<Device | null>;
+  /** The newest first. */
+  list(): Promise<readonly KnownDevice[]>;
+  /** Its name; null when there is none with this id. Every later log-in of it fails. */
+  revoke(id: string): Promise<string | null>;
+  /** Whether it may still do what it may: false once it was revoked, on whatever node. */
+  isKnown(id: string): Promise<boolean>;
   /** The peer of whoever holds the gateway's token; made once. */
   operatorPeer(): Promise<string>;
 }
+
+const deviceCells = "auth:device:";
+/** 12 of 64 characters carry 72 bits: no two devices share them. */
+const idLength = 12;
+const mostDevices = 1_000;
 
 const codeLifeMs = 600_000;
 /** No letters or digits that people mistake for each other. */
@@ -45,8 +63,14 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
   async function mintDevice(granted: readonly Scope[], name: string): Promise<Device & { readonly token: string }> {
     const token = newToken(ids);
     const device = { peer: newPeer(), scopes: [...granted], name, createdAtMs: clock.now() };
-    await store.put(`auth:device:${digest(token)}`, JSON.stringify(device), { expect: 0 });
-    return { peer: device.peer, scopes: device.scopes, token };
+    const hash = digest(token);
+    await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
+    return { id: idOf(hash), peer: device.peer, scopes: device.scopes, token };
+  }
+
+  async function withId(id: string): Promise<Cell | null> {
+    // A shorter beginning could be that of several.
+    return id.length === idLength ? ((await store.list(`${deviceCells}${id}`, 1))[0] ?? null) : null;
   }
 
   return {
@@ -66,11 +90,24 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
       return found.expiresAtMs > clock.now() ? mintDevice(found.scopes, name) : null;
     },
     async find(token) {
-      const cell = await store.get(`auth:device:${digest(token)}`);
+      const hash = digest(token);
+      const cell = await store.get(`${deviceCells}${hash}`);
       if (cell === null) return null;
       const { peer, scopes: granted } = deviceSchema.parse(JSON.parse(cell.value));
-      return { peer, scopes: granted };
+      return { id: idOf(hash), peer, scopes: granted };
     },
+    async list() {
+      const cells = await store.list(deviceCells, mostDevices);
+      const known = cells.map(({ key, value }) => ({ id: idOf(key.slice(deviceCells.length)), ...deviceSchema.parse(JSON.parse(value)) }));
+      return known.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+    },
+    async revoke(id) {
+      const cell = await withId(id);
+      if (cell === null) return null;
+      const { name } = deviceSchema.parse(JSON.parse(cell.value));
+      return (await store.remove(cell.key)) ? name : null;
+    },
+    isKnown: async (id) => (await withId(id)) !== null,
     async operatorPeer() {
       const key = "auth:operator-peer";
       const known = (await store.get(key)) ?? (await store.put(key, newPeer(), { expect: 0 })) ?? (await store.get(key));
@@ -83,4 +120,8 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
 /** Codes and tokens are random and long: a plain hash hides them, and looking one up by its hash takes no secret-dependent time. */
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("base64url");
+}
+
+function idOf(hash: string): string {
+  return hash.slice(0, idLength);
 }

@@ -11,7 +11,8 @@ import type { Events } from "@parley/store";
 import { loginAttempts } from "./attempts.ts";
 import { authenticator } from "./authenticate.ts";
 import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
-import { deviceBook, type AuthStore } from "./devices.ts";
+import type { Clients } from "./clients.ts";
+import type { Devices } from "./devices.ts";
 import { dispatcher, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
 import { httpApp } from "./http.ts";
@@ -26,8 +27,10 @@ export interface ControlServerOptions {
   readonly allowedHosts: readonly string[];
   /** The gateway's token; it has every scope. */
   readonly token: string;
-  /** `store.cells`: devices, login codes, idempotency keys. */
-  readonly cells: AuthStore & KeyStore;
+  readonly devices: Devices;
+  readonly clients: Clients;
+  /** `store.cells`: idempotency keys. */
+  readonly cells: KeyStore;
   /** `store.events`. */
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
@@ -68,9 +71,8 @@ const frameHeaderBytes = 256;
 
 /** Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
-  const { clock, ids, log, cells } = options;
+  const { clock, ids, log, cells, devices, clients } = options;
   const hosts: HostRules = { listenHost: options.host, allowedHosts: options.allowedHosts };
-  const devices = deviceBook(cells, clock, ids);
   const authenticate = authenticator({ token: options.token, devices, attempts: loginAttempts(clock) });
   const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
   const app = httpApp({ hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot, log });
@@ -89,6 +91,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
       const connection = serveConnection(socket, address, {
         server: { version: options.version, bootId: options.bootId },
         authenticate,
+        devices,
+        clients,
         dispatch,
         events: options.events,
         hub: options.hub,

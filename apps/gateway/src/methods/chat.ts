@@ -1,8 +1,19 @@
 // Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like any other; history is the
 // conversation's own event log, so that it and live events share one order.
-import { conversationKey, type Address, type ChatMessage, type MethodParams, type MethodResult } from "@parley/protocol";
+import {
+  conversationKey,
+  parseSessionKey,
+  type Address,
+  type ChatMessage,
+  type Clock,
+  type Inbound,
+  type MethodParams,
+  type MethodResult,
+} from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, Turns } from "@parley/store";
+import { injectName } from "../commands/inject.ts";
+import { rowOf } from "../inbound/new-rows.ts";
 import type { RouteInbound } from "../inbound/route.ts";
 
 export interface ChatOptions {
@@ -11,6 +22,7 @@ export interface ChatOptions {
   readonly inbox: Inbox;
   readonly events: Events;
   readonly turns: Turns;
+  readonly clock: Clock;
   /** Hears of the turn that has to end, so that it ends now and not at its next write. */
   readonly onStopped: (turn: string) => void;
 }
@@ -50,6 +62,31 @@ export function chatMethods(options: ChatOptions) {
       ]);
       const messages = found.map((event): ChatMessage => ({ ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">), seq: event.seq }));
       return { sessionKey: session, messages, working: open.length > 0 };
+    },
+
+    async inject(params: MethodParams<"chat.inject">, caller: ChatCaller): Promise<MethodResult<"chat.inject">> {
+      const to = address(caller, params.thread);
+      const { session } = options.route({ address: to });
+      const { account } = options.web();
+      const said = `${caller.peer}:inject:${params.idempotencyKey}`;
+      const inbound: Inbound = {
+        id: `web:${account}:${said}`,
+        channel: "web",
+        account,
+        address: to,
+        sender: { id: caller.peer, name: caller.peer, isBot: false },
+        messageId: said,
+        kind: "command",
+        text: "",
+        attachments: [],
+        mentions: [],
+        addressed: true,
+        atMs: options.clock.now(),
+      };
+      const by = { inbound, route: { agent: parseSessionKey(session).agent, session }, owner: true, authority: "owner" };
+      const command = { name: injectName, args: params.text, place: "in-lane" as const };
+      const [accepted] = await inbox.accept([rowOf(by, { kind: "work", barrier: true }, command)]);
+      return { id: inbound.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
     },
 
     async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {

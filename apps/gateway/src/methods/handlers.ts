@@ -7,13 +7,20 @@ import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
 import { perConfig } from "../reload/live.ts";
 import type { SkillBook } from "../turn/skills.ts";
+import type { Clients } from "../control/clients.ts";
+import type { Devices } from "../control/devices.ts";
+import type { LogBook } from "../log-book.ts";
+import { agentMethods } from "./agents.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
 import { configMethods, type ConfigMethodsOptions } from "./config.ts";
+import { deviceMethods, type DeviceMethodsOptions } from "./devices.ts";
+import { logMethods } from "./logs.ts";
 import { modelMethods } from "./models.ts";
 import { operateMethods } from "./operate.ts";
 import { pairingMethods } from "./pairing.ts";
 import { promptMethods } from "./prompt.ts";
+import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
 import { usageMethods } from "./usage.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
@@ -27,6 +34,12 @@ export interface HandlerOptions extends StatusOptions {
   readonly models: Models;
   readonly desk: ConfigDesk;
   readonly takeUp: ConfigMethodsOptions["takeUp"];
+  readonly devices: Devices;
+  readonly clients: Clients;
+  readonly loginUrl: DeviceMethodsOptions["loginUrl"];
+  readonly logBook: Pick<LogBook, "last">;
+  /** Drains and starts again, once the answer had time to go out. */
+  readonly restart: (reason: string) => void;
   readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   /** Ends safe mode; false when it was not on. */
@@ -43,6 +56,7 @@ export function handlers(options: HandlerOptions): Handlers {
     inbox: store.inbox,
     events: store.events,
     turns: store.turns,
+    clock: options.clock,
     onStopped: core.running.stop,
   });
   const pairing = pairingMethods(core.pairing);
@@ -61,6 +75,15 @@ export function handlers(options: HandlerOptions): Handlers {
     ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
     ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
     ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
+    ...sessionMethods({ config: options.config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
+    ...agentMethods(options.config),
+    ...deviceMethods(options),
+    ...logMethods(options.logBook),
+    async restart({ reason = "asked for over the control plane" }) {
+      const { pid, turnsRunning, deliveriesWaiting } = await status.status();
+      options.restart(reason);
+      return { pid, turnsRunning, deliveriesWaiting };
+    },
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,
     restore: copies.restore,
@@ -69,6 +92,7 @@ export function handlers(options: HandlerOptions): Handlers {
     "chat.send": chat.send,
     "chat.history": chat.history,
     "chat.abort": chat.abort,
+    "chat.inject": chat.inject,
     "pairing.list": pairing.list,
     "pairing.approve": pairing.approve,
     "pairing.revoke": pairing.revoke,

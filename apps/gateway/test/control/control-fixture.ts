@@ -13,6 +13,8 @@ import {
   type ResponseFrame,
 } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
+import { connectedClients, type Clients } from "../../src/control/clients.ts";
+import { deviceBook, type Devices } from "../../src/control/devices.ts";
 import type { Handlers } from "../../src/control/dispatch.ts";
 import { eventHub, type Hub } from "../../src/control/hub.ts";
 import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
@@ -23,6 +25,8 @@ export interface Fixture {
   readonly server: ControlServer;
   readonly store: Store;
   readonly hub: Hub;
+  readonly devices: Devices;
+  readonly clients: Clients;
   /** Methods called, with params and peer. */
   readonly calls: { readonly method: string; readonly params: unknown; readonly peer: string }[];
   client(options?: ClientOptions): Promise<Client>;
@@ -49,12 +53,16 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     ...(options.eventsKept === undefined ? {} : { eventsKept: options.eventsKept }),
   });
   const hub = eventHub();
+  const devices = deviceBook(store.cells, clock, systemIds());
+  const clients = connectedClients();
   const calls: Fixture["calls"][number][] = [];
   const server = await controlServer({
     host: "127.0.0.1",
     port: 0,
     allowedHosts: [],
     token: gatewayToken,
+    devices,
+    clients,
     cells: store.cells,
     events: store.events,
     hub,
@@ -77,7 +85,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     await closed;
     await store.close();
   });
-  return { server, store, hub, calls, client: (with_) => openClient(server, with_) };
+  return { server, store, hub, devices, clients, calls, client: (with_) => openClient(server, with_) };
 }
 
 /** A handler for every method of the table, so that a new one needs nothing here; what a test reads out of an answer it puts in itself. */

@@ -1,0 +1,21 @@
+// `agents.list`: who answers here, with what.
+import type { Config } from "@parley/config";
+import type { MethodParams, MethodResult } from "@parley/protocol";
+
+export function agentMethods({ agents }: Pick<Config, "agents">) {
+  const { list } = agents;
+  const fallback = list.length === 1 ? list[0]?.id : "main";
+  return {
+    async "agents.list"(_params: MethodParams<"agents.list">): Promise<MethodResult<"agents.list">> {
+      return {
+        agents: list.map(({ id, workspace, model }) => ({
+          id,
+          isDefault: id === fallback,
+          workspace,
+          model: model.primary,
+          fallbacks: [...model.fallbacks],
+        })),
+      };
+    },
+  };
+}

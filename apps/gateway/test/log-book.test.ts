@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { logBook } from "../src/log-book.ts";
+
+test("the newest lines are kept, in order, however many there were", () => {
+  const book = logBook();
+  for (let nth = 1; nth <= 5_000; nth += 1) book.add(`${JSON.stringify({ nth })}\n`);
+  expect(book.last(3)).toEqual(['{"nth":4998}', '{"nth":4999}', '{"nth":5000}']);
+  expect(book.last(9_999)).toHaveLength(1_000);
+  expect(book.last(0)).toEqual([]);
+});
+
+test("long lines are shortened and stay objects; what is kept never grows past a mebibyte", () => {
+  const book = logBook();
+  book.add(JSON.stringify({ text: "x".repeat(100_000) }));
+  expect(JSON.parse(book.last(1)[0] ?? "")).toMatchObject({ msg: "a line too long to show" });
+  for (let nth = 0; nth < 2_000; nth += 1) book.add(JSON.stringify({ text: "x".repeat(10_000) }));
+  const chars = book.last(1_000).reduce((sum, line) => sum + line.length, 0);
+  expect(chars).toBeGreaterThan(1_000_000);
+  expect(chars).toBeLessThanOrEqual(1_048_576);
+});
+
+test("who follows hears every line until he stops", () => {
+  const book = logBook();
+  const heard: string[] = [];
+  const stop = book.follow((line) => heard.push(line));
+  book.add("{}\n");
+  stop();
+  book.add("{}");
+  expect(heard).toEqual(["{}"]);
+});
