@@ -249,7 +249,7 @@ export function gatewayCore(options: CoreOptions): Core {
 
   const receive: ReceiveEvents = async (events) => {
     const received = await accept(events);
-    await closed.open(events.flatMap((event) => (event.kind === "unreadable" ? [] : [event.address])));
+    await closed.open(events.flatMap((event) => ("address" in event ? [event.address] : [])));
     return received;
   };
 

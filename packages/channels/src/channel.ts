@@ -1,5 +1,5 @@
 // The narrow waist between a platform and the gateway. Keeps the channel's half of I1: a platform is acknowledged only after `receive` resolved.
-import type { Action, ActionKind, Address, Capabilities, Inbound, Receipt, RenderedPart, Unreadable } from "@parley/protocol";
+import type { Action, ActionKind, Address, Capabilities, ChannelEvent, Receipt, RenderedPart } from "@parley/protocol";
 
 /** What a channel may want to show about a batch where somebody waits at the screen. */
 export interface Received {
@@ -8,7 +8,7 @@ export interface Received {
 }
 
 /** Resolves once every event is durable; rejects when none may be acknowledged. Events keep their order. */
-export type Receive = (events: readonly (Inbound | Unreadable)[]) => Promise<Received | void>;
+export type Receive = (events: readonly ChannelEvent[]) => Promise<Received | void>;
 
 export interface ChannelHealth {
   readonly state: "starting" | "ok" | "degraded" | "down" | "stopped";

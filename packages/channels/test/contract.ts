@@ -2,12 +2,12 @@
 // A case that a channel cannot have is skipped by name, with the reason in the test's title.
 import {
   type Address,
+  type ChannelEvent,
   conversationKey,
   Fault,
   type Inbound,
   parseConversationKey,
   type RenderedPart,
-  type Unreadable,
 } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel, SendOptions } from "@parley/channels";
@@ -78,8 +78,8 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
       await platform.close();
     });
 
-    const receive = async (batch: readonly (Inbound | Unreadable)[]): Promise<void> => {
-      events.push(...batch.filter((event) => event.kind !== "unreadable"));
+    const receive = async (batch: readonly ChannelEvent[]): Promise<void> => {
+      events.push(...batch.filter((event) => "address" in event));
     };
     const received = async (count: number): Promise<Inbound[]> => {
       await expect.poll(() => events.length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);

@@ -73,3 +73,17 @@ export interface Unreadable {
   readonly raw: string;
   readonly reason: string;
 }
+
+/** People took messages back. What still waits is not answered; a turn that has begun goes on. */
+export interface Deletion {
+  readonly kind: "deletion";
+  /** As in `Inbound`. */
+  readonly id: string;
+  readonly channel: string;
+  readonly account: string;
+  /** Ids of the `Inbound`s that the messages came as. */
+  readonly messages: readonly string[];
+}
+
+/** What a channel tells the gateway. */
+export type ChannelEvent = Inbound | Unreadable | Deletion;

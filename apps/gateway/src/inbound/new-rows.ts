@@ -40,11 +40,16 @@ export function rowOf(
   return { ...bareRow(inbound, route.session, authority, as), payload };
 }
 
+/** Of what stood after /new in the message with this id. */
+export function openingId(id: string): string {
+  return `${id}/message`;
+}
+
 /** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */
 export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
   const { inbound } = by;
   const { subject: _guarded, ...row } = rowOf(
-    { ...by, inbound: { ...inbound, id: `${inbound.id}/message`, kind: "message", text } },
+    { ...by, inbound: { ...inbound, id: openingId(inbound.id), kind: "message", text } },
     as,
     null,
   );

@@ -2,7 +2,7 @@
 // own id, so a redelivered one is still the first; it is acknowledged to the platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
-import { accountKey, conversationKey, type Clock, type Inbound, type Log, type Unreadable } from "@parley/protocol";
+import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { deadline } from "../deadline.ts";
 import { pressedValue } from "../outbound/button-values.ts";
@@ -13,7 +13,7 @@ export interface Presses {
   /** Whether this press is the first of its button. */
   claim(press: Inbound): Promise<boolean>;
   /** Ends the waiting that people see at the button. Call it for events that are durable; failures stay here. */
-  acknowledge(events: readonly (Inbound | Unreadable)[]): Promise<void>;
+  acknowledge(events: readonly ChannelEvent[]): Promise<void>;
 }
 
 export interface PressesOptions {

@@ -1,6 +1,6 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import { isFault, type Inbound, type Log } from "@parley/protocol";
+import { isFault, type Deletion, type Inbound, type Log } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
 import { activationOf } from "../commands/activation.ts";
@@ -9,7 +9,7 @@ import { directiveCommand } from "../turn/directives.ts";
 import type { Admit } from "./admit.ts";
 import { backlogQuietMs, isBacklog } from "./backlog.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
-import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
+import { type Admitted, openingId, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
 import type { Presses } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
@@ -121,6 +121,16 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     return { row: rowOf(by, as, null), notices: [] };
   }
 
+  /** A message that was deleted before anybody read it is not answered; one that a turn has read is past taking back. */
+  async function takeBack({ messages }: Deletion): Promise<void> {
+    for (const id of messages.flatMap((message) => [message, openingId(message)])) {
+      const [row] = await inbox.find({ id, state: "waiting", limit: 1 });
+      if (row === undefined) continue;
+      const stopped = await inbox.stop(row.lane, { rows: { ids: [id] }, outcome: "superseded", reason: "the message was deleted" });
+      if (stopped.rows.length > 0) log.info({ rows: stopped.rows, lane: row.lane }, "taken back");
+    }
+  }
+
   /** A press with its button's value, a reaction with its place; or why nobody wants it. */
   async function understand(event: Inbound): Promise<Inbound | { readonly unwanted: string }> {
     const pressed = await options.presses.read(event);
@@ -168,6 +178,11 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
       await store(full);
     };
     for (const event of events) {
+      if (event.kind === "deletion") {
+        await flush();
+        await takeBack(event);
+        continue;
+      }
       if (event.kind === "unreadable") {
         batch.push({ row: unreadableRow(event), notices: [] });
         continue;

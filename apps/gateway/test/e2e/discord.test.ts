@@ -150,6 +150,35 @@ test("killed, its session gone, with messages posted while it is down: the histo
   for (const words of ["before", "one", "two", "three"]) expect(said.split(words)).toHaveLength(2);
 });
 
+test("a message that is deleted while it waits is not answered; one that is being answered is", async () => {
+  const endings: (() => void)[] = [];
+  w.models.reply(async ({ lastUserText }) => {
+    if (/long story/.test(lastUserText)) await new Promise<void>((resolve) => endings.push(resolve));
+    return `echo: ${lastUserText}`;
+  });
+  const guild = w.discord.guild({ name: "Tea House" });
+  const room = w.discord.channel({ guild, name: "general" });
+  await w.start();
+  const person = w.discord.as(alice);
+  const me = `<@${w.discord.bot().id}>`;
+  for (const channel of [person.dm(), room]) {
+    const asked = person.says(`${me} a long story`, { channel });
+    await eventually(() => endings.length === 1);
+    const waiting = ["two", "three", "four"].map((words) => person.says(`${me} ${words}`, { channel }));
+    await pause(200);
+    for (const { id } of [asked, ...waiting.slice(1)]) person.deletes(id, { channel });
+    person.says(`${me} five`, { channel });
+    await pause(300);
+    endings.shift()?.();
+    const said = await eventually(() => {
+      const texts = w.answers(channel).map(({ text }) => text);
+      return texts.join().includes("five") && texts.join("\n");
+    });
+    expect(said).toMatch(/long story[^]*two[^]*five/);
+    expect(said).not.toMatch(/three|four/);
+  }
+});
+
 describe("an answer whose arrival is unknown is shown once", () => {
   test("502, a reset or half an answer after Discord took it, and 502 before", async () => {
     await w.start();

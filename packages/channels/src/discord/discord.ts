@@ -81,7 +81,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       contentIsHidden = hidden;
       health.set(hidden ? "degraded" : "ok", hidden ? hiddenContent : undefined);
     }
-    const told = events.flatMap((event) => (event.kind === "unreadable" ? [] : [event.id]));
+    const told = events.flatMap((event) => ("address" in event ? [event.id] : []));
     await Promise.all([pending.accepted(told, refused), notes.accepted({ dispatches, reads })]);
   };
 

@@ -1,6 +1,6 @@
 // The way in: events wait here in the platform's order, are read and handed over in batches, and only when a batch is durable is its
 // sequence noted as accepted (I1): from there the next process resumes. Bounded: what waits too long makes us leave and come back (I9).
-import { type Clock, type Ids, type Inbound, isFault, type Log, sleep, type Unreadable } from "@parley/protocol";
+import { type ChannelEvent, type Clock, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import type { HealthBoard } from "../health.ts";
 import type { Receive } from "../channel.ts";
 import { waitAfterMs } from "../persist.ts";
@@ -10,7 +10,7 @@ import type { Read } from "./reader.ts";
 export interface Accepted {
   readonly dispatches: readonly Dispatch[];
   readonly reads: readonly Read[];
-  readonly events: readonly (Inbound | Unreadable)[];
+  readonly events: readonly ChannelEvent[];
   /** Ids of events that nobody will answer. */
   readonly refused: ReadonlySet<string>;
 }

@@ -1,7 +1,7 @@
 // From a dispatch to an Inbound: gathers what the event does not say (where its channel is, which roles count) and normalizes. Throws Fault
 // only for what passes, so that the event is read again; what cannot be read at all becomes `Unreadable`.
 import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
-import { type Inbound, isFault, type Unreadable } from "@parley/protocol";
+import { type ChannelEvent, isFault } from "@parley/protocol";
 import { absentFields, isHidden } from "./content.ts";
 import type { Dispatch } from "./connection.ts";
 import {
@@ -17,10 +17,11 @@ import {
 import { interactionTypes } from "./interaction-text.ts";
 import { customIdOf } from "./interactions.ts";
 import type { Place, Places } from "./places.ts";
+import { isSnowflake } from "./snowflake.ts";
 
 export interface Read {
   /** Null: nothing for us. */
-  readonly event: Inbound | Unreadable | null;
+  readonly event: ChannelEvent | null;
   /** Of a message: where and what, for the look at the history after a gap. */
   readonly seen?: { readonly channel: string; readonly guild?: string; readonly user?: string; readonly message: string };
   /** Of a server's message: whether Discord kept its content from us. */
@@ -55,6 +56,16 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     case "MESSAGE_CREATE":
     case "MESSAGE_UPDATE":
       return readMessage(body as MessageEvent, context, event === "MESSAGE_UPDATE");
+    case "MESSAGE_DELETE":
+    case "MESSAGE_DELETE_BULK": {
+      const { id, ids = [id] } = (body ?? {}) as { readonly id?: unknown; readonly ids?: unknown };
+      const gone = (Array.isArray(ids) ? ids : []).filter(isSnowflake);
+      const [first] = gone;
+      if (first === undefined) return nothing;
+      const { channel, account } = context;
+      const messages = gone.map((message) => eventId(context, `m${message}`));
+      return { event: { kind: "deletion", id: eventId(context, `d${first}`), channel, account, messages } };
+    }
     case "MESSAGE_REACTION_ADD":
     case "MESSAGE_REACTION_REMOVE": {
       const reaction = body as GatewayMessageReactionAddDispatchData;

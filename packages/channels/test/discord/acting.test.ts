@@ -1,5 +1,5 @@
 // What is done to a conversation beside sending, and interactions: everything within Discord's three seconds and fifteen minutes.
-import type { Action, Button, Inbound, RenderedPart, Unreadable } from "@parley/protocol";
+import type { Action, Button, ChannelEvent, Inbound, RenderedPart } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel, Received } from "@parley/channels";
 import { expectFault, text } from "../contract.ts";
@@ -21,8 +21,8 @@ const how = (more: object = {}) => ({ idempotencyKey: `turn-1/${++sends}`, signa
 const room = () => ({ channel: "discord", account: "default", kind: "channel", peer: rig.room }) as const;
 const shown = (channel = rig.room) => rig.fake.visible(channel).filter((message) => message.byBot && !message.isLoading);
 const act = (action: Action, channel: Channel = rig.channel) => channel.act?.(room(), action, how()) ?? Promise.reject(new Error("no act"));
-const receive = async (batch: readonly (Inbound | Unreadable)[]): Promise<void> => {
-  events.push(...batch.filter((event) => event.kind !== "unreadable"));
+const receive = async (batch: readonly ChannelEvent[]): Promise<void> => {
+  events.push(...batch.filter((event) => "address" in event));
 };
 const say = (words: string): Promise<{ readonly messageId: string }> => rig.channel.send(room(), text(words), how());
 const rendered = (words: string) => ({ text: words, entities: [], plain: words });
@@ -82,7 +82,7 @@ describe("a slash command", () => {
   let id: string;
   const run = async (
     channel: Channel = rig.channel,
-    to: (batch: readonly (Inbound | Unreadable)[]) => Promise<Received | void> = receive,
+    to: (batch: readonly ChannelEvent[]) => Promise<Received | void> = receive,
   ): Promise<void> => {
     await act({ kind: "setCommands", commands: [{ name: "ask", description: "Ask" }] }, channel);
     await channel.start(to);
@@ -119,7 +119,7 @@ describe("a slash command", () => {
   });
 
   test("of somebody who is refused is answered to them alone", async () => {
-    await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => (event.kind === "unreadable" ? [] : [event.id])) }));
+    await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => ("address" in event ? [event.id] : [])) }));
     await expect.poll(state).toBe("answered");
     expect(shown()[0]).toMatchObject({ onlyFor: alice.id, text: "You cannot use this here." });
   });

@@ -1,6 +1,6 @@
 // The connection through everything that can happen to it: rows of failure-model section 2, each a test. The channel's clock is virtual, so a
 // wait of any length is a step; heartbeats are due every 41.25 s of it.
-import { type Inbound, type Unreadable } from "@parley/protocol";
+import type { ChannelEvent, Inbound, Unreadable } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Channel } from "@parley/channels";
 import { expectFault } from "../contract.ts";
@@ -8,8 +8,8 @@ import { alice, discordRig, keptMemory, type Rig } from "./rig.ts";
 
 let rig: Rig;
 let events: Inbound[];
-const receive = async (batch: readonly (Inbound | Unreadable)[]): Promise<void> => {
-  events.push(...batch.filter((event) => event.kind !== "unreadable"));
+const receive = async (batch: readonly ChannelEvent[]): Promise<void> => {
+  events.push(...batch.filter((event) => "address" in event));
 };
 beforeEach(async () => {
   events = [];
@@ -98,6 +98,26 @@ test("without the intent in the portal start says what to switch on; without ask
   await modest.start(receive);
   rig.fake.as(alice).says("in private");
   await expect.poll(texts).toEqual(["in private"]);
+});
+
+test("deleted messages are told by the ids that they came under, one or many", async () => {
+  const told: ChannelEvent[] = [];
+  await rig.channel.start(async (batch) => void told.push(...batch));
+  const person = rig.fake.as(alice);
+  const ids = ["one", "two"].map((words) => person.says(words).id);
+  person.deletes(ids[0] ?? "");
+  rig.fake.gateway.push("MESSAGE_DELETE_BULK", { ids: [ids[1], "no id", 7], channel_id: person.dm() });
+  for (const broken of [{}, null, { ids: "1" }, { ids: [] }, { id: 5 }]) rig.fake.gateway.push("MESSAGE_DELETE", broken);
+  await expect.poll(() => told.length).toBe(4);
+  expect(told.slice(2)).toEqual(
+    ids.map((id) => ({
+      kind: "deletion",
+      id: `discord:default:d${id}`,
+      channel: "discord",
+      account: "default",
+      messages: [`discord:default:m${id}`],
+    })),
+  );
 });
 
 test("a server's messages that come without content are said in health, and nobody answers emptiness", async () => {
@@ -268,7 +288,7 @@ describe("the next process", () => {
 
   test("is told again what was received and not accepted", async () => {
     let fails = true;
-    const refusing = async (batch: readonly (Inbound | Unreadable)[]): Promise<void> => {
+    const refusing = async (batch: readonly ChannelEvent[]): Promise<void> => {
       if (fails) throw new Error("the disk is full");
       await receive(batch);
     };

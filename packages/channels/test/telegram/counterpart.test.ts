@@ -2,7 +2,7 @@
 // It knows no media and no errors, marks updates read as it sends them, and does not hold polls.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { type Inbound, silentLog, systemClock, type Unreadable } from "@parley/protocol";
+import { type ChannelEvent, silentLog, systemClock } from "@parley/protocol";
 import { seededIds } from "@parley/testkit";
 import { TelegramServer } from "telegram-test-api/lib/telegramServer.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { text } from "../contract.ts";
 const token = "123456:independent";
 let server: TelegramServer;
 let channel: TelegramChannel;
-let events: (Inbound | Unreadable)[];
+let events: ChannelEvent[];
 
 beforeEach(async () => {
   events = [];
@@ -52,7 +52,7 @@ test("a message, a command and an answer travel, and an edit reaches the person"
   const [message, command] = events;
   expect(message).toMatchObject({ kind: "message", text: "hello", addressed: true, sender: { id: "7", name: "Ada" } });
   expect(command).toMatchObject({ kind: "command", text: "/status now" });
-  if (message === undefined || message.kind === "unreadable") throw new Error("the message could not be read");
+  if (message === undefined || !("address" in message)) throw new Error("the message could not be read");
 
   const { messageId } = await channel.send(message.address, { ...text("answer") }, options());
   const shown = await person.getUpdates();

@@ -1,13 +1,13 @@
 // Every row of the failure model's table for receiving: nothing is lost, nothing is confirmed early, trouble heals by itself.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import type { Inbound, Unreadable } from "@parley/protocol";
+import type { ChannelEvent } from "@parley/protocol";
 import { defaultToken, refusalBody, type Trouble } from "@parley/testkit";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { alice, type Rig, telegramRig } from "./rig.ts";
 
-type Event = Inbound | Unreadable;
+type Event = ChannelEvent;
 
 let rig: Rig;
 let events: Event[];
@@ -19,7 +19,7 @@ afterEach(() => rig.close());
 
 const receive = async (batch: readonly Event[]): Promise<void> => void events.push(...batch);
 const ids = (): string[] => events.map((event) => event.id);
-const texts = (): string[] => events.map((event) => (event.kind === "unreadable" ? event.reason : event.text));
+const texts = (): string[] => events.map((event) => ("address" in event ? event.text : event.kind));
 const polls = () => rig.fake.calls("getUpdates");
 const queue = () => rig.fake.bot().queue;
 const healthy = () => expect.poll(() => rig.channel.health().state).toBe("ok");
@@ -285,7 +285,7 @@ test("a group that became a supergroup is told before anything of its batch is a
   const old = rig.fake.group({ type: "group" });
   const moved = rig.fake.upgrade(old);
   rig.fake.as(alice).says("hello", { chat: moved });
-  await channel.start(async (batch) => void order.push(...batch.map((event) => (event.kind === "unreadable" ? event.reason : event.text))));
+  await channel.start(async (batch) => void order.push(...batch.map((event) => ("address" in event ? event.text : event.kind))));
   await expect.poll(() => order).toEqual([`${old} -> ${moved}`, `${old} -> ${moved}`, "hello"]);
 });
 

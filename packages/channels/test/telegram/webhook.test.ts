@@ -1,7 +1,7 @@
 // Webhook mode: forged calls are turned away unread, 200 means durable, everything else comes again.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Inbound, Unreadable } from "@parley/protocol";
+import type { ChannelEvent } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { TelegramChannel } from "@parley/channels";
 import { expectFault } from "../contract.ts";
@@ -37,7 +37,7 @@ const post = async (headers: Record<string, string>, body: string): Promise<numb
 
 test("start sets the webhook with the secret, one connection and the update kinds; updates arrive in order", async () => {
   const texts: string[] = [];
-  await channel.start(async (events) => void texts.push(...events.map((event) => (event.kind === "unreadable" ? "?" : event.text))));
+  await channel.start(async (events) => void texts.push(...events.map((event) => ("address" in event ? event.text : "?"))));
   await expect.poll(() => channel.health().state).toBe("ok");
   expect(rig.fake.calls("setWebhook")[0]?.params).toMatchObject({ secret_token: secret, max_connections: 1, drop_pending_updates: false });
   for (const text of ["one", "two", "three"]) rig.fake.as(alice).says(text);
@@ -48,7 +48,7 @@ test("start sets the webhook with the secret, one connection and the update kind
 });
 
 test("an update that receive rejected gets 503 and comes again", async () => {
-  const seen: (Inbound | Unreadable)[] = [];
+  const seen: ChannelEvent[] = [];
   await channel.start(async (events) => {
     seen.push(...events);
     if (seen.length === 1) throw new Error("the disk is full");
