@@ -6,7 +6,6 @@ import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
 import { perConfig } from "../reload/live.ts";
-import { modelBook } from "../turn/model-book.ts";
 import type { SkillBook } from "../turn/skills.ts";
 import type { Clients } from "../control/clients.ts";
 import type { Devices } from "../control/devices.ts";
@@ -49,7 +48,6 @@ export interface HandlerOptions extends StatusOptions {
 
 export function handlers(options: HandlerOptions): Handlers {
   const { store, core, wired } = options;
-  const choices = modelBook({ config: options.config, declared: options.models.list, callable: options.models.get });
   const configNow = (): Config => options.config;
   const status = statusMethods(options);
   const chat = chatMethods({
@@ -77,7 +75,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
     ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
     ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
-    ...sessionMethods({ config: options.config, sessions: store.sessions, turns: store.turns, models: choices, clock: options.clock }),
+    ...sessionMethods({ config: options.config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
     ...agentMethods(options.config),
     ...deviceMethods(options),
     ...logMethods(options.logBook),
