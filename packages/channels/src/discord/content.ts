@@ -74,10 +74,10 @@ function attachmentOf(file: APIAttachment, message: APIMessage, isVoice: boolean
     kind,
     ref: formatFileRef({ channel: message.channel_id, message: message.id, file: file.id, url: file.url }),
     name: file.filename,
-    bytes: file.size,
+    ...(Number.isSafeInteger(file.size) && file.size >= 0 ? { bytes: file.size } : {}),
     ...(mediaType === undefined ? {} : { mediaType }),
-    ...(file.duration_secs === undefined ? {} : { seconds: file.duration_secs }),
-    ...(file.description === undefined ? {} : { description: file.description }),
+    ...(typeof file.duration_secs === "number" ? { seconds: file.duration_secs } : {}),
+    ...(typeof file.description === "string" ? { description: file.description } : {}),
   };
 }
 

@@ -89,6 +89,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     const release = queue.hold();
     try {
       queue.unshift(await missedMessages({ rest, watched: notes.conversations(), lastMessageId, session, clock, ids, log, signal }));
+    } catch (error) {
+      log.error({ error }, "the look for missed messages met a bug");
     } finally {
       release();
     }

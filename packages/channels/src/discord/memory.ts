@@ -2,6 +2,7 @@
 // gap, the slash commands that still wait for an answer, the forms behind buttons. All of it may be lost: rows keep their own guards against repeats.
 import { z } from "zod";
 import type { Log } from "@parley/protocol";
+import { isSnowflake } from "./snowflake.ts";
 
 export type MemoryName = "session" | "watched" | "interactions" | "forms";
 
@@ -19,7 +20,7 @@ export const sessionSchema = z.object({
   /** Of the last event that was accepted. */
   sequence: z.number().int(),
   /** Newest accepted message. */
-  lastMessageId: z.string().nullable(),
+  lastMessageId: z.string().refine(isSnowflake).nullable(),
   identifiedAtMs: z.number(),
 });
 export type SessionNote = z.infer<typeof sessionSchema>;

@@ -46,7 +46,7 @@ export async function readDispatch(dispatch: Dispatch, context: Reading): Promis
     const { channel, account } = context;
     const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
     const id = eventId(context, nameOf(dispatch));
-    return { event: { kind: "unreadable", id, channel, account, raw: JSON.stringify(dispatch.body ?? null).slice(0, rawChars), reason } };
+    return { event: { kind: "unreadable", id, channel, account, raw: rawOf(dispatch.body), reason } };
   }
 }
 
@@ -69,18 +69,19 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     case "MESSAGE_REACTION_ADD":
     case "MESSAGE_REACTION_REMOVE": {
       const reaction = body as GatewayMessageReactionAddDispatchData;
-      const { guild_id: guild, member } = reaction;
-      const place = await places.find(reaction.channel_id, guild);
-      const roles = member?.roles ?? (guild === undefined ? [] : await places.rolesOf(guild, reaction.user_id));
+      const { member } = reaction;
+      const guild = reaction.guild_id ?? undefined;
+      const place = await places.find(idIn(reaction.channel_id, "channel"), guild);
+      const roles = member?.roles ?? (guild === undefined ? [] : await places.rolesOf(guild, idIn(reaction.user_id, "user")));
       const turn = `${session.id}-${sequence ?? reaction.message_id}`;
       return { event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context) };
     }
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;
-      const { channel: described, guild_id: guild } = interaction;
+      const { channel: described } = interaction;
+      const guild = interaction.guild_id ?? undefined;
       if (isPress(interaction) && context.opensForm(customIdOf(interaction))) return nothing;
-      const channel = described?.id ?? interaction.channel_id;
-      if (channel === undefined) throw new Error("it names no channel");
+      const channel = idIn(described?.id ?? interaction.channel_id, "channel");
       places.learn(described, guild);
       const place = await places.find(channel, guild);
       const user = interaction.user?.id;
@@ -108,7 +109,17 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
   const { places } = context;
   // An update for a link preview may come without an author, and says nothing new.
   if (isEdit && told.author === undefined) return nothing;
-  const message: MessageEvent = { ...absentFields, ...told };
+  // Some servers write null for what is not there.
+  const message: MessageEvent = {
+    ...absentFields,
+    ...(Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null)) as MessageEvent),
+  };
+  for (const [what, id] of [
+    ["message", message.id],
+    ["channel", message.channel_id],
+    ["author", message.author.id],
+  ] as const)
+    idIn(id, what);
   const guild = message.guild_id;
   if (!isWanted(message, context.me, isEdit)) return nothing;
   const seen = { channel: message.channel_id, ...(guild === undefined ? { user: message.author.id } : { guild }), message: message.id };
@@ -137,6 +148,20 @@ function nameOf({ event, body, sequence, session }: Dispatch): string {
   if (event.startsWith("MESSAGE_") && !event.includes("REACTION") && typeof message.id === "string")
     return messageEventId({ id: message.id, edited_timestamp: message.edited_timestamp ?? null }, event === "MESSAGE_UPDATE");
   return `s${session.id}-${sequence ?? "none"}`;
+}
+
+/** What is noted under an id, and asked for by it, must be one. */
+function idIn(id: unknown, what: string): string {
+  if (isSnowflake(id)) return id;
+  throw new Error(`its ${what} id is none`);
+}
+
+function rawOf(body: unknown): string {
+  try {
+    return JSON.stringify(body ?? null).slice(0, rawChars);
+  } catch {
+    return "nested too deep to be written"; // Reading it was possible, writing it takes a stack.
+  }
 }
 
 function isPress({ type }: APIInteraction): boolean {

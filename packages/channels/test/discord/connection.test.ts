@@ -259,6 +259,63 @@ test("frames that are no frames, events without fields and unknown kinds do no h
   expect(unreadable.every(({ reason }) => reason !== "")).toBe(true);
 });
 
+test("ids that are none, and nesting without end, hold up nobody and are not noted", async () => {
+  await rig.channel.start(receive);
+  const { gateway } = rig.fake;
+  const author = { id: alice.id, username: "alice" };
+  const good = { type: 0, id: "1234567890123456789", channel_id: rig.room, guild_id: rig.guild, author, content: "hi", mentions: [] };
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  gateway.push("MESSAGE_CREATE", { ...good, id: "latest" });
+  gateway.push("MESSAGE_CREATE", { ...good, channel_id: "../../users/@me" });
+  gateway.push("MESSAGE_CREATE", { ...good, author: { ...author, id: "__proto__" } });
+  gateway.push("MESSAGE_REACTION_ADD", { user_id: alice.id, channel_id: "x", message_id: "1", emoji: { id: null, name: "🎉" } });
+  gateway.pushText(`{"op":0,"t":"MESSAGE_CREATE","s":999,"d":{"id":"77","content":${deep}}}`);
+  rig.fake.as(alice).says("still here");
+  await expect.poll(texts).toEqual(["still here"]);
+  await expect.poll(() => rig.memory.sequence()).toBeGreaterThan(0);
+  gateway.forgetSessions();
+  gateway.drop(4009);
+  await expect.poll(isLive).toBe(false);
+  away("meanwhile");
+  await comes(isLive).toBe(true);
+  await comes(() => texts().at(-1)).toBe("meanwhile");
+});
+
+test("null in place of what is not there is nothing", async () => {
+  await rig.channel.start(receive);
+  const file = {
+    id: "5",
+    filename: "a.txt",
+    url: "https://cdn.discordapp.com/a.txt",
+    size: null,
+    content_type: null,
+    description: null,
+    duration_secs: null,
+  };
+  const said = {
+    type: 0,
+    id: "1234567890123456789",
+    channel_id: "1234567890123456700",
+    guild_id: null,
+    member: null,
+    webhook_id: null,
+    author: { id: alice.id, username: "alice", global_name: null, bot: null },
+    content: "hi",
+    mentions: null,
+    mention_roles: null,
+    attachments: [file],
+    poll: null,
+    sticker_items: null,
+    message_reference: null,
+    referenced_message: null,
+    edited_timestamp: null,
+    timestamp: null,
+  };
+  rig.fake.gateway.push("MESSAGE_CREATE", said);
+  await expect.poll(texts).toEqual(["hi"]);
+  expect(events[0]).toMatchObject({ address: { kind: "dm", peer: alice.id }, sender: { isBot: false }, attachments: [{ name: "a.txt" }] });
+});
+
 test("a down network is no refusal: start goes on without it, and it heals", async () => {
   rig.fake.inject({ method: "GET /gateway/bot", times: 2, trouble: { kind: "answer", status: 503, body: "<html>" } });
   await rig.channel.start(receive);
