@@ -70,6 +70,8 @@ export function contextKeeper(options: KeeperOptions): Keeper {
   const { windowTokens, overheadTokens, pruning, compaction, log } = options;
   const limitTokens = windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
   let prunedThrough = options.prunedThroughSeq;
+  /** Through where each request of this turn was shown pruned, by how many entries there were when it was made. */
+  const requests: { readonly entries: number; readonly markSeq: number }[] = [];
   /** How much more than our estimate the provider counts, at least; learnt from its refusals. */
   let leastScale = 1;
   let squeezeShare = fullShare;
@@ -95,7 +97,9 @@ export function contextKeeper(options: KeeperOptions): Keeper {
     const at = placed.findLastIndex(({ seq, entry }) => isCounted(entry) && seq > (summary?.seq ?? -Infinity));
     const last = placed[at]?.entry;
     if (last?.type !== "assistant") return leastScale;
-    const asked = overheadTokens + tokensOfAll(viewOfLog(placed.slice(0, at), prunedThrough));
+    // What has been pruned since was still counted.
+    const markSeq = requests.findLast(({ entries }) => entries <= at)?.markSeq ?? options.prunedThroughSeq;
+    const asked = overheadTokens + tokensOfAll(viewOfLog(placed.slice(0, at), markSeq));
     return Math.max(leastScale, Math.min(promptTokens(last), windowTokens) / Math.max(1, asked));
   }
 
@@ -211,6 +215,7 @@ export function contextKeeper(options: KeeperOptions): Keeper {
     fit(entries): Fitted {
       const placed = place(entries);
       const scale = scaleOf(placed);
+      requests.push({ entries: entries.length, markSeq: prunedThrough });
       const view = squeezed(viewOfLog(placed, prunedThrough), scale, squeezeShare);
       const leftTokens = Math.floor(windowTokens * fullShare) - sized(view, scale);
       return { entries: view, ...(leftTokens < options.maxTokens ? { maxTokens: Math.max(leastAnswerTokens, leftTokens) } : {}) };

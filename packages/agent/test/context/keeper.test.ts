@@ -102,6 +102,18 @@ describe("a cache that may still live", () => {
     expect(trimmed(off)).toBe(false);
   });
 
+  it("once given up, is no reason to count what is left as much as what was there: nothing is squeezed that fits", async () => {
+    const rounds = Array.from({ length: 12 }, (_, n) => [answered("", [`c${n}`]), result(`c${n}`, "x".repeat(9_000))]).flat();
+    const long = placed([said("go"), ...rounds, answered("done", [], { usage: counted(27_500) })]);
+    const asked = [...long.map(({ entry }) => entry), said("word ".repeat(10_000))];
+    const { keeper } = keep({ history: long, windowTokens: 40_000, nowMs: 300_000 });
+    expect((await keeper.prepare(asked, signal)).summary).toBeNull();
+    const fitted = keeper.fit(asked);
+    expect(JSON.stringify(fitted)).toContain("Tool result trimmed");
+    expect(JSON.stringify(fitted)).not.toContain("characters left out");
+    expect(fitted).not.toHaveProperty("maxTokens");
+  });
+
   it("is given up before a conversation is compacted: pruning is the smaller loss", async () => {
     const full = keep({ ...given, windowTokens: 17_000, nowMs: 1_000 });
     const { summary } = await full.keeper.prepare(entries, signal);
