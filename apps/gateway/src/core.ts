@@ -23,6 +23,7 @@ import { thinkCommand, type DirectiveOptions } from "./commands/think.ts";
 import { stopCommand } from "./commands/stop.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
+import { authorityOf, speakersAt } from "./inbound/authority.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { admission } from "./inbound/admit.ts";
 import { botLoops, type BotLoops } from "./inbound/bot-loops.ts";
@@ -55,9 +56,11 @@ import { modelBook, type ModelBook } from "./turn/model-book.ts";
 import { runLane } from "./turn/run-lane.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
 import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
-import { setUp, type SetUp } from "./turn/set-up.ts";
+import { agentIn, setUp, type SetUp } from "./turn/set-up.ts";
 import { noSkills, type SkillBook } from "./turn/skills.ts";
+import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
 import { solitude, type Solitude } from "./turn/solitude.ts";
+import { toolBook, type Hands } from "./turn/tool-book.ts";
 import type { House } from "./turn/turn-facts.ts";
 
 export interface CoreOptions {
@@ -70,7 +73,10 @@ export interface CoreOptions {
   /** Loaded. */
   readonly moved: MovedChats;
   readonly models: Models;
+  /** Beside those of the catalogue. */
   readonly tools: readonly Tool[];
+  /** What the tools of the catalogue work with; absent: there are only the other ones. */
+  readonly hands?: Hands;
   readonly hooks: readonly BootstrapHook[];
   readonly commands: readonly PastLaneCommand[];
   readonly showProgress: ShowProgress;
@@ -166,8 +172,20 @@ export function gatewayCore(options: CoreOptions): Core {
   const skills = options.skills ?? noSkills;
   const skillsDesk = skillDesk({ config, book: skills, rules });
   const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const tools = toolBook({
+    config,
+    hands: options.hands,
+    more: options.tools,
+    readRoots: skills.readRoots(),
+    status: sessionStatus({ sessions: store.sessions, models, agentOf: agentIn(config) }),
+    plans: sessionPlans(store.sessions),
+    clock,
+    ids,
+  });
   const ready = setUp({
     ...options,
+    tools,
+    speakers: speakersAt(ownersBook),
     house: options.house ?? {},
     prompts,
     skills,
@@ -203,7 +221,13 @@ export function gatewayCore(options: CoreOptions): Core {
     inbox: store.inbox,
     outbox: store.outbox,
     sessions: store.sessions,
-    admit: admission({ policy, isOwner: ownersBook.isOwner, pairing: book, botLoops: kept.botLoops }),
+    admit: admission({
+      policy,
+      isOwner: ownersBook.isOwner,
+      pairing: book,
+      botLoops: kept.botLoops,
+      authority: (inbound, owner) => authorityOf(config.tools, inbound, owner),
+    }),
     route,
     runPastLane: pastLaneCommands(commands, inLane),
     skillCalled: skillsDesk.called,

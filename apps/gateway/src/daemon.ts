@@ -47,6 +47,7 @@ import {
   wireTools,
   type Wired,
 } from "./wiring.ts";
+import { wireHands, type WiredHands } from "./wiring-hands.ts";
 import { wireStore, wireWaker, type WiredStore } from "./wiring-store.ts";
 
 export interface DaemonOptions extends LoadedConfig {
@@ -137,6 +138,7 @@ interface Parts {
   readonly wired: Wired;
   readonly waker: Waker;
   readonly control: ControlServer;
+  readonly hands: WiredHands;
   readonly state: GatewayState;
   readonly setMenu: (channel: Channel) => Promise<void>;
   /** Aborted when the daemon stops. */
@@ -166,6 +168,7 @@ async function assemble(options: Assembly): Promise<Parts> {
   const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
   const skills = wireSkills(config, options.places.home, env);
   const models = wireModels(config, mediaPath, clock, log);
+  const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store.cells);
   const core: Core = gatewayCore({
     config,
     store,
@@ -175,6 +178,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     models,
     media: wireMedia(config, mediaPath, clock),
     tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+    hands,
     hooks: bootstrapHooks(config, options.path, clock),
     commands: [
       statusCommand({
@@ -260,7 +264,7 @@ async function assemble(options: Assembly): Promise<Parts> {
       log,
       signal: ending.signal,
     });
-  return { core, wired, waker, control, state, setMenu, ending };
+  return { core, wired, waker, control, hands, state, setMenu, ending };
 }
 
 /** In safe mode only the web chat opens, which is how an operator gets in. */
@@ -303,13 +307,14 @@ async function startChannels({ core, state, setMenu }: Parts, channels: readonly
   );
 }
 
-async function stopParts({ wired, waker, control, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
+async function stopParts({ wired, waker, control, hands, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
   state.enter("draining");
   ending.abort();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
+  await hands.exec.commands.end();
   await waker.close();
   await control.close();
 }

@@ -5,11 +5,17 @@ import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { houseOf } from "./house.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
+import { speakersAt } from "./inbound/authority.ts";
+import { owners } from "./inbound/owners.ts";
 import { movedChats } from "./inbound/moved-chats.ts";
 import { promptMethods } from "./methods/prompt.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { promptBook } from "./turn/prompt-book.ts";
-import { setUp } from "./turn/set-up.ts";
+import { modelBook } from "./turn/model-book.ts";
+import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
+import { agentIn, setUp } from "./turn/set-up.ts";
+import { toolBook } from "./turn/tool-book.ts";
+import { idleHands } from "./wiring-hands.ts";
 import { wireModels, wireSkills, wireSurfaces, wireTools } from "./wiring.ts";
 
 export interface StoppedPromptsOptions {
@@ -29,17 +35,34 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<Re
   await moved.load();
   const policy = accessPolicy(config.channels, moved);
   const prompts = promptBook(store.cells, clock);
+  const models = wireModels(config, places.home, clock, log);
+  const skills = wireSkills(config, places.home, env);
+  const owner = owners(config.commands.ownerAllowFrom, store.cells);
   const ready = setUp({
     config,
-    models: wireModels(config, places.home, clock, log),
+    models,
     cooldowns: cooldowns(clock),
-    tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+    tools: toolBook({
+      config,
+      hands: idleHands({ home: places.home, mediaPath: places.home, env }),
+      more: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+      readRoots: skills.readRoots(),
+      status: sessionStatus({
+        sessions: store.sessions,
+        models: modelBook({ config, declared: models.list, callable: models.get }),
+        agentOf: agentIn(config),
+      }),
+      plans: sessionPlans(store.sessions),
+      clock,
+      ids,
+    }),
+    speakers: speakersAt(owner),
     channel: wireSurfaces(config),
     rules: (place) => policy(place.address)?.rules(place) ?? null,
     hooks: bootstrapHooks(config, options.configPath, clock),
     house: await houseOf(config, places.home, env["SHELL"], ids),
     prompts,
-    skills: wireSkills(config, places.home, env),
+    skills,
     clock,
     ids,
     log,

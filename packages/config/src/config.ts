@@ -1,7 +1,7 @@
 // The config as the rest of Parley reads it: complete, deeply readonly, accounts and agents merged with what they inherit.
 import type { AddressKind, DmScope, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Secret } from "./secret.ts";
-import type { AgentToolsConfig, SandboxConfig, ToolsConfig } from "./tools.ts";
+import type { AgentToolsConfig, SandboxConfig, ToolRulesConfig, ToolsConfig } from "./tools.ts";
 
 export interface Config {
   readonly gateway: GatewayConfig;
@@ -240,7 +240,7 @@ export interface TelegramAccountConfig {
 export interface PlaceConfig {
   readonly enabled?: boolean;
   readonly requireMention?: boolean;
-  readonly tools?: { readonly allow: readonly string[] };
+  readonly tools?: ToolRulesConfig;
   readonly skills?: readonly string[];
   readonly systemPrompt?: string;
   readonly agentId?: string;

@@ -26,8 +26,8 @@ export interface PolicyInput {
   readonly model: string;
   /** Of the place, outermost first: channel, guild or group, thread. Each narrows. */
   readonly places: readonly { readonly name: string; readonly rules: ToolRules }[];
-  /** Of the person; absent where no rule names them. */
-  readonly sender?: ToolRules | undefined;
+  /** Of those who ask, where rules name them. Each narrows. */
+  readonly senders?: readonly ToolRules[] | undefined;
   /** Absent: not sandboxed. */
   readonly sandbox?: ToolRules | undefined;
   /** Absent: not a sub-agent. */
@@ -78,7 +78,7 @@ export function policySteps(input: PolicyInput): readonly PolicyStep[] {
       ? null
       : { step: "agent provider", key: `the agent's tools.byProvider.${agentProvider.name}`, rules: agentProvider.policy },
     ...input.places.map(({ name, rules }) => ({ step: "place", key: name, rules })),
-    input.sender === undefined ? null : { step: "sender", key: "tools.toolsBySender", rules: input.sender },
+    ...(input.senders ?? []).map((rules) => ({ step: "sender", key: "tools.toolsBySender", rules })),
     input.sandbox === undefined ? null : { step: "sandbox", key: "tools.sandbox.tools", rules: input.sandbox },
     input.subagent === undefined ? null : { step: "subagent", key: "tools.subagents.tools", rules: input.subagent },
   ];

@@ -77,7 +77,7 @@ test("every removal says the step and the rule", () => {
       ...none,
       global: { deny: ["gateway"] },
       places: [{ name: "channels.telegram.groups.-1.tools", rules: { allow: ["read", "cron", "message"] } }],
-      sender: { deny: ["message"] },
+      senders: [{ deny: ["message"] }],
       subagent: { deny: ["cron"] },
     }),
   );
@@ -114,7 +114,7 @@ describe("whatever the rules", () => {
     agent: policy,
     model: fc.constantFrom("openai/gpt-5", "x/y"),
     places: fc.array(fc.record({ name: fc.constant("place"), rules }), { maxLength: 2 }),
-    sender: fc.option(rules, { nil: undefined }),
+    senders: fc.array(rules, { maxLength: 2 }),
     sandbox: fc.option(rules, { nil: undefined }),
     subagent: fc.option(rules, { nil: undefined }),
   });

@@ -30,6 +30,8 @@ export interface AdmitOptions {
   readonly isOwner: (who: Pick<Inbound, "channel" | "account" | "sender">) => Promise<boolean>;
   readonly pairing: Pick<PairingBook, "isPaired" | "ask">;
   readonly botLoops: BotLoops;
+  /** Default: whether the sender is an owner. */
+  readonly authority?: (inbound: Inbound, owner: boolean) => string;
 }
 
 export interface Call {
@@ -44,7 +46,7 @@ export type Admit = (inbound: Inbound, call: Call) => Promise<Admission>;
 export function admission(options: AdmitOptions): Admit {
   const turn = async (inbound: Inbound): Promise<Admission> => {
     const owner = await options.isOwner(inbound);
-    return { kind: "turn", owner, authority: owner ? "owner" : "member" };
+    return { kind: "turn", owner, authority: options.authority?.(inbound, owner) ?? (owner ? "owner" : "member") };
   };
 
   async function direct(inbound: Inbound, { dmPolicy, allowFrom }: AccessPolicy): Promise<Admission> {

@@ -2,6 +2,7 @@
 // not say it inherits; tools and skills only narrow on the way in. Found by ids alone; a place that no entry names is not served (I13).
 import type { DiscordAccountConfig, GroupPolicy, PlaceConfig, TelegramAccountConfig } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
+import type { ToolRules } from "@parley/tools";
 
 /** Where something is said. */
 export type Place = Pick<Inbound, "address"> & Partial<Pick<Inbound, "guild" | "parent">>;
@@ -14,8 +15,9 @@ export interface PlaceRules {
   /** Who is heard; null is everybody. */
   readonly senders: Senders | null;
   readonly requireMention: boolean;
-  /** The only tools, and the only skills, that may be used here; absent: all of the agent's. */
-  readonly tools?: readonly string[];
+  /** What is left of the agent's tools here, outermost entry first: each narrows; absent: all. */
+  readonly tools?: readonly ToolRules[];
+  /** The only skills that may be used here; absent: all of the agent's. */
   readonly skills?: readonly string[];
   readonly systemPrompt?: string;
   readonly agent?: string;
@@ -78,14 +80,14 @@ function nested(
 ): Pick<PlaceRules, "enabled" | "requireMention" | "tools" | "skills" | "systemPrompt" | "agent"> {
   const layers = entries.filter((entry) => entry !== undefined);
   const inner = layers.toReversed();
-  const tools = narrowed(layers.map((layer) => layer.tools?.allow));
+  const tools = layers.flatMap((layer) => layer.tools ?? []);
   const skills = narrowed(layers.map((layer) => layer.skills));
   const prompts = layers.flatMap(({ systemPrompt }) => (systemPrompt === undefined ? [] : [systemPrompt]));
   const agent = inner.find((layer) => layer.agentId !== undefined)?.agentId;
   return {
     enabled: layers.every((layer) => layer.enabled !== false),
     requireMention: inner.find((layer) => layer.requireMention !== undefined)?.requireMention ?? true,
-    ...(tools === undefined ? {} : { tools }),
+    ...(tools.length === 0 ? {} : { tools }),
     ...(skills === undefined ? {} : { skills }),
     ...(prompts.length === 0 ? {} : { systemPrompt: prompts.join("\n\n") }),
     ...(agent === undefined ? {} : { agent }),

@@ -42,7 +42,7 @@ import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
-import { isAddressed, placeOf, wantedBy } from "./turn-rows.ts";
+import { isAddressed, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
 import type { SetUpTurn, TurnSetup } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
@@ -78,7 +78,15 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const [history, trouble, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
-      options.setUp({ agent, session, log, called: skillCallsIn(turn.rows), wanted: wantedBy(turn.rows), ...placeOf(turn) }),
+      options.setUp({
+        agent,
+        session,
+        log,
+        called: skillCallsIn(turn.rows),
+        wanted: wantedBy(turn.rows),
+        by: speakersOf(turn.rows),
+        ...placeOf(turn),
+      }),
     ]);
     const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
     const startup = await startupOf(turn, session, address, setup);

@@ -1,7 +1,6 @@
 // What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
 // Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
 import {
   bootstrapFiles,
   compile,
@@ -21,7 +20,8 @@ import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
 import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log, type ReasoningLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { Tool } from "@parley/tools";
+import type { PolicyDecision, WorkspaceFiles } from "@parley/tools";
+import type { Speakers } from "../inbound/authority.ts";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
 import type { Surface } from "./channel-facts.ts";
@@ -35,13 +35,16 @@ import { skillTurn } from "./skill-call.ts";
 import type { SkillBook, SkillsHere } from "./skills.ts";
 import { reasoningOf, thinkingOf, unsupportedThinking } from "./thinking.ts";
 import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./turn-facts.ts";
+import type { ToolBook, ToolsHere } from "./tool-book.ts";
 import type { TurnSetup } from "./turn-setup.ts";
 
 export interface SetUpOptions {
   readonly config: Config;
   readonly models: Models;
   readonly cooldowns: Cooldowns;
-  readonly tools: readonly Tool[];
+  readonly tools: ToolBook;
+  /** Of a place whose next message nobody has written yet. */
+  readonly speakers: (place: Place) => Promise<Speakers>;
   readonly channel: (account: string) => Surface | null;
   /** What the config says of a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
@@ -65,6 +68,8 @@ export interface SetUpRequest extends Place {
   readonly log?: Log;
   /** What the messages of the turn ask for. */
   readonly wanted?: Wanted;
+  /** Who wrote them. Absent: whoever writes there. */
+  readonly by?: Speakers;
 }
 
 /** A session may be asked for its prompt without being in a conversation. */
@@ -73,6 +78,7 @@ export interface PromptRequest {
   readonly session: Session;
   readonly place: Place | null;
   readonly wanted?: Wanted;
+  readonly by?: Speakers;
 }
 
 export interface PromptNow {
@@ -91,7 +97,7 @@ export interface SetUp {
 }
 
 interface Prepared extends PromptNow {
-  readonly tools: readonly Tool[];
+  readonly here: ToolsHere;
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly thinking: TurnSetup["thinking"];
@@ -104,16 +110,11 @@ export function setUp(options: SetUpOptions): SetUp {
   const { config, prompts } = options;
   const { defaults } = config.agents;
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
+  const agentOf = agentIn(config);
   const files = bootstrapFiles({ caps, hooks: options.hooks, log: options.log });
   const repoRootOf = repoRoots();
   const book = modelBook({ config, declared: options.models.list, callable: options.models.get });
   const moves = options.moves ?? new Map<string, number>();
-
-  function agentOf(id: string): AgentConfig {
-    const found = config.agents.list.find((agent) => agent.id === id);
-    if (found === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
-    return found;
-  }
 
   async function modelOf(agent: AgentConfig, session: Session, log: Log): Promise<Model> {
     const choice = book.of(agent, session);
@@ -127,13 +128,7 @@ export function setUp(options: SetUpOptions): SetUp {
     return (place === null || place.address.kind === "dm" ? null : options.rules(place)) ?? {};
   }
 
-  /** Those of the agent that its place leaves it. */
-  function toolsAt(place: Place | null): readonly Tool[] {
-    const { tools: allowed } = rulesOf(place);
-    return allowed === undefined ? options.tools : options.tools.filter((tool) => allowed.includes(tool.name));
-  }
-
-  async function prepared({ session, place, wanted, ...request }: PromptRequest, log = options.log): Promise<Prepared> {
+  async function prepared({ session, place, wanted, by, ...request }: PromptRequest, log = options.log): Promise<Prepared> {
     const agent = agentOf(request.agent);
     const { kind } = parseSessionKey(session.key);
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
@@ -150,7 +145,14 @@ export function setUp(options: SetUpOptions): SetUp {
         session: session.key,
       }),
     ]);
-    const tools = toolsAt(place);
+    const here = await options.tools.at({
+      agent,
+      session: session.key,
+      places: rulesOf(place).tools ?? [],
+      by: by ?? (place === null ? nobody : await options.speakers(place)),
+      model,
+    });
+    const { tools } = here;
     const skills = await options.skills.at(agent, rulesOf(place).skills);
     const thinking = thinkingOf({ config, agent, session, model }, wanted);
     const reasoning = reasoningOf({ agent, session }, wanted);
@@ -162,6 +164,7 @@ export function setUp(options: SetUpOptions): SetUp {
       model,
       audience,
       tools,
+      sandbox: here.sandbox,
       files: snapshot,
       skills: skills.listing,
       session,
@@ -174,7 +177,7 @@ export function setUp(options: SetUpOptions): SetUp {
     });
     const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
     const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-    return { compiled, explanation: explain(compiled, schemas), facts, model, tools, files: snapshot, skills, thinking, reasoning };
+    return { compiled, explanation: explain(compiled, schemas), facts, model, here, files: snapshot, skills, thinking, reasoning };
   }
 
   /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
@@ -193,9 +196,10 @@ export function setUp(options: SetUpOptions): SetUp {
   }
 
   return {
-    async forTurn({ agent, session, called = [], wanted = {}, log = options.log, ...place }) {
-      const ready = await prepared({ agent, session, place, wanted }, log);
-      const { compiled, explanation, model, tools, files: snapshot, skills, thinking, reasoning } = ready;
+    async forTurn({ agent, session, called = [], wanted = {}, by, log = options.log, ...place }) {
+      const ready = await prepared({ agent, session, place, wanted, ...(by === undefined ? {} : { by }) }, log);
+      const { compiled, explanation, model, here, files: snapshot, skills, thinking, reasoning } = ready;
+      const { tools, decision } = here;
       const skill = await skillTurn(called, skills, tools);
       log.debug(
         { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
@@ -218,9 +222,9 @@ export function setUp(options: SetUpOptions): SetUp {
         thinking,
         reasoning,
         thinkingFor: (now) => thinkingOf({ config, agent: agentOf(agent), session, model }, now),
-        refusal: unsupportedThinking(model, wanted.thinking),
+        refusal: toolless(decision) ?? unsupportedThinking(model, wanted.thinking),
         timeoutMs: defaults.timeoutSeconds * 1000,
-        spill: (callId, text) => spill(workspace, callId, text),
+        spill: (callId, text) => spill(here.files, callId, text),
         context: contextSettings(config, ofAgent),
         startupNotes: () =>
           startupNotes({ workspace, timeZone: defaults.userTimezone, nowMs: options.clock.now(), settings: defaults.startupContext, log }),
@@ -246,11 +250,25 @@ function toldIn({ fields, epoch }: Session): string | undefined {
   return told?.epoch === epoch ? told.note : undefined;
 }
 
+/** Throws Fault("missing") for one that the config no longer has. */
+export function agentIn({ agents }: Config): (id: string) => AgentConfig {
+  return (id) => {
+    const found = agents.list.find((agent) => agent.id === id);
+    if (found === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
+    return found;
+  };
+}
+
+/** A turn that could do nothing of what it was set up for must not pretend. */
+function toolless({ reason }: PolicyDecision): string | null {
+  return reason === undefined ? null : `I may use no tool here, so I did not begin: ${reason}. \`parley tools explain\` shows the rules.`;
+}
+
+const nobody: Speakers = { owner: false, senders: [] };
+
 /** Call ids are made by models and providers, so only their harmless characters become part of a file's name. */
-async function spill(workspace: string, callId: string, text: string): Promise<string> {
+async function spill(files: WorkspaceFiles, callId: string, text: string): Promise<string> {
   const name = `${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64)}.txt`;
-  const folder = join(workspace, ".parley", "results");
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, name), text);
-  return join(".parley", "results", name);
+  await mkdir(files.own.root, { recursive: true });
+  return (await files.own.replace(`.parley/results/${name}`, Buffer.from(text))).path;
 }

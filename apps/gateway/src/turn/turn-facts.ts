@@ -28,8 +28,6 @@ export interface House {
   readonly docs?: DocumentationFacts;
   /** Key of the codes that stand for owner ids under `commands.ownerDisplay: "hash"`. */
   readonly ownerKey?: string;
-  /** Where an agent's commands run; absent: on the host. */
-  readonly sandbox?: (agent: AgentConfig) => SandboxFacts | undefined;
   /** The user's login shell. */
   readonly shell?: string | undefined;
 }
@@ -43,6 +41,8 @@ export interface StableSources {
   readonly audience: Audience;
   /** The effective ones, after policy. */
   readonly tools: readonly Tool[];
+  /** Where commands run; undefined: on the host. */
+  readonly sandbox: SandboxFacts | undefined;
   readonly files: BootstrapSnapshot;
   /** Those that the agent may use here, within their budget. */
   readonly skills: SkillListing;
@@ -75,7 +75,7 @@ export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "mo
   return thinking !== "off" && !model.reasoning;
 }
 
-function stableFacts({ config, house, agent, mode, model, audience, tools, files, skills }: StableSources): StableInput {
+function stableFacts({ config, house, agent, mode, model, audience, tools, sandbox, files, skills }: StableSources): StableInput {
   const family = familyOf(model);
   return {
     version,
@@ -93,7 +93,7 @@ function stableFacts({ config, house, agent, mode, model, audience, tools, files
     files,
     warnTruncation: config.agents.defaults.bootstrapPromptTruncationWarning === "always",
     docs: house.docs,
-    sandbox: house.sandbox?.(agent),
+    sandbox,
     owners: shownOwners(config, house),
     timeZone: config.agents.defaults.userTimezone,
   };

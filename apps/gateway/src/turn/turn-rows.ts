@@ -1,6 +1,7 @@
 // What the rows of a turn tell about it beside their words.
 import { parseConversationKey } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
+import { senderId, type Speakers } from "../inbound/authority.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { wantedIn, type Wanted } from "./directives.ts";
@@ -17,6 +18,15 @@ export function placeOf({ rows, conversation }: Turn): Place {
 /** What the messages of the turn say to Parley; commands and what was not meant for us say nothing. */
 export function wantedBy(rows: readonly Row[]): Wanted {
   return wantedIn(rows.map(({ payload }) => parseRowPayload(payload).inbound.text));
+}
+
+/** Everybody whose words the turn follows. Its rows have one authority, but the config may have changed since they were accepted. */
+export function speakersOf(rows: readonly Row[]): Speakers {
+  const told = rows.map(({ payload }) => parseRowPayload(payload));
+  return {
+    owner: told.length > 0 && told.every(({ owner }) => owner),
+    senders: [...new Set(told.map(({ inbound }) => senderId(inbound)))],
+  };
 }
 
 export function isAddressed({ payload }: Row): boolean {

@@ -3,6 +3,7 @@ import type { Model, ModelRequest } from "@parley/models";
 import type { Log, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import type { Speakers } from "../inbound/authority.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
 import type { ContextSettings } from "./context-settings.ts";
@@ -50,6 +51,7 @@ export type SetUpTurn = (
     readonly session: Session;
     readonly called?: readonly SkillCall[];
     readonly wanted?: Wanted;
+    readonly by?: Speakers;
     readonly log: Log;
   },
 ) => Promise<TurnSetup>;

@@ -60,7 +60,7 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
   const told = (await control.call("prompt.explain", { session, turn: 2 })) as Explained;
   expect(told.moved).toMatchObject({ stableMoved: true, files: ["SOUL.md"], since: { turn: 1 } });
   expect(told.explanation.sections.find(({ id }) => id === "channel")).toMatchObject({ included: true, zone: "volatile" });
-  expect(told.explanation.sections.find(({ id }) => id === "skills")).toMatchObject({ included: false });
+  expect(told.explanation.sections.find(({ id }) => id === "skills")).toMatchObject({ included: true });
   expect(told.explanation.files.find(({ name }) => name === "SOUL.md")).toMatchObject({ rawChars: 16, injectedChars: 16 });
   await expect(control.call("prompt.show", { session, turn: 99 })).rejects.toThrow("turns 1 to 2 are kept");
   await expect(control.call("prompt.show", { session: "nonsense" })).rejects.toThrow("malformed");

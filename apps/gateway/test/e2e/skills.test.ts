@@ -64,7 +64,7 @@ test("from the command line into the chat, with and without a daemon", async () 
   w.models.reply(({ lastUserText }) => `I read: ${lastUserText} key-that-nobody-sees`);
   person.says("/skill later now");
   await w.answered(alice, 3);
-  expect(w.answers(alice)[2]?.text).toMatch(/I read: Use the "later" skill[\s\S]*Steps of later\.[\s\S]*now \[secret\]/);
+  expect(w.answers(alice)[2]?.text).toMatch(/I read: Use the "later" skill[\s\S]*SKILL.md first[\s\S]*now \[secret\]/);
 
   const shown = (await client.call("skills.info", { name: "keyed" })) as MethodResult<"skills.info">;
   expect(shown).toMatchObject({ status: "ready", primaryEnv: "KEYED", requirements: [{ kind: "env", what: "KEYED", satisfied: true }] });

@@ -48,7 +48,7 @@ describe("on Telegram", () => {
       served: true,
       enabled: true,
       requireMention: false,
-      tools: ["read", "write"],
+      tools: [{ allow: ["read", "write"] }],
       skills: ["a", "b"],
       systemPrompt: "The group.",
     };
@@ -59,7 +59,7 @@ describe("on Telegram", () => {
       enabled: true,
       senders: users("8"),
       requireMention: true,
-      tools: ["write"],
+      tools: [{ allow: ["read", "write"] }, { allow: ["write", "exec"] }],
       skills: ["b"],
       systemPrompt: "The group.\n\nThe topic.",
       agent: "helper",

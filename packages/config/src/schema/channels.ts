@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { agentName, idField, placeKey, secretField } from "./fields.ts";
 import { inlineButtons, reactionLevel } from "./prompt.ts";
+import { toolRules } from "./tools.ts";
 
 export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
 export const groupPolicies = ["allowlist", "open", "disabled"] as const;
@@ -24,10 +25,7 @@ const allowBots = z.boolean().exactOptional().describe("Whether other bots are h
 const place = {
   enabled: z.boolean().exactOptional().describe("false: nothing here is read. Default: true."),
   requireMention: z.boolean().exactOptional().describe("Answer only when mentioned. Default: true."),
-  tools: z
-    .strictObject({ allow: z.array(z.string().min(1)).describe("Names of the only tools that may be used here.") })
-    .exactOptional()
-    .describe("Narrows the agent's tools here."),
+  tools: z.strictObject(toolRules).exactOptional().describe("Narrows the agent's tools here."),
   skills: z.array(z.string().min(1)).exactOptional().describe("Names of the only skills that may be used here."),
   systemPrompt: z.string().min(1).max(20_000).exactOptional().describe("Told to the agent in this place."),
   agentId: agentName.exactOptional().describe("The agent that answers here, whatever the bindings say."),

@@ -5,7 +5,7 @@ export const toolProfiles = ["minimal", "coding", "messaging", "full"] as const;
 
 const names = z.array(z.string().min(1).max(200));
 
-const rules = {
+export const toolRules = {
   allow: names
     .exactOptional()
     .describe('The only tools: names, groups such as "group:fs", patterns such as "web_*". Default: no limit; []: none.'),
@@ -17,7 +17,7 @@ const policy = {
     .enum(toolProfiles)
     .exactOptional()
     .describe('"minimal" (session status), "coding" (files, commands, memory, sessions), "messaging", "full" (all). Default: full.'),
-  ...rules,
+  ...toolRules,
   alsoAllow: names.exactOptional().describe("Added to what the profile has. Not together with allow."),
 };
 
@@ -81,7 +81,7 @@ export const toolsSchema = z
     ...policy,
     byProvider,
     toolsBySender: z
-      .record(z.string().min(1), z.strictObject(rules))
+      .record(z.string().min(1), z.strictObject(toolRules))
       .default({})
       .describe('Narrows the tools for people, by "<channel>:<id>"; "*" is everybody who is not listed.'),
     exec: exec.prefault({}).describe("Commands."),
@@ -92,11 +92,11 @@ export const toolsSchema = z
       .prefault({})
       .describe("Files."),
     sandbox: z
-      .strictObject({ tools: z.strictObject(rules).exactOptional().describe("Which tools are left there.") })
+      .strictObject({ tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left there.") })
       .prefault({})
       .describe("Sandboxed sessions."),
     subagents: z
-      .strictObject({ tools: z.strictObject(rules).exactOptional().describe("Which tools are left to them.") })
+      .strictObject({ tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left to them.") })
       .prefault({})
       .describe("Sub-agents."),
   })

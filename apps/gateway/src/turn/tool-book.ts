@@ -1,0 +1,193 @@
+// The tools of a turn: made for its agent and place, then narrowed by the policy chain, with every removal explained. A sandbox that is
+// asked for and cannot be had takes away whatever would have run in it: nothing falls back to the host.
+import { join } from "node:path";
+import type { SandboxFacts } from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Model } from "@parley/models";
+import { isFault, parseSessionKey, type Clock, type Ids, type SessionKey } from "@parley/protocol";
+import {
+  applyPolicy,
+  catalogue,
+  isSandboxed,
+  makeTools,
+  noSandbox,
+  openSandbox,
+  policySteps,
+  workspaceFiles,
+  type ExecGrant,
+  type ExecPolicy,
+  type ExecPorts,
+  type MadeTools,
+  type PolicyDecision,
+  type Sandbox,
+  type Tool,
+  type ToolContext,
+  type ToolRules,
+  type WorkspaceFiles,
+  type WorkspaceFilesOptions,
+} from "@parley/tools";
+import { senderRules, type Speakers } from "../inbound/authority.ts";
+
+export interface ToolsRequest {
+  readonly agent: AgentConfig;
+  readonly session: SessionKey;
+  /** Of the place, outermost first. */
+  readonly places: readonly ToolRules[];
+  readonly by: Speakers;
+  readonly model: Pick<Model, "id" | "vision">;
+}
+
+export interface ToolsHere {
+  readonly tools: readonly Tool[];
+  /** Why tools that there are may not be used, and why none is left. */
+  readonly decision: PolicyDecision;
+  /** Tools that cannot be had here at all. */
+  readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
+  /** Where the files lie that the tools work on: the agent's workspace, or its sandbox's folder. */
+  readonly files: WorkspaceFiles;
+  readonly sandbox: SandboxFacts | undefined;
+  /** Which commands may run; null where there are none. */
+  readonly execPolicy: ExecPolicy | null;
+}
+
+export interface ToolBook {
+  at(request: ToolsRequest): Promise<ToolsHere>;
+}
+
+/** What the tools of the catalogue work with on this machine. */
+export interface Hands {
+  /** The state folder: tools may not enter it. */
+  readonly home: string;
+  readonly userHome: string;
+  /** Absent: no commands here. */
+  readonly exec?: Pick<ExecPorts, "commands" | "host">;
+  readonly pictures?: ToolContext["pictures"];
+  readonly settings?: ToolContext["settings"];
+}
+
+export interface ToolBookOptions {
+  readonly config: Config;
+  /** Absent: there are no tools but `more`. */
+  readonly hands: Hands | undefined;
+  /** Beside those of the catalogue: the rehearsal's. */
+  readonly more: readonly Tool[];
+  /** Folders of skills. */
+  readonly readRoots: readonly string[];
+  /** What people allowed an agent for good. */
+  readonly grants?: (agent: string) => Promise<readonly ExecGrant[]>;
+  readonly approved?: ExecPorts["approved"];
+  readonly status: ToolContext["status"];
+  readonly plans: ToolContext["plans"];
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const noSearchPath = "";
+
+export function toolBook(options: ToolBookOptions): ToolBook {
+  const { config, hands, clock } = options;
+  const { tools: settings } = config;
+  const readRoots = [...options.readRoots, ...settings.fs.readRoots];
+  const forbidden = hands === undefined ? [] : [hands.home];
+  const filesAt = sharedFiles();
+
+  async function placeOf({ agent, session }: ToolsRequest): Promise<Sandbox | { readonly cannot: string }> {
+    const { workspace, sandbox } = agent;
+    const host = hands?.exec?.host ?? {};
+    if (hands === undefined || !isSandboxed(sandbox.mode, session, [`agent:${agent.id}:main` as SessionKey]))
+      return noSandbox(workspace, host["PATH"] ?? noSearchPath);
+    const folder = join(hands.home, "sandboxes");
+    const mark = (): string => options.ids.uuid();
+    try {
+      return await openSandbox(sandbox, { agent: agent.id, session, workspace, folder, readRoots, hidden: forbidden, host, mark });
+    } catch (error) {
+      if (isFault(error)) return { cannot: error.message };
+      throw error;
+    }
+  }
+
+  async function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles): Promise<Made> {
+    if (hands === undefined) return { tools: [], unavailable: [], policy: null };
+    const { status, plans, grants, approved } = options;
+    const { exec, pictures, settings: desk } = hands;
+    const { mode, ask, allowlist, timeoutSeconds } = agent.tools.exec;
+    const policy: ExecPolicy = { mode, ask, allowlist, grants: (await grants?.(agent.id)) ?? [] };
+    const made = makeTools({
+      owner: by.owner,
+      vision: model.vision,
+      timeZone: config.agents.defaults.userTimezone,
+      files,
+      sandbox,
+      clock,
+      resultBytes: agent.contextLimits.toolResultMaxChars,
+      ...(exec === undefined ? {} : { exec: { ...exec, ...(approved === undefined ? {} : { approved }), timeoutSeconds, policy } }),
+      ...(pictures === undefined ? {} : { pictures }),
+      ...(desk === undefined ? {} : { settings: desk }),
+      ...(status === undefined ? {} : { status }),
+      ...(plans === undefined ? {} : { plans }),
+    });
+    return { ...made, policy: exec === undefined ? null : policy };
+  }
+
+  return {
+    async at(request) {
+      const { agent, session, places, by, model } = request;
+      const opened = await placeOf(request);
+      const cannot = "cannot" in opened ? opened.cannot : null;
+      const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
+      const { workspace: root, inside, readOnly } = sandbox;
+      const userHome = hands === undefined ? {} : { userHome: hands.userHome };
+      const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome });
+      const { tools, unavailable, policy } = await made(request, sandbox, files);
+      const shut =
+        cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
+      const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
+      const decision = applyPolicy(
+        there.map(({ name }) => name),
+        policySteps({
+          global: settings,
+          agent: agent.tools,
+          model: model.id,
+          places: places.map((rules) => ({ name: "this place", rules })),
+          senders: senderRules(settings, by.senders),
+          sandbox: sandbox.kind !== "none" || cannot !== null ? settings.sandbox.tools : undefined,
+          subagent: parseSessionKey(session).kind === "subagent" ? settings.subagents.tools : undefined,
+        }),
+      );
+      return {
+        tools: there.filter(({ name }) => decision.tools.includes(name)),
+        decision,
+        unavailable: [...unavailable, ...shut],
+        files,
+        sandbox: factsOf(sandbox, agent),
+        execPolicy: policy,
+      };
+    },
+  };
+}
+
+interface Made extends MadeTools {
+  readonly policy: ExecPolicy | null;
+}
+
+/** What needs a folder or a process. */
+function needsSandbox(tool: string): boolean {
+  const section = catalogue.find(({ id }) => id === tool)?.section;
+  return section === "fs" || section === "runtime";
+}
+
+function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFacts | undefined {
+  if (kind === "none") return undefined;
+  return { kind, containerWorkspace: inside, access: sandbox.workspaceAccess, network: sandbox.network, elevated: false };
+}
+
+/** One for each folder and view of it, because the changes to a folder wait for each other there. */
+function sharedFiles(): (options: WorkspaceFilesOptions) => WorkspaceFiles {
+  const known = new Map<string, WorkspaceFiles>();
+  return (options) => {
+    const key = JSON.stringify(options);
+    const found = known.get(key) ?? workspaceFiles(options);
+    known.set(key, found);
+    return found;
+  };
+}

@@ -1,0 +1,47 @@
+// What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run.
+import { hostname, homedir } from "node:os";
+import type { Config } from "@parley/config";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import { commandRecords } from "./turn/command-records.ts";
+import { mediaFolder } from "./turn/media-folder.ts";
+import type { Hands } from "./turn/tool-book.ts";
+
+export interface HandsWiring {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  readonly mediaPath: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface WiredHands extends Hands {
+  readonly exec: NonNullable<Hands["exec"]>;
+}
+
+/** Ends what the process before this one left running. Call it with the home's lock only. */
+export async function wireHands(wiring: HandsWiring, cells: Cells): Promise<WiredHands> {
+  const { config, home, clock, ids, log } = wiring;
+  // A database file has one process, whatever its machine is called today.
+  const node = config.store.driver === "sqlite" ? "local" : `${hostname()}:${home}`;
+  const records = commandRecords({ cells, node });
+  const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
+  const commands = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: log.child({ part: "commands" }) }, filesAt);
+  return handsOf(wiring, commands);
+}
+
+/** To look at without a daemon: nothing can be started. */
+export function idleHands(wiring: Pick<HandsWiring, "home" | "mediaPath" | "env">): Hands {
+  const refuse = async (): Promise<never> => {
+    throw new Error("commands run in the daemon only");
+  };
+  return handsOf(wiring, { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined });
+}
+
+function handsOf({ home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">, commands: Commands): WiredHands {
+  const host = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return { home, userHome: homedir(), exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } }, pictures: mediaFolder(mediaPath) };
+}

@@ -1,0 +1,129 @@
+// The agent's hands over the wire: fake Telegram -> daemon -> fake model that calls tools -> real files and processes.
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ModelAnswer, ModelCall } from "@parley/testkit";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cleanUp, freshHome } from "./daemon.ts";
+import { world, type World } from "./world.ts";
+
+let w: World;
+beforeEach(async () => {
+  w = await world();
+});
+afterEach(async () => {
+  await cleanUp();
+  expect(w.telegram.violations()).toEqual([]);
+  await w.close();
+});
+
+const me = 4242;
+const owned = { commands: { ownerAllowFrom: [`telegram:${me}`] } };
+
+/** Calls the tools in turn, then says what the last one answered. */
+function calling(...calls: readonly (readonly [string, object])[]): (call: ModelCall) => ModelAnswer {
+  let next = 0;
+  return ({ lastToolResult }) => {
+    const call = calls[next];
+    next += 1;
+    return call === undefined ? `done: ${lastToolResult ?? ""}` : { toolCalls: [{ name: call[0], args: { ...call[1] } }] };
+  };
+}
+
+async function homeWith(files: { readonly [path: string]: string }): Promise<string> {
+  const home = await freshHome();
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(home, "workspace", path, ".."), { recursive: true });
+    await writeFile(join(home, "workspace", path), text);
+  }
+  return home;
+}
+
+/** What the model was told by each of its tools. */
+function results(): readonly string[] {
+  return w.models.requests().flatMap(({ lastToolResult }) => (lastToolResult === null ? [] : [lastToolResult]));
+}
+
+describe("files", () => {
+  test("are read, edited, patched and written where the workspace is", async () => {
+    const home = await homeWith({ "notes/a.txt": "one\ntwo\n" });
+    await w.start({ home });
+    w.models.reply(
+      calling(
+        ["read", { path: "notes/a.txt" }],
+        ["edit", { path: "notes/a.txt", edits: [{ oldText: "two", newText: "three" }] }],
+        ["apply_patch", { input: "*** Begin Patch\n*** Add File: notes/b.txt\n+fresh\n*** End Patch" }],
+        ["write", { path: "c.txt", content: "written" }],
+        ["read", { path: "../parley.json5" }],
+      ),
+    );
+    w.telegram.as(me).says("work on my notes");
+    const [answer] = await w.answered(me, 1);
+    expect(results()[0]).toContain("1\tone");
+    expect(await readFile(join(home, "workspace/notes/a.txt"), "utf8")).toBe("one\nthree\n");
+    expect(await readFile(join(home, "workspace/notes/b.txt"), "utf8")).toBe("fresh\n");
+    expect(await readFile(join(home, "workspace/c.txt"), "utf8")).toBe("written");
+    // The state folder is out of reach.
+    expect(answer).not.toContain("botToken");
+    expect(results().at(-1)).toMatch(/outside|denied|not in/i);
+  });
+});
+
+describe("commands", () => {
+  test("on the allowlist run; others are not run without a person, and nobody is asked here", async () => {
+    const home = await homeWith({ "a.txt": "alpha\n" });
+    const daemon = await w.start({ home, config: { tools: { exec: { allowlist: ["cat"], ask: "off" } } } });
+    w.models.reply(
+      calling(["exec", { command: ["cat", "a.txt"] }], ["exec", { command: "touch made.txt" }], ["process", { action: "list" }]),
+    );
+    w.telegram.as(me).says("look");
+    await w.answered(me, 1);
+    expect(results()[0]).toContain("alpha");
+    expect(results()[1]).toMatch(/^Not run: \S*touch is not on the allowlist/);
+    expect(results()[2]).toBe("No background commands in this session.");
+    expect(existsSync(join(home, "workspace/made.txt"))).toBe(false);
+    expect(await daemon.stop()).toBe(0);
+  });
+});
+
+describe("the session's own tools", () => {
+  test("tell the model and the time, and keep a plan", async () => {
+    await w.start({ config: owned });
+    w.models.reply(calling(["update_plan", { plan: [{ step: "look around", status: "in_progress" }] }], ["session_status", {}]));
+    w.telegram.as(me).says("plan it");
+    const [answer] = await w.answered(me, 1);
+    expect(results()[0]).toBe("Plan kept: 0 of 1 steps done.");
+    expect(answer).toContain("Model: fake/m1 (the default)");
+    expect(answer).toContain("Plan, in progress: look around");
+    expect(answer).toMatch(/Time: \w+day/);
+  });
+});
+
+describe("the policy", () => {
+  test("takes tools away by profile, sender and place, and what is gone cannot be called", async () => {
+    await w.start({ config: { tools: { profile: "coding", toolsBySender: { "telegram:7": { deny: ["group:runtime"] } } } } });
+    w.models.reply(({ lastUserText, lastToolResult }) =>
+      lastToolResult === null && lastUserText === "run"
+        ? { toolCalls: [{ name: "exec", args: { command: ["true"] } }] }
+        : `so: ${lastToolResult}`,
+    );
+    w.telegram.as(7).says("run");
+    expect((await w.answered(7, 1))[0]).toMatch(/There is no tool "exec"/);
+    const names = w.models.requests()[0]?.body["tools"] as { function: { name: string } }[];
+    expect(names.map((tool) => tool.function.name).toSorted()).toEqual([
+      "apply_patch",
+      "edit",
+      "read",
+      "session_status",
+      "update_plan",
+      "write",
+    ]);
+  });
+
+  test("that leaves nothing stops before the model is asked, and says which rule it was", async () => {
+    await w.start({ config: { tools: { allow: ["telepathy"] } } });
+    w.telegram.as(me).says("hello");
+    expect((await w.answered(me, 1))[0]).toMatch(/no tool is left: .* taken away by tools does not allow it/);
+    expect(w.models.requests()).toEqual([]);
+  });
+});
