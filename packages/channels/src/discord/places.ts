@@ -68,7 +68,7 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
 
   const learnOne = (channel: unknown, guild?: string): Place | null => {
     const { id, type, parent_id: parent, name, guild_id: own } = (channel ?? {}) as Readonly<Record<string, unknown>>;
-    if (!isSnowflake(id) || typeof type !== "number") return null;
+    if (!isSnowflake(id) || typeof type !== "number" || (isThread(type) && !isSnowflake(parent))) return null;
     const server = isSnowflake(own) ? own : guild;
     const place: Place = {
       id,
@@ -95,8 +95,12 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
   };
 
   return {
-    // Without a server it is a private chat: there is nothing to ask.
-    find: async (channel, guild) => (guild === undefined ? { id: channel, type: channelTypes.directMessage } : look(channel, guild)),
+    async find(channel, guild) {
+      // Without a server it is a private chat, unless we know better: a server's channel must never pass for a private one.
+      if (guild === undefined && known.get(channel)?.guild === undefined) return { id: channel, type: channelTypes.directMessage };
+      const place = await look(channel, guild);
+      return place.guild === undefined && guild !== undefined ? { ...place, guild } : place;
+    },
     look: (channel) => look(channel),
     learn(channels, guild) {
       if (Array.isArray(channels)) for (const channel of channels) learnOne(channel, guild);

@@ -70,9 +70,8 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
     case "MESSAGE_REACTION_REMOVE": {
       const reaction = body as GatewayMessageReactionAddDispatchData;
       const { member } = reaction;
-      const guild = reaction.guild_id ?? undefined;
-      const place = await places.find(idIn(reaction.channel_id, "channel"), guild);
-      const roles = member?.roles ?? (guild === undefined ? [] : await places.rolesOf(guild, idIn(reaction.user_id, "user")));
+      const place = await places.find(idIn(reaction.channel_id, "channel"), reaction.guild_id ?? undefined);
+      const roles = member?.roles ?? (place.guild === undefined ? [] : await places.rolesOf(place.guild, idIn(reaction.user_id, "user")));
       const turn = `${session.id}-${sequence ?? reaction.message_id}`;
       return { event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context) };
     }
@@ -120,13 +119,13 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
     ["author", message.author.id],
   ] as const)
     idIn(id, what);
-  const guild = message.guild_id;
   if (!isWanted(message, context.me, isEdit)) return nothing;
-  const seen = { channel: message.channel_id, ...(guild === undefined ? { user: message.author.id } : { guild }), message: message.id };
   const { author, channel_id: channel, mention_roles: named } = message;
+  const place = await places.find(channel, message.guild_id);
+  const { guild } = place;
+  const seen = { channel, ...(guild === undefined ? { user: author.id } : { guild }), message: message.id };
   const isMine = message.mentions.some((user) => user.id === context.me.id);
   if (guild !== undefined && !isMine && isHidden(message)) return { event: null, seen, hidden: true };
-  const place = await places.find(channel, guild);
   if (guild === undefined) places.learnDirect(author.id, channel);
   const around = {
     place,

@@ -316,6 +316,41 @@ test("null in place of what is not there is nothing", async () => {
   expect(events[0]).toMatchObject({ address: { kind: "dm", peer: alice.id }, sender: { isBot: false }, attachments: [{ name: "a.txt" }] });
 });
 
+describe("a server's channel never passes for a private chat", () => {
+  const author = { id: alice.id, username: "alice" };
+  const said = (fields: object) =>
+    rig.fake.gateway.push("MESSAGE_CREATE", { type: 0, id: "1234567890123456789", author, content: "hi", mentions: [], ...fields });
+
+  test("where the message does not name the server and the channel is known", async () => {
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("before", { channel: rig.room });
+    await expect.poll(texts).toEqual(["before"]);
+    said({ channel_id: rig.room });
+    await expect.poll(texts).toEqual(["before", "hi"]);
+    expect(events[1]).toMatchObject({ address: { kind: "channel", peer: rig.room }, guild: rig.guild, addressed: false });
+  });
+
+  test("where the channel was asked for first and its answer did not name the server", async () => {
+    await rig.channel.start(receive);
+    const [room, thread] = ["1234567890123456700", "1234567890123456701"];
+    rig.fake.inject({ method: "GET /channels/:channel", trouble: { kind: "answer", status: 200, body: { id: room, type: 0 } } });
+    const to = { channel: "discord", account: "default", kind: "channel", peer: room } as const;
+    const part = { kind: "text", text: "hi", plain: "hi", entities: [] } as const;
+    await expectFault("missing", rig.channel.send(to, part, { idempotencyKey: "1", signal: new AbortController().signal }));
+    said({ channel_id: room, guild_id: rig.guild });
+    await expect.poll(texts).toEqual(["hi"]);
+    expect(events[0]).toMatchObject({ address: { kind: "channel", peer: room }, guild: rig.guild, addressed: false });
+    // A description of a thread that does not say where it hangs teaches nothing.
+    rig.fake.inject({
+      method: "GET /channels/:channel",
+      trouble: { kind: "answer", status: 200, body: { id: thread, type: 11, parent_id: room } },
+    });
+    rig.fake.gateway.push("THREAD_CREATE", { id: thread, type: 11, guild_id: rig.guild });
+    said({ id: "1234567890123456790", channel_id: thread, guild_id: rig.guild });
+    await expect.poll(() => events[1]?.address).toMatchObject({ kind: "channel", peer: room, thread });
+  });
+});
+
 test("a down network is no refusal: start goes on without it, and it heals", async () => {
   rig.fake.inject({ method: "GET /gateway/bot", times: 2, trouble: { kind: "answer", status: 503, body: "<html>" } });
   await rig.channel.start(receive);
