@@ -25,6 +25,7 @@ import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
 import { sessionHistory } from "./history.ts";
 import { listen, newParser, saysNothing } from "./listen.ts";
+import { resultName } from "./long-results.ts";
 import { turnMedia } from "./media.ts";
 import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
@@ -181,7 +182,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             journal,
             ledger: spending,
             context,
-            spill: setup.spill,
+            spill: (callId, text) => setup.spill(resultName(turn.id, callId), text),
             resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
             gate: async () => {
               await held.cover(setup.timeoutMs);

@@ -1,6 +1,5 @@
 // What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
 // Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
-import { mkdir } from "node:fs/promises";
 import {
   bootstrapFiles,
   compile,
@@ -20,13 +19,14 @@ import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
 import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log, type ReasoningLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { PolicyDecision, WorkspaceFiles } from "@parley/tools";
+import type { PolicyDecision } from "@parley/tools";
 import type { Speakers } from "../inbound/authority.ts";
 import type { Place, PlaceRules } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
 import type { Surface } from "./channel-facts.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./directives.ts";
+import { keepResult } from "./long-results.ts";
 import { modelBook } from "./model-book.ts";
 import { startupNotes } from "./startup-memory.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
@@ -224,7 +224,7 @@ export function setUp(options: SetUpOptions): SetUp {
         thinkingFor: (now) => thinkingOf({ config, agent: agentOf(agent), session, model }, now),
         refusal: toolless(decision) ?? unsupportedThinking(model, wanted.thinking),
         timeoutMs: defaults.timeoutSeconds * 1000,
-        spill: (callId, text) => spill(here.files, callId, text),
+        spill: (name, text) => keepResult(here.files, name, text),
         context: contextSettings(config, ofAgent),
         startupNotes: () =>
           startupNotes({ workspace, timeZone: defaults.userTimezone, nowMs: options.clock.now(), settings: defaults.startupContext, log }),
@@ -265,10 +265,3 @@ function toolless({ reason }: PolicyDecision): string | null {
 }
 
 const nobody: Speakers = { owner: false, senders: [] };
-
-/** Call ids are made by models and providers, so only their harmless characters become part of a file's name. */
-async function spill(files: WorkspaceFiles, callId: string, text: string): Promise<string> {
-  const name = `${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64)}.txt`;
-  await mkdir(files.own.root, { recursive: true });
-  return (await files.own.replace(`.parley/results/${name}`, Buffer.from(text))).path;
-}

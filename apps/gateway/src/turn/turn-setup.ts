@@ -23,8 +23,8 @@ export interface TurnSetup {
   /** Said in place of an answer: the messages ask for what this model cannot do. */
   readonly refusal?: string | null;
   readonly timeoutMs: number;
-  /** Keeps a tool's long output; returns its path. */
-  readonly spill: (callId: string, text: string) => Promise<string>;
+  /** Keeps a tool's long output under a name of its own; returns its path. */
+  readonly spill: (name: string, text: string) => Promise<string>;
   /** Absent: the defaults. */
   readonly context?: ContextSettings;
   /** For the first message of a new conversation; null when there are none. */
