@@ -90,6 +90,8 @@ export interface CoreOptions {
   readonly skills?: SkillBook;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
+  /** Ends the edits of a message of ours that other processes asked for. */
+  readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
   /** What a core before this one, of another config, remembered; absent: nothing. */
   readonly kept?: CoreMemory;
   readonly bootId: string;
@@ -146,7 +148,14 @@ export interface Core {
   menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
   readonly work: CoreWork;
   /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
-  start(now?: () => CoreWork): Pools;
+  start(now?: () => CoreWork, share?: Share): Pools;
+}
+
+/** What one process of several does: others do the rest. All of it when absent. */
+export interface Share {
+  readonly turns: boolean;
+  /** Those that need no leader. */
+  readonly accounts: readonly string[];
 }
 
 /** Turns of background classes that may run at once; people have their own number in the config. */
@@ -299,6 +308,7 @@ export function gatewayCore(options: CoreOptions): Core {
         closed,
         render: channelRender,
         pacer: pacerFor(account),
+        beforeEdit: async (messageId) => options.settleEdits?.(account, messageId),
         clock,
         log,
         rowsOf: causeRows(store.inbox, log),
@@ -326,7 +336,7 @@ export function gatewayCore(options: CoreOptions): Core {
       const own = agent === null ? [] : await skillsDesk.menu(agent);
       return [...commandMenu(commands, inLane), ...own].slice(0, mostMenuCommands);
     },
-    start: (now = () => work) =>
+    start: (now = () => work, share = { turns: true, accounts: [...channels.keys()] }) =>
       startPools({
         store,
         onReady: options.onReady ?? store.onReady,
@@ -334,7 +344,8 @@ export function gatewayCore(options: CoreOptions): Core {
         concurrency: live(() => now().concurrency),
         runTurn: (turn, held) => now().runTurn(turn, held),
         buryTurn: (turn, error) => now().buryTurn(turn, error),
-        accounts: [...channels.keys()],
+        runsTurns: share.turns,
+        accounts: share.accounts,
         deliver: deliverNow(now),
         clock,
         ids,

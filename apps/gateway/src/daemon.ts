@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { configDesk, describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
-import { Fault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import type { Waker } from "@parley/queue";
-import { lockHome, type Store } from "@parley/store";
+import { accountKey, Fault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
+import type { Bus, Waker } from "@parley/queue";
+import type { Store } from "@parley/store";
 import { connectedClients } from "./control/clients.ts";
 import { deviceBook } from "./control/devices.ts";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
@@ -28,6 +28,11 @@ import { logStream } from "./methods/logs.ts";
 import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
 import { restartSignal } from "./restart.ts";
+import { cluster, type Cluster } from "./nodes/cluster.ts";
+import { freeLeaders } from "./nodes/leadership.ts";
+import { takePlace, type NodePlace, type Role } from "./nodes/node-place.ts";
+import { keepRoll, type Roll } from "./nodes/roll.ts";
+import { sharedHub } from "./nodes/shared-hub.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import { turnPools, type Pools } from "./pools.ts";
@@ -48,10 +53,16 @@ import {
   type Wired,
 } from "./wiring.ts";
 import { wireHands, type WiredHands } from "./wiring-hands.ts";
-import { wireStore, wireWaker, type WiredStore } from "./wiring-store.ts";
+import { wireBus, wireStore, wireWaker, type WiredStore } from "./wiring-store.ts";
 
 export interface DaemonOptions extends LoadedConfig {
   readonly env: { readonly [name: string]: string | undefined };
+  /** What this process does among several; all by default. */
+  readonly role?: Role;
+  /** Its name among them; the host's by default. */
+  readonly node?: string;
+  /** Listens here instead of where the config says. */
+  readonly port?: number;
   /** The entry of this program, run again for long work on the database file. */
   readonly program: string;
   readonly clock: Clock;
@@ -84,7 +95,11 @@ const sweepRows = 500;
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, places, clock, ids } = options;
   await mkdir(places.home, { recursive: true, mode: 0o700 });
-  const lock = lockHome(places.home, process.pid);
+  const shared = config.store.driver === "redis";
+  const role = options.role ?? "all";
+  if (role !== "all" && !shared)
+    throw new Fault("invalid", `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`);
+  const place = takePlace({ home: places.home, pid: process.pid, name: options.node, shared });
   const book = logBook();
   const { log, hide } = await logger({
     level: config.logging.level,
@@ -97,22 +112,45 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(token);
 
   const bootId = ids.uuid();
-  const store = await wireStore({ config, home: places.home, bootId, exclusive: true, onFatal: options.onFatal, clock, log });
+  const store = await wireStore({
+    config,
+    home: places.home,
+    bootId,
+    exclusive: true,
+    node: place.name,
+    onFatal: options.onFatal,
+    clock,
+    log,
+  });
+  if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
+  place.settle(bootId);
+  const bus = await wireBus(config, log);
   const jobs = databaseJobs(options.program);
   const damage = store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null;
   let held: SafeMode | null = null;
   const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
-  const parts = await assemble({ ...options, logBook: book, store, bootId, token, log, jobs, damage, resume });
+  const parts = await assemble({ ...options, role, place, bus, logBook: book, store, bootId, token, log, jobs, damage, resume });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
-  const pools = parts.core.start();
+  const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
+  const pools = parts.core.start(undefined, { turns: role !== "edge", accounts: alone });
   const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
+  parts.running.pools = pools;
   held = await openChannels(parts, loopReason, clock, log);
   notify("READY=1");
   const stopWatchdog = keepWatchdog(watchdogEveryMs(options.env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
   log.info(
-    { version, bootId, pid: process.pid, home: places.home, url: parts.control.url, model: config.agents.defaults.model.primary },
+    {
+      version,
+      bootId,
+      node: place.name,
+      role,
+      pid: process.pid,
+      home: places.home,
+      url: parts.control.url,
+      model: config.agents.defaults.model.primary,
+    },
     "ready",
   );
 
@@ -126,11 +164,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       jobs.stop();
       stopSweeping();
       stopWatchdog();
+      await bus.close();
       await store.close();
-      lock.release();
+      place.release();
       log.info({}, "stopped");
     },
   };
+}
+
+/** Its lock proves the process that stood in this place dead: what it held is free at once. */
+async function freeDead(store: WiredStore, boot: string, log: Log): Promise<void> {
+  const leases = await store.freeLeases({ holder: boot });
+  await freeLeaders(store.cells, boot);
+  if (leases > 0) log.info({ boot, leases }, "freed what the process before this one held");
 }
 
 interface Parts {
@@ -140,12 +186,23 @@ interface Parts {
   readonly control: ControlServer;
   readonly hands: WiredHands;
   readonly state: GatewayState;
-  readonly setMenu: (channel: Channel) => Promise<void>;
+  readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
+  /** Null where this process is alone on its store. */
+  readonly cluster: Cluster | null;
+  readonly roll: Roll;
+  /** Whether the account is connected and delivered for by the one node that leads it. */
+  readonly isLed: (account: string) => boolean;
+  /** What is made last. */
+  readonly running: { pools: Pools | null };
+  readonly closeHub: () => void;
   /** Aborted when the daemon stops. */
   readonly ending: AbortController;
 }
 
 interface Assembly extends DaemonOptions {
+  readonly role: Role;
+  readonly place: NodePlace;
+  readonly bus: Bus;
   readonly store: WiredStore;
   readonly bootId: string;
   readonly token: string;
@@ -157,15 +214,27 @@ interface Assembly extends DaemonOptions {
 }
 
 async function assemble(options: Assembly): Promise<Parts> {
-  const { config, store, clock, ids, log, bootId, env } = options;
+  const { config, store, clock, ids, log, bootId, env, bus, role } = options;
   for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
-  const hub = eventHub();
-  const moved = movedChats(store.cells);
-  await moved.load();
+  const hub = sharedHub(eventHub(), bus, clock);
+  const book = movedChats(store.cells);
+  await book.load();
+  const moved = {
+    ...book,
+    learn: async (...move: Parameters<typeof book.learn>) => {
+      await book.learn(...move);
+      bus.tell("moved", "");
+    },
+  };
+  bus.hear("moved", () => void book.load().catch((error: unknown) => log.warn({ error }, "moved chats could not be read")));
   const mediaPath = join(options.places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
-  const waker = await wireWaker(config, { store, pools: [...turnPools, ...wired.channels.keys()], clock, log });
-  const state = gatewayState(store, () => [...wired.channels.values()], options.damage);
+  const nodes = bus.shared ? cluster({ role, node: options.place.name, bootId, store, bus, wired, clock, log }) : null;
+  const isLed = (account: string): boolean => nodes !== null && wired.channels.get(account) !== wired.web;
+  const served = [...wired.channels.keys()].filter((account) => !isLed(account));
+  const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
+  const state = gatewayState(store, () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true), options.damage);
+  const running: Parts["running"] = { pools: null };
   const skills = wireSkills(config, options.places.home, env);
   const models = wireModels(config, mediaPath, clock, log);
   const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store.cells);
@@ -173,7 +242,8 @@ async function assemble(options: Assembly): Promise<Parts> {
     config,
     store,
     onReady: waker.onReady,
-    channels: wired.channels,
+    channels: nodes?.channels ?? wired.channels,
+    ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
     moved,
     models,
     media: wireMedia(config, mediaPath, clock),
@@ -209,7 +279,7 @@ async function assemble(options: Assembly): Promise<Parts> {
   options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
   const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
-    port: config.gateway.port,
+    port: options.port ?? config.gateway.port,
     allowedHosts: config.gateway.allowedHosts,
     token: options.token,
     devices,
@@ -254,17 +324,38 @@ async function assemble(options: Assembly): Promise<Parts> {
     ids,
     log: log.child({ part: "control" }),
   });
+  core.running.tellOthers((turn) => bus.tell("stop", turn));
+  bus.hear("stop", core.running.heard);
+  const startedAtMs = clock.now();
+  const roll = keepRoll({
+    cells: store.cells,
+    line: () => ({
+      node: options.place.name,
+      boot: bootId,
+      role,
+      version,
+      pid: process.pid,
+      url: control.url,
+      startedAtMs,
+      state: state.phase(),
+      turns: running.pools?.turnsRunning() ?? 0,
+      deliveries: running.pools?.deliveriesRunning() ?? 0,
+      leads: nodes?.leads() ?? [],
+    }),
+    clock,
+    log,
+  });
   const ending = new AbortController();
-  const setMenu = (channel: Channel): Promise<void> =>
+  const setMenu = (channel: Channel, signal = ending.signal): Promise<void> =>
     keepMenu({
       channel,
       menuNow: () => core.menu({ channel: channel.name, account: channel.account }),
       cells: store.cells,
       clock,
       log,
-      signal: ending.signal,
+      signal: AbortSignal.any([signal, ending.signal]),
     });
-  return { core, wired, waker, control, hands, state, setMenu, ending };
+  return { core, wired, waker, control, hands, state, setMenu, cluster: nodes, roll, isLed, running, closeHub: hub.close, ending };
 }
 
 /** In safe mode only the web chat opens, which is how an operator gets in. */
@@ -289,32 +380,43 @@ async function openChannels(parts: Parts, loopReason: string | null, clock: Cloc
   });
 }
 
-/** A channel that cannot start must not keep the others from starting. */
-async function startChannels({ core, state, setMenu }: Parts, channels: readonly Channel[], log: Log): Promise<void> {
-  await Promise.all(
-    channels.map(async (channel) => {
-      try {
-        await channel.start(core.receive);
-        // Nobody waits for it: messages are heard without a menu.
-        setMenu(channel).catch((error: unknown) =>
-          log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
-        );
-      } catch (error) {
-        log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
-        state.channelFailed(channel, error);
-      }
-    }),
-  );
+/** A channel that cannot start must not keep the others from starting. Where nodes share accounts, each is started by who leads it. */
+async function startChannels(parts: Parts, channels: readonly Channel[], log: Log): Promise<void> {
+  const { core, state, setMenu, cluster: nodes, waker, running } = parts;
+  const start = async (channel: Channel, signal?: AbortSignal): Promise<void> => {
+    try {
+      await channel.start(core.receive);
+      // Nobody waits for it: messages are heard without a menu.
+      setMenu(channel, signal).catch((error: unknown) =>
+        log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
+      );
+    } catch (error) {
+      log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
+      state.channelFailed(channel, error);
+    }
+  };
+  const led = channels.filter((channel) => parts.isLed(accountKey({ channel: channel.name, account: channel.account })));
+  await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
+  if (running.pools !== null) await nodes?.open(led, { pools: running.pools, waker, startChannel: start });
 }
 
-async function stopParts({ wired, waker, control, hands, state, ending }: Parts, pools: Pools, clock: Clock): Promise<void> {
+async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void> {
+  const { wired, waker, control, hands, state, ending, cluster: nodes, roll } = parts;
   state.enter("draining");
   ending.abort();
+  // Where another node can lead, it does so now; the last one brings out what it can.
+  const edges = nodes === null ? [] : await roll.list().catch(() => []);
+  if (edges.some(({ up, role, pid, url }) => up && role !== "worker" && (pid !== process.pid || url !== control.url)))
+    await nodes?.handOver();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
   await hands.exec.commands.end();
+  await nodes?.handOver();
+  await roll.leave();
+  nodes?.close();
+  parts.closeHub();
   await waker.close();
   await control.close();
 }

@@ -3,6 +3,7 @@
 import { loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
+import { startWords } from "./start-words.ts";
 import { restartSignal, startAgain } from "./restart.ts";
 
 const needsPerson = 78;
@@ -11,8 +12,9 @@ const needsPerson = 78;
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 
-/** Without arguments the daemon; `--once` answers an operator's frames on standard input; `--database-job` is the daemon's own helper. */
-async function run([mode, ...args]: readonly string[]): Promise<void> {
+/** Without a mode the daemon, `--role`, `--node` and `--port` say which of several; `--once` answers an operator's frames on standard input; `--database-job` is the daemon's own helper. */
+async function run(words: readonly string[]): Promise<void> {
+  const [mode, ...args] = words;
   if (mode === "--database-job") {
     const { databaseJob } = await import("./database-job.ts");
     process.stdout.write(JSON.stringify(await databaseJob(args)));
@@ -23,9 +25,11 @@ async function run([mode, ...args]: readonly string[]): Promise<void> {
     const { runOnce } = await import("./once.ts");
     return runOnce({ ...loaded, input: process.stdin, output: process.stdout, env: process.env, clock: systemClock(), ids: systemIds() });
   }
+  const chosen = startWords(words);
   const { startDaemon } = await import("./daemon.ts");
   const starting = startDaemon({
     ...loaded,
+    ...chosen,
     env: process.env,
     program: process.argv[1] ?? "",
     clock: systemClock(),

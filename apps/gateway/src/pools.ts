@@ -14,7 +14,9 @@ export interface PoolsOptions {
   readonly concurrency: { readonly [pool in TurnPool]: number };
   readonly runTurn: (turn: Turn, held: Held) => Promise<WorkEnd>;
   readonly buryTurn: (turn: Turn, error: unknown) => Promise<void>;
-  /** `<channel>:<account>` of each account that this process delivers for. */
+  /** Whether this process runs turns at all; default true. */
+  readonly runsTurns?: boolean;
+  /** `<channel>:<account>` of each account that this process delivers for, whoever else does. */
   readonly accounts: readonly string[];
   readonly deliver: (account: string) => (parcel: Parcel, held: Held) => Promise<WorkEnd>;
   readonly clock: Clock;
@@ -30,6 +32,8 @@ export interface Pools {
   deliveriesRunning(): number;
   /** From now on these accounts are delivered for; for the others no new work is begun, what is being sent ends. */
   serve(accounts: readonly string[]): void;
+  /** Delivers for one more account, as its leader. Ending it gives back at once what is not sent. */
+  lead(account: string, term: () => number | undefined): { end(): Promise<void> };
   /** Takes no new work; ends when running turns ended or were given back, and the outbox had `flushMs` to empty itself. */
   drain(budgets: { readonly turnsMs: number; readonly flushMs: number }): Promise<void>;
 }
@@ -52,7 +56,7 @@ export function startPools(options: PoolsOptions): Pools {
   const { store, holder, clock, ids, log } = options;
   const base = { holder, leaseMs, clock, ids, log, onReady: options.onReady };
 
-  const turnRunners = turnPools.map((pool) =>
+  const turnRunners = (options.runsTurns === false ? [] : turnPools).map((pool) =>
     runLanes({
       ...base,
       lanes: store.turns,
@@ -67,9 +71,10 @@ export function startPools(options: PoolsOptions): Pools {
       bury: options.buryTurn,
     }),
   );
-  const deliveryRunner = (account: string): LaneRunner =>
+  const deliveryRunner = (account: string, term?: () => number | undefined): LaneRunner =>
     runLanes({
       ...base,
+      ...(term === undefined ? {} : { term }),
       lanes: store.outbox,
       leaseMs: deliveryLeaseMs,
       pool: account,
@@ -82,17 +87,21 @@ export function startPools(options: PoolsOptions): Pools {
   const delivering = new Map(options.accounts.map((account) => [account, deliveryRunner(account)]));
   /** Of accounts that are gone: they end what they are sending. */
   const leaving = new Set<Promise<void>>();
+  const leading = new Map<string, LaneRunner>();
+  const deliverers = (): readonly LaneRunner[] => [...delivering.values(), ...leading.values()];
   const running = (runners: readonly LaneRunner[]): number => runners.reduce((sum, runner) => sum + runner.running(), 0);
 
   /** Due now or being sent: what a moment's patience may still bring out. What waits for later waits for the next start. */
   async function hasDueDeliveries(): Promise<boolean> {
-    const lanes = (await Promise.all([...delivering.keys()].map((account) => store.outbox.list(account, flushLanes)))).flat();
+    const lanes = (
+      await Promise.all([...delivering.keys(), ...leading.keys()].map((account) => store.outbox.list(account, flushLanes)))
+    ).flat();
     return lanes.some((lane) => lane.holder !== null || (lane.waiting > 0 && lane.atMs !== null && lane.atMs <= clock.now()));
   }
 
   return {
     turnsRunning: () => running(turnRunners),
-    deliveriesRunning: () => running([...delivering.values()]),
+    deliveriesRunning: () => running(deliverers()),
     serve(accounts) {
       for (const [account, runner] of delivering) {
         if (accounts.includes(account)) continue;
@@ -102,13 +111,23 @@ export function startPools(options: PoolsOptions): Pools {
       }
       for (const account of accounts) if (!delivering.has(account)) delivering.set(account, deliveryRunner(account));
     },
+    lead(account, term) {
+      const runner = deliveryRunner(account, term);
+      leading.set(account, runner);
+      return {
+        async end() {
+          if (leading.get(account) === runner) leading.delete(account);
+          await runner.drain(0);
+        },
+      };
+    },
     async drain({ turnsMs, flushMs }) {
       await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
       const untilMono = clock.mono() + flushMs;
       // A store that is away shows nothing to wait for: what is left waits for the next start.
       const isLeft = (): Promise<boolean> => hasDueDeliveries().catch(() => false);
       while (clock.mono() < untilMono && (await isLeft())) await sleep(clock, flushPollMs);
-      const flushing = [...delivering.values()].map((runner) => runner.drain(Math.max(0, untilMono - clock.mono())));
+      const flushing = deliverers().map((runner) => runner.drain(Math.max(0, untilMono - clock.mono())));
       await Promise.all([...flushing, ...leaving]);
     },
   };

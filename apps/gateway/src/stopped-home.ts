@@ -29,7 +29,8 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
   let opened: Promise<Store> | null = null;
 
   const claim = (): void => {
-    lock ??= lockHome(home, process.pid);
+    // What other processes share needs no lock of this folder.
+    if (databasePath !== null) lock ??= lockHome(home, process.pid);
   };
   const claimUsed = (): void => {
     if (databasePath !== null && !existsSync(databasePath))

@@ -1,11 +1,10 @@
 // Where messages are kept and who carries hints between processes, by the config: state.db and nobody, or Redis and BullMQ.
 import { readFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Log } from "@parley/protocol";
-import { bullWaker, localWaker, type Waker } from "@parley/queue";
-import { redisStore, sqliteStore, type Boot, type RedisAddress, type Store } from "@parley/store";
+import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
+import { redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
 
 export interface StoreWiring {
   readonly config: Pick<Config, "store">;
@@ -13,6 +12,8 @@ export interface StoreWiring {
   readonly bootId: string;
   /** The daemon, which has the home's lock. An operator's look changes neither leases nor boot history. */
   readonly exclusive: boolean;
+  /** Name of this process among others of one store; absent for an operator's look. */
+  readonly node?: string;
   readonly onFatal: () => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,6 +26,8 @@ export interface WiredStore extends Store {
   readonly unclean: boolean;
   /** Of this home; newest first, at most 50. */
   bootHistory(): Promise<readonly Boot[]>;
+  /** Ends leases of processes that are gone; a store of one process does that by itself. */
+  freeLeases(of: DeadLeases): Promise<number>;
 }
 
 /** Null where another server keeps the data. */
@@ -33,12 +36,12 @@ export function databaseFile(config: Pick<Config, "store">, home: string): strin
 }
 
 /** Throws Fault when the store cannot be used, with what to do. */
-export async function wireStore({ config, home, exclusive, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
+export async function wireStore({ config, home, exclusive, node, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
   const { redis } = config.store;
   const file = databaseFile(config, home);
   if (file !== null) {
     const store = await sqliteStore({ ...ports, path: file, exclusive, onFatal });
-    return { ...store, file };
+    return { ...store, file, freeLeases: async () => 0 };
   }
   if (redis === undefined) throw new Fault("invalid", "store.redis.url is missing");
   const { keyPrefix, acceptDataLoss } = redis;
@@ -50,7 +53,7 @@ export async function wireStore({ config, home, exclusive, onFatal, ...ports }: 
     acceptDataLoss,
     bootId,
     log,
-    ...(exclusive ? { node: `${hostname()}:${home}` } : {}),
+    ...(exclusive && node !== undefined ? { node: `${node}:${home}` } : {}),
   });
   return { ...store, file, unclean: false };
 }
@@ -62,6 +65,12 @@ export async function wireWaker(
 ): Promise<Waker> {
   if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
   return bullWaker({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, pools, source: store.onReady, clock, log });
+}
+
+/** Where one process has the store to itself there is nobody to talk to. */
+export async function wireBus({ store: { redis, driver } }: Pick<Config, "store">, log: Log): Promise<Bus> {
+  if (driver === "sqlite" || redis === undefined) return silentBus;
+  return redisBus({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, log });
 }
 
 async function addressOf({ url, tls }: RedisConfig): Promise<RedisAddress> {

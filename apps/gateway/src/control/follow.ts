@@ -1,6 +1,6 @@
 // Follows one stream for one client: every durable event once, in the log's order, from the seq that the client saw last; and in between
 // what is shown at the moment. The log is read only as fast as the client takes it.
-import type { Log } from "@parley/protocol";
+import { isFault, type Log } from "@parley/protocol";
 import type { Events, StoredEvent } from "@parley/store";
 import type { Hub } from "./hub.ts";
 import type { Outlet } from "./outlet.ts";
@@ -55,6 +55,10 @@ export function follow(options: FollowOptions): () => void {
     if (reading || stopped) return;
     reading = true;
     readOn().catch((error: unknown) => {
+      if (options.hub.looksAgain === true && isFault(error, "unavailable")) {
+        reading = false;
+        return;
+      }
       // Without its events the client would wait in vain: it reconnects and resumes by seq.
       log.error({ error, stream }, "could not read the event log");
       outlet.close(1011, "the event log could not be read");

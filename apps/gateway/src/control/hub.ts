@@ -17,6 +17,8 @@ export interface Hub {
   show<E extends EventName>(stream: string, event: E, payload: EventPayloads[E]): void;
   /** Returns how to stop. */
   follow(stream: string, follower: Follower): () => void;
+  /** Wakes every follower now and then without a cause, so that a passing failure to read needs no other end. */
+  readonly looksAgain?: boolean;
   /** Whether it is worth rendering something to show. */
   isFollowed(stream: string): boolean;
 }

@@ -31,6 +31,8 @@ export interface DeliverOptions {
   readonly closed: Pick<ClosedChats, "reason" | "close">;
   readonly render: (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
   readonly pacer: Pacer;
+  /** Resolves when nobody else edits this message of ours any more. */
+  readonly beforeEdit?: (messageId: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   /** Ids of the rows behind a cause, so that one id can be followed through the log to the receipt. Never rejects. */
@@ -208,6 +210,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
     if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
+    if (part.intoReceipt !== null) await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
     await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
     const begun: Change = {
       ...name,

@@ -12,6 +12,8 @@ export interface DaemonOptions {
   /** State folder; a fresh one when left out. The same one again is a restart. */
   readonly home?: string;
   readonly config: object;
+  /** After `parley start`. */
+  readonly args?: readonly string[];
   readonly env?: { readonly [name: string]: string };
   /** Put before node: `strace …`, `faketime …`. */
   readonly under?: readonly string[];
@@ -57,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await mkdir(home, { recursive: true });
   const config = { gateway: { port: 0, auth: { token: testToken } }, ...options.config };
   await writeFile(join(home, "parley.json5"), JSON.stringify(config));
-  const command = [...(options.under ?? []), process.execPath, main];
+  const command = [...(options.under ?? []), process.execPath, main, ...(options.args ?? [])];
   const child = spawn(command[0] ?? process.execPath, command.slice(1), {
     env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

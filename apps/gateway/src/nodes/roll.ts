@@ -1,0 +1,88 @@
+// The roll of nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for people. Nothing is decided by
+// it but whether a leaving node hands over or flushes.
+import type { Clock, Log } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+import type { Role } from "./node-place.ts";
+
+export interface NodeLine {
+  readonly node: string;
+  readonly boot: string;
+  readonly role: Role;
+  readonly version: string;
+  readonly pid: number;
+  readonly url: string;
+  readonly startedAtMs: number;
+  readonly state: string;
+  readonly turns: number;
+  readonly deliveries: number;
+  /** Accounts that it leads. */
+  readonly leads: readonly string[];
+}
+
+export interface NodeView extends NodeLine {
+  /** Whether it wrote its line within the last seconds. */
+  readonly up: boolean;
+  /** Since its last line. */
+  readonly silentMs: number;
+}
+
+export interface Roll {
+  list(): Promise<readonly NodeView[]>;
+  /** Says that this node is gone. */
+  leave(): Promise<void>;
+}
+
+const prefix = "node:";
+const writeEveryMs = 3_000;
+const silentAfterMs = 10_000;
+/** A node that does not come back is shown for a day. */
+const shownMs = 24 * 3_600_000;
+const mostNodes = 1_000;
+
+export function readRoll(cells: Pick<Cells, "list">, clock: Pick<Clock, "now">): () => Promise<readonly NodeView[]> {
+  return async () => {
+    const found = (await cells.list(prefix, mostNodes)).map(({ value, expiresAtMs }) => ({
+      ...(JSON.parse(value) as NodeLine),
+      // By the store's clock, so that clocks of nodes need not agree.
+      writtenAtMs: (expiresAtMs ?? 0) - shownMs,
+    }));
+    const newestMs = Math.max(0, ...found.map(({ writtenAtMs }) => writtenAtMs));
+    // Where nobody writes any more, this process' clock is the best there is.
+    const nowMs = Math.max(newestMs, found.length === 0 ? 0 : Math.min(clock.now(), newestMs + shownMs));
+    return found.map(({ writtenAtMs, ...line }) => {
+      const silentMs = Math.max(0, nowMs - writtenAtMs);
+      return { ...line, silentMs, up: silentMs < silentAfterMs && line.state !== "gone" };
+    });
+  };
+}
+
+export interface KeepRollOptions {
+  readonly cells: Pick<Cells, "list" | "put">;
+  readonly line: () => NodeLine;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function keepRoll({ cells, line, clock, log }: KeepRollOptions): Roll {
+  let left = false;
+  const write = (state?: string): Promise<unknown> => {
+    const now = line();
+    return cells.put(`${prefix}${now.node}`, JSON.stringify(state === undefined ? now : { ...now, state, leads: [] }), { ttlMs: shownMs });
+  };
+  const beat = (): void => {
+    write()
+      .catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"))
+      .finally(() => {
+        if (!left) timer = clock.after(writeEveryMs, beat);
+      });
+  };
+  let timer = clock.after(0, beat);
+  return {
+    list: readRoll(cells, clock),
+    async leave() {
+      left = true;
+      timer.cancel();
+      await write("gone").catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"));
+    },
+  };
+}
