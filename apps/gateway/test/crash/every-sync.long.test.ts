@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { killedAt, type Where } from "./every-sync.ts";
+import type { Medium } from "./stage.ts";
 import { diesAtSync, diesAtWrite, whyNoStrace } from "./strace.ts";
 
 afterEach(cleanUp);
@@ -11,7 +12,7 @@ afterEach(cleanUp);
 const everyWrite = 5;
 const most = 1_000;
 
-async function loop(medium: "telegram" | "web", under: (nth: number) => readonly string[], step: number): Promise<Map<Where, number>> {
+async function loop(medium: Medium, under: (nth: number) => readonly string[], step: number): Promise<Map<Where, number>> {
   const seen = new Map<Where, number>();
   for (let nth = 1; nth < most; nth += step) {
     const where = await killedAt(medium, under(nth)).catch((error: unknown) => {
@@ -25,9 +26,9 @@ async function loop(medium: "telegram" | "web", under: (nth: number) => readonly
 }
 
 describe.skipIf(whyNoStrace !== null)(`killed at an exact system call (${whyNoStrace ?? "strace"})`, () => {
-  test.each(["telegram", "web"] as const)(
+  test.each(["telegram", "discord", "web"] as const)(
     "at each sync in turn: nothing lost, in order, nothing twice but what is flagged (%s)",
-    { timeout: 900_000 },
+    { timeout: 1_800_000 },
     async (medium) => {
       const seen = await loop(medium, diesAtSync, 1);
       console.log(medium, Object.fromEntries(seen));
@@ -45,9 +46,13 @@ describe.skipIf(whyNoStrace !== null)(`killed at an exact system call (${whyNoSt
     },
   );
 
-  test.each(["telegram", "web"] as const)("at writes in the middle of a transaction (%s)", { timeout: 1_800_000 }, async (medium) => {
-    const seen = await loop(medium, diesAtWrite, everyWrite);
-    console.log(medium, Object.fromEntries(seen));
-    expect(seen.get("not at all")).toBe(1);
-  });
+  test.each(["telegram", "discord", "web"] as const)(
+    "at writes in the middle of a transaction (%s)",
+    { timeout: 1_800_000 },
+    async (medium) => {
+      const seen = await loop(medium, diesAtWrite, everyWrite);
+      console.log(medium, Object.fromEntries(seen));
+      expect(seen.get("not at all")).toBe(1);
+    },
+  );
 });

@@ -19,8 +19,13 @@ export type Where =
 
 export async function killedAt(medium: Medium, under: readonly string[]): Promise<Where> {
   // One home for all starts, also when the first dies in the making of it.
-  const at = await stage({ home: await freshHome(), config: { tools: { rehearsal: true } } });
+  const at = await stage({
+    home: await freshHome(),
+    config: { tools: { rehearsal: true } },
+    ...(medium === "discord" ? { discord: {} } : {}),
+  });
   try {
+    if (medium === "discord") await meet(at);
     at.onModel(() => ({ toolCalls: [{ name: "append", args: { line: "once" } }] }));
     const where = await runUntilKilled(at, medium, under);
     if (where === "not at all") return where;
@@ -31,20 +36,30 @@ export async function killedAt(medium: Medium, under: readonly string[]): Promis
     const seen = at.verdict(medium);
     expect({ ...seen, doubled: [] }).toEqual(flawless);
     // Twice only where nobody can know, and then it is flagged.
-    expect(seen.doubled.length).toBeLessThanOrEqual(medium === "web" ? 0 : 1);
+    expect(seen.doubled.length).toBeLessThanOrEqual(medium === "telegram" ? 1 : 0);
     expect(flagged.length).toBeGreaterThanOrEqual(seen.doubled.length);
     const log = await readFile(join(at.daemon.home, "workspace", "rehearsal.log"), "utf8").catch(() => "");
     expect(log.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(1);
     expect(at.w.telegram.violations()).toEqual([]);
+    if (medium === "discord") expect(at.discord.violations()).toEqual([]);
     return where;
   } finally {
     await at.close();
   }
 }
 
+/** Discord keeps nothing for a bot that never was there: it comes once, is heard, and stops in order. */
+async function meet(at: Stage): Promise<void> {
+  await at.start();
+  at.says("discord");
+  await at.quiet("discord");
+  if ((await at.daemon.stop()) !== 0) throw new Error(`the daemon did not stop in order\n${at.daemon.log()}`);
+}
+
 /** Two messages; after the death what was said stays said. */
 async function runUntilKilled(at: Stage, medium: Medium, under: readonly string[]): Promise<Where> {
   let dead = false;
+  const before = { messages: at.count(medium), texts: at.texts(medium).length, asked: at.w.models.requests().length };
   try {
     const daemon = await at.start(under);
     void daemon.exited.then(() => (dead = true));
@@ -53,10 +68,10 @@ async function runUntilKilled(at: Stage, medium: Medium, under: readonly string[
     at.says(medium);
     return "before it was ready";
   }
-  const answered = (count: number): boolean => dead || judge(at.texts(medium), count).lost.length === 0;
+  const answered = (count: number): boolean => dead || judge(at.texts(medium), before.messages + count).lost.length === 0;
   const where = (): Where => {
-    if (at.texts(medium).length > 0) return "after it was sent";
-    const asked = at.w.models.requests().length;
+    if (at.texts(medium).length > before.texts) return "after it was sent";
+    const asked = at.w.models.requests().length - before.asked;
     return asked === 0
       ? "before the model was asked"
       : asked === 1
@@ -64,11 +79,11 @@ async function runUntilKilled(at: Stage, medium: Medium, under: readonly string[
         : "after the answer, before it was sent";
   };
   at.says(medium);
-  await eventually(() => answered(1), 15_000);
+  await eventually(() => answered(1), 30_000);
   const first = where();
   at.says(medium);
   if (dead) return first;
-  await eventually(() => answered(2), 15_000);
+  await eventually(() => answered(2), 30_000);
   // What is recorded after the last answer, and the confirmation of the last fetch.
   await new Promise((resolve) => setTimeout(resolve, 150));
   if (dead) return "after it was sent";

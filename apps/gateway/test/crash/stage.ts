@@ -42,6 +42,8 @@ export interface Stage {
   quiet(medium: Medium, withinMs?: number): Promise<void>;
   texts(medium: Medium): readonly string[];
   verdict(medium: Medium): Verdict;
+  /** Messages that were said there. */
+  count(medium: Medium): number;
   /** Stops the daemon in order and reads what it left. Throws unless it exits with 0. */
   end(): Promise<StoreLook>;
   close(): Promise<void>;
@@ -136,6 +138,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       await new Promise((resolve) => setTimeout(resolve, stillMs));
     },
     texts,
+    count: (medium) => count[medium],
     verdict: (medium) => judge(texts(medium), count[medium]),
     async end() {
       const code = await running().stop();
