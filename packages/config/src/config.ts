@@ -74,7 +74,12 @@ export interface ProviderConfig {
   readonly baseUrl?: string;
   readonly apiKey?: Secret;
   readonly headers?: { readonly [name: string]: Secret };
-  readonly timers?: { readonly connectSeconds?: number; readonly firstTokenSeconds?: number; readonly idleSeconds?: number };
+  readonly timers?: {
+    readonly connectSeconds?: number;
+    readonly firstTokenSeconds?: number;
+    readonly idleSeconds?: number;
+    readonly totalSeconds?: number;
+  };
   /** Empty: any id is allowed. */
   readonly models: readonly ModelConfig[];
 }

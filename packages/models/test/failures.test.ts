@@ -126,6 +126,24 @@ describe.each(wires)("$name, a server that hangs", ({ wire, model }) => {
   });
 });
 
+describe.each(wires)("$name, a server that drips", ({ model }) => {
+  it("is given up once its answer has taken all of its time, however little each silence was", async () => {
+    const clock = virtualClock();
+    server.script({ text: "drop ".repeat(400), betweenMs: 20 });
+    const patient = { idleMs: 200_000, totalMs: 100_000 };
+    const stream = model(server.url, { clock, timers: patient }).stream(asking("hi"), new AbortController().signal)[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ type: "text" });
+    const rest = collect({ [Symbol.asyncIterator]: () => stream });
+    await clock.advance(99_999);
+    await pause();
+    expect(clock.armed()).toBe(1);
+    await clock.advance(1);
+    const { end } = await rest;
+    expect(end.error).toMatchObject({ kind: "timeout", message: "no end of the answer within 100 s" });
+    expect(clock.armed()).toBe(0);
+  });
+});
+
 describe.each(wires)("$name, stopped", ({ model }) => {
   it.each(["headers", "body", "pings"] as const)("while the server hangs (%s): the call ends and the request is dropped", async (hang) => {
     server.script({ hang });

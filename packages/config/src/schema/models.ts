@@ -58,6 +58,7 @@ const provider = z.strictObject({
       connectSeconds: seconds("From the request to the response's headers. Default 10; 300 for ollama."),
       firstTokenSeconds: seconds("From the headers to the first word, thought or tool call. Default 120; 300 for ollama."),
       idleSeconds: seconds("Between two pieces of an answer. Default 60."),
+      totalSeconds: seconds("From the request to the end of the answer. Default 600; 1800 for ollama."),
     })
     .exactOptional()
     .describe("How long a silent server is waited for."),

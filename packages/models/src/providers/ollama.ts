@@ -11,7 +11,9 @@ import type { ProviderOptions } from "./provider.ts";
 
 /** It sends no headers before the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;
-const timers = { connectMs: loadingMs, firstTokenMs: loadingMs } as const;
+/** Somebody's own machine may write slowly, and costs nothing. */
+const totalMs = 1_800_000;
+const timers = { connectMs: loadingMs, firstTokenMs: loadingMs, totalMs } as const;
 
 export function ollama(options: ProviderOptions): Model {
   if (options.baseUrl.endsWith("/v1")) return sdkModel(options, { ...completionsDriver(options), timers });

@@ -11,9 +11,11 @@ export interface ModelTimers {
   readonly firstTokenMs: number;
   /** Between two events of the stream, from the first token on. */
   readonly idleMs: number;
+  /** From the call to the answer's end, however much comes in between: a server that drips would hold a turn for its whole time. */
+  readonly totalMs: number;
 }
 
-export const defaultTimers: ModelTimers = { connectMs: 10_000, firstTokenMs: 120_000, idleMs: 60_000 };
+export const defaultTimers: ModelTimers = { connectMs: 10_000, firstTokenMs: 120_000, idleMs: 60_000, totalMs: 600_000 };
 
 export interface ProviderOptions {
   /** `<provider>/<model>`, as the config names it. */

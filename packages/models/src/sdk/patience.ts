@@ -1,5 +1,5 @@
-// How long a call waits for its server: first for headers, then for the first token, then between events. On the monotonic clock.
-// Time in which nobody reads does not count: a slow consumer is not a slow server.
+// How long a call waits for its server: first for headers, then for the first token, then between events, and for all of it. On the monotonic
+// clock. Between events, time in which nobody reads does not count: a slow consumer is not a slow server.
 import type { Clock, Timer } from "@parley/protocol";
 import type { ModelTimers } from "../providers/provider.ts";
 
@@ -12,24 +12,26 @@ export interface Patience {
   end(): void;
 }
 
-export type Stage = "headers" | "first token" | "next event";
+export type Stage = "headers" | "first token" | "next event" | "end of the answer";
 
 /** `lost` is called once, with what did not come and the milliseconds that were waited. */
 export function patience(timers: ModelTimers, clock: Clock, lost: (stage: Stage, waitedMs: number) => void): Patience {
-  let stage: Stage = "headers";
+  let stage: Exclude<Stage, "end of the answer"> = "headers";
   let sinceMs = clock.mono();
+  const untilMs = sinceMs + timers.totalMs;
   let isReading = true;
   let timer: Timer;
   const limitMs = (): number => ({ headers: timers.connectMs, "first token": timers.firstTokenMs, "next event": timers.idleMs })[stage];
   const arm = (afterMs: number): void => {
-    timer = clock.after(afterMs, () => {
+    timer = clock.after(Math.max(0, Math.min(afterMs, untilMs - clock.mono())), () => {
       const leftMs = sinceMs + limitMs() - clock.mono();
-      if (leftMs > 0) arm(leftMs);
+      if (clock.mono() >= untilMs) lost("end of the answer", timers.totalMs);
+      else if (leftMs > 0) arm(leftMs);
       else if (isReading) lost(stage, limitMs());
       else arm(limitMs());
     });
   };
-  const enter = (next: Stage): void => {
+  const enter = (next: typeof stage): void => {
     stage = next;
     sinceMs = clock.mono();
     timer.cancel();
