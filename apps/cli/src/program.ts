@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { line, type Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
+import { addOperations } from "./operations.ts";
 
 /** What a program hands in; the environment is read, where none is given, only by a command that runs. */
 export type Streams = Pick<Console, "input" | "out" | "err"> & Partial<Pick<Console, "env">>;
@@ -25,9 +26,12 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   const command = (parent: Command, usage: string, description: string): Command =>
     parent.command(usage).description(description).option("--json", "print one JSON document on standard output");
 
-  command(program, "start", "run the gateway in the foreground").action(async () => {
-    exitCode = await (await import("./commands/start.ts")).start();
-  });
+  command(program, "start", "run the gateway in the foreground")
+    .argument("[words...]", "--role all|edge|worker, --node <name>, --port <port>: one of several on one Redis")
+    .allowUnknownOption()
+    .action(async (words: string[]) => {
+      exitCode = await (await import("./commands/start.ts")).start(words);
+    });
   command(program, "status", "show what the running gateway does").action(async () => {
     exitCode = await (await import("./commands/status.ts")).status(await terminal());
   });
@@ -140,13 +144,24 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "restore <file>", "put a backup in the database's place while the gateway is stopped").action(async (file: string) => {
     exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
   });
+  addOperations(program, { command, terminal, done: (code) => (exitCode = code) });
 
   try {
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    return report(error, json, streams);
+    return report(await refusalOf(error), json, streams);
   }
+}
+
+/** A Fault is a refusal too; the rest is a bug. Loaded only when something went wrong. */
+async function refusalOf(error: unknown): Promise<unknown> {
+  if (error instanceof CommanderError || error instanceof CommandFailure) return error;
+  const [{ isFault }, { ConfigFault }] = await Promise.all([import("@parley/protocol"), import("@parley/config")]);
+  if (!isFault(error)) return error;
+  return new CommandFailure(error.code, error.message, error instanceof ConfigFault ? exitCodes.config : exitCodes.failed, {
+    cause: error,
+  });
 }
 
 function report(error: unknown, json: boolean, { out, err }: Streams): number {

@@ -1,5 +1,6 @@
 // Runs a command's work against the gateway: connects, warns about a broken config, hangs up whatever happens. What needs only the state
 // folder works without a daemon too: then a gateway runs for this command alone.
+import { Writable } from "node:stream";
 import type { Console } from "./console.ts";
 import { line, styled } from "./console.ts";
 import { connectControl, type ConnectOptions, type ControlClient } from "./control-client.ts";
@@ -8,6 +9,11 @@ import { gatewayAddress } from "./gateway-address.ts";
 import { gatewayProgram } from "./gateway-program.ts";
 import { onceWire } from "./once-wire.ts";
 import { socketWire } from "./socket-wire.ts";
+
+/** Without the warnings about a broken config: for what is asked again and again, or is about the config itself. */
+export function quietly(terminal: Console): Console {
+  return { ...terminal, err: new Writable({ write: (_chunk, _encoding, done) => done() }) };
+}
 
 type Work<T> = (client: ControlClient) => Promise<T>;
 

@@ -55,9 +55,27 @@ const quietLooks = 2;
 const silentLooks = 20;
 const historyLimit = 200;
 
+/** Says one thing and prints what comes back. */
+export function send(terminal: Console, words: string, flags: { readonly thread?: string; readonly wait?: boolean }): Promise<ExitCode> {
+  const place = flags.thread === undefined ? {} : { thread: flags.thread };
+  const said = words.trim();
+  if (said === "") throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
+  const work = async (client: ControlClient): Promise<ExitCode> => {
+    if (flags.wait !== false) return ask(terminal, client, place, said);
+    const sent = await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() });
+    line(terminal.out, terminal.json ? JSON.stringify(sent) : sent.id);
+    return exitCodes.ok;
+  };
+  return withGateway(terminal, work, flags.thread);
+}
+
 async function askOnce(terminal: Console, client: ControlClient, place: Place): Promise<ExitCode> {
   const said = (await readAll(terminal.input)).trim();
   if (said === "") throw new CommandFailure("invalid", "There is nothing to send: standard input is empty.", exitCodes.usage);
+  return ask(terminal, client, place, said);
+}
+
+async function ask(terminal: Console, client: ControlClient, place: Place, said: string): Promise<ExitCode> {
   const since = client.welcome.seq;
   await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() });
   const answers = await answersAfter(client, place, since);

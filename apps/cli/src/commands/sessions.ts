@@ -1,0 +1,50 @@
+// `parley sessions list|show|reset`: the conversations that the gateway keeps.
+import type { MethodResult } from "@parley/protocol";
+import { harmless, line, type Console } from "../console.ts";
+import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
+import { withGateway } from "../with-gateway.ts";
+
+type Session = MethodResult<"sessions.list">["sessions"][number];
+
+export async function sessionsList(terminal: Console, flags: { readonly agent?: string; readonly limit?: string }): Promise<ExitCode> {
+  const params = { ...(flags.agent === undefined ? {} : { agent: flags.agent }), limit: limitOf(flags.limit ?? "100") };
+  const found = await withGateway(terminal, (client) => client.request("sessions.list", params));
+  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  else if (found.sessions.length === 0) line(terminal.out, "There is no session yet.");
+  else for (const session of found.sessions) line(terminal.out, harmless(sessionLine(session)));
+  return exitCodes.ok;
+}
+
+export async function sessionsShow(terminal: Console, key: string, flags: { readonly limit?: string }): Promise<ExitCode> {
+  const found = await withGateway(terminal, (client) => client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }));
+  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  else {
+    line(terminal.out, harmless(sessionLine(found)));
+    for (const { atMs, type, text } of found.entries)
+      line(terminal.out, harmless(`${new Date(atMs).toISOString()}  ${type.padEnd(10)}  ${text}`));
+  }
+  return exitCodes.ok;
+}
+
+export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
+  const found = await withGateway(terminal, (client) => client.request("sessions.reset", { key }));
+  line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(`${found.key} begins anew. Nothing was deleted.`));
+  return exitCodes.ok;
+}
+
+function sessionLine({ key, epoch, updatedAtMs, model, working, inputTokens, outputTokens }: Session): string {
+  const facts = [
+    `since ${new Date(updatedAtMs).toISOString()}`,
+    ...(epoch > 1 ? [`epoch ${epoch}`] : []),
+    ...(model === null ? [] : [model]),
+    `${inputTokens} tokens in, ${outputTokens} out`,
+    ...(working ? ["working"] : []),
+  ];
+  return `${key}  ${facts.join(", ")}`;
+}
+
+function limitOf(text: string): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit;
+  throw new CommandFailure("invalid", `--limit takes a number from 1 to 1000, not "${text}"`, exitCodes.usage);
+}

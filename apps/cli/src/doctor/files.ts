@@ -1,0 +1,125 @@
+// The state folder: is it there, whose is it, who may read it, is there room.
+import { chmod, constants, mkdir, readdir, stat, statfs, access } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config, Places } from "@parley/config";
+import { error, ok, warn, type Finding } from "./finding.ts";
+
+/** Less than this, and a night of traffic may fill the disk. */
+const fewBytes = 512 * 1_048_576;
+
+/** What only the daemon's user should read: files of the state folder that hold secrets, chats, or what the agent remembers. */
+const privateNames = /^(?:gateway-token|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
+const privateFolders = ["secrets", "media", "logs"];
+
+export async function fileFindings(places: Places, config: Config | null): Promise<Finding[]> {
+  const { home } = places;
+  const folder = await stat(home).catch(() => null);
+  if (folder === null) {
+    const make = (): Promise<void> => mkdir(home, { recursive: true, mode: 0o700 }).then(() => {});
+    return [warn("home.missing", `There is no state folder at ${home}`, "Run `parley setup`, or `parley start`", make)];
+  }
+  if (!folder.isDirectory())
+    return [error("home.no-folder", `${home} is not a folder`, "Move it away, or set PARLEY_HOME to another folder")];
+  return [
+    ...(await writableFinding(home)),
+    ...modeFinding(home, folder, 0o700, "error"),
+    ...(await ownerFinding(home, folder.uid)),
+    ...(await privateFindings(places, (folder.mode & 0o077) === 0)),
+    ...(await roomFinding(home)),
+    ...(await workspaceFindings(config)),
+  ];
+}
+
+async function writableFinding(home: string): Promise<Finding[]> {
+  const trouble = await access(home, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => null,
+    (cause: Error) => cause.message,
+  );
+  if (trouble === null) return [ok("home", `The state folder is ${home}`)];
+  return [
+    error(
+      "home.not-writable",
+      `The state folder ${home} cannot be written: ${trouble}`,
+      "Run this as the user of the daemon, or give the folder to it with chown",
+    ),
+  ];
+}
+
+/** Files of another user in between cannot be opened by the daemon. */
+async function ownerFinding(home: string, uid: number): Promise<Finding[]> {
+  const found = await Promise.all(
+    ["state.db", "parley.json5", "gateway-token"].map((name) =>
+      stat(join(home, name)).then(
+        (each) => ({ name, uid: each.uid }),
+        () => null,
+      ),
+    ),
+  );
+  const strange = found.filter((each) => each !== null && each.uid !== uid).map((each) => each?.name);
+  if (strange.length === 0) return [];
+  return [
+    error(
+      "home.owner",
+      `${strange.join(", ")} in ${home} belong to another user than the folder`,
+      `Run \`chown -R ${uid} ${home}\` as root`,
+    ),
+  ];
+}
+
+/** `isClosed`: nobody else gets through to them anyway. */
+async function privateFindings({ home, configPath }: Places, isClosed: boolean): Promise<Finding[]> {
+  const names = (await readdir(home).catch(() => [])).filter((name) => privateNames.test(name)).map((name) => join(home, name));
+  const folders = privateFolders.map((name) => join(home, name));
+  const secrets = (await readdir(join(home, "secrets")).catch(() => [])).map((name) => join(home, "secrets", name));
+  const paths = [...new Set([...names, ...folders, ...secrets, configPath])];
+  const found = await Promise.all(paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })));
+  return found.flatMap(({ path, file }) =>
+    file === null ? [] : modeFinding(path, file, file.isDirectory() ? 0o700 : 0o600, isClosed ? "warn" : "error"),
+  );
+}
+
+function modeFinding(path: string, { mode }: { readonly mode: number }, most: number, level: "warn" | "error"): Finding[] {
+  const now = mode & 0o777;
+  if ((now & 0o077) === 0) return [];
+  const mend = (): Promise<void> => chmod(path, now & most);
+  const found = level === "error" ? error : warn;
+  return [
+    found(
+      "files.mode",
+      `Others on this machine may use ${path} (mode ${now.toString(8)})`,
+      `chmod ${(now & most).toString(8)} ${path}`,
+      mend,
+    ),
+  ];
+}
+
+async function roomFinding(home: string): Promise<Finding[]> {
+  const { bavail, bsize } = await statfs(home);
+  const free = bavail * bsize;
+  if (free >= fewBytes) return [];
+  const fix = "Free space: when the disk is full, nothing is acknowledged until there is room again";
+  return [(free < fewBytes / 8 ? error : warn)("disk.room", `Only ${Math.round(free / 1_048_576)} MB are free at ${home}`, fix)];
+}
+
+async function workspaceFindings(config: Config | null): Promise<Finding[]> {
+  const folders = [...new Set((config?.agents.list ?? []).map(({ workspace }) => workspace))];
+  const found = await Promise.all(
+    folders.map(async (folder): Promise<Finding[]> => {
+      if ((await stat(folder).catch(() => null)) === null) return []; // The first start makes it.
+      const trouble = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+        () => null,
+        (cause: Error) => cause.message,
+      );
+      return trouble === null
+        ? []
+        : [
+            error(
+              "workspace.not-writable",
+              `The workspace ${folder} cannot be written: ${trouble}`,
+              "Give it to the user of the daemon with chown",
+            ),
+          ];
+    }),
+  );
+  return found.flat();
+}

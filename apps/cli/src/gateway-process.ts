@@ -1,0 +1,82 @@
+// The process of the running gateway, as stop, restart and doctor need it: who it is, what it still waits for, whether it is gone.
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { placesIn, type Env } from "@parley/config";
+import type { MethodResult } from "@parley/protocol";
+import type { Console } from "./console.ts";
+import { CommandFailure } from "./exit.ts";
+import { quietly, withGateway } from "./with-gateway.ts";
+
+export type Status = MethodResult<"status">;
+
+export interface GatewayProcess {
+  readonly pid: number;
+  /** Null when the process is there but does not answer. */
+  readonly status: Status | null;
+}
+
+/** Null when none runs on this state folder. */
+export async function gatewayProcess(terminal: Console): Promise<GatewayProcess | null> {
+  const status = await statusNow(terminal);
+  if (status !== null) return { pid: status.pid, status };
+  const pid = await pidInHome(terminal);
+  return pid === null ? null : { pid, status: null };
+}
+
+/** Null when nothing answers; other refusals are thrown. Says nothing of a broken config: this is asked again and again. */
+export async function statusNow(terminal: Console): Promise<Status | null> {
+  try {
+    return await withGateway(quietly(terminal), (client) => client.request("status", {}));
+  } catch (error) {
+    if (error instanceof CommandFailure && error.code === "unavailable") return null;
+    throw error;
+  }
+}
+
+/** The file outlives a killed gateway, and its number may be another program's by now: the program's name decides. */
+async function pidInHome({ env }: Console): Promise<number | null> {
+  const text = await readFile(join(placesIn(env).home, "daemon.pid"), "utf8").catch(() => "");
+  const pid = Number(text.trim());
+  if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
+  const command = await said("ps", ["-o", "args=", "-p", String(pid)], env);
+  return command !== null && /\b(?:gateway|parley)\b/.test(command) ? pid : null;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Another user's process is there, too.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Throws CommandFailure when this user may not. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ESRCH")
+      throw new CommandFailure("unavailable", `Process ${pid} of the gateway is not on this machine, or it has just ended.`);
+    throw new CommandFailure("denied", `Process ${pid} belongs to another user. Run this as the user of the daemon.`, undefined, { cause });
+  }
+}
+
+/** What a draining gateway still does, in words; null when nothing is known to be left. */
+export function waitsFor({ turnsRunning, deliveriesWaiting }: Status): string | null {
+  const parts = [
+    ...(turnsRunning === 0 ? [] : [`${turnsRunning} ${turnsRunning === 1 ? "turn" : "turns"} to end`]),
+    ...(deliveriesWaiting === 0 ? [] : [`${deliveriesWaiting} ${deliveriesWaiting === 1 ? "answer" : "answers"} to go out`]),
+  ];
+  return parts.length === 0 ? null : parts.join(" and ");
+}
+
+/** What a program prints, trimmed; null when it is missing or fails. */
+export function said(program: string, args: readonly string[], env: Env): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(program, args, { env: { ...env }, timeout: 10_000 }, (error, out) => resolve(error === null ? out.trim() : null));
+  });
+}

@@ -1,0 +1,134 @@
+// The commands that set up, run, watch and mend the gateway, as the command line knows them; what they do is in commands/.
+import type { Command } from "commander";
+import type { Console } from "./console.ts";
+
+export interface Operations {
+  /** A command with the options that all have. */
+  readonly command: (parent: Command, usage: string, description: string) => Command;
+  readonly terminal: () => Promise<Console>;
+  readonly done: (exitCode: number) => void;
+}
+
+export function addOperations(program: Command, { command, terminal, done }: Operations): void {
+  command(program, "setup", "write the config: model, Telegram, Discord, each tried before it is written")
+    .option("--provider <name>", "anthropic, openai, google, openrouter, ollama, rehearsal or a name of your own")
+    .option("--model <id>", "the model's id at the provider, or PROVIDER/MODEL")
+    .option("--api-key <key>", "the provider's key; env:NAME reads it from a variable each time, - from standard input once")
+    .option("--base-url <url>", "where the provider is, if it is not well known")
+    .option("--api <name>", "how it is spoken to, if it is not well known: openai-completions, anthropic-messages, ...")
+    .option("--telegram-token <token>", "the bot's token from @BotFather; env:NAME and - as above")
+    .option("--telegram-api-root <url>", "a Bot API server of your own")
+    .option("--discord-token <token>", "the bot's token; env:NAME and - as above")
+    .option("--discord-api-root <url>", "another root of the REST API")
+    .option("--owner <id...>", "who may use the owner's commands, as telegram:123456789")
+    .option("--port <n>", "the gateway's port")
+    .option("--no-check", "write without trying")
+    .option("--non-interactive", "never ask, also on a terminal")
+    .action(async (flags: object) => done(await (await import("./commands/setup.ts")).setup(await terminal(), flags)));
+
+  command(program, "stop", "end the running gateway: it finishes what it can, the rest resumes at the next start")
+    .option("--timeout <seconds>", "how long to wait for its end", "90")
+    .action(async (flags: { timeout?: string }) => done(await (await import("./commands/stop.ts")).stop(await terminal(), flags)));
+  command(program, "restart", "let the gateway finish what it can and start it again in its place")
+    .option("--timeout <seconds>", "how long to wait until it is back", "120")
+    .option("--no-wait", "only ask for it")
+    .action(async (flags: { timeout?: string; wait?: boolean }) =>
+      done(await (await import("./commands/restart.ts")).restart(await terminal(), flags)),
+    );
+  command(program, "logs", "show what the gateway logged")
+    .option("-f, --follow", "and what it logs from now on")
+    .option("-n, --lines <n>", "so many of the last lines", "100")
+    .option("--level <level>", "only this and worse: debug, info, warn, error")
+    .option("--grep <text>", "only lines with this text, as the id of a message")
+    .action(async (flags: object) => done(await (await import("./commands/logs.ts")).logs(await terminal(), flags)));
+  command(program, "doctor", "look for what is wrong or unsafe, and say how to mend it")
+    .option("--fix", "mend what can be mended without a loss; nothing is ever deleted")
+    .option("--security", "also look at who can reach, read or order what")
+    .option("--live", "also try the bots' tokens and the model")
+    .action(async (flags: object) => done(await (await import("./commands/doctor.ts")).doctor(await terminal(), flags)));
+
+  command(program, "send <text...>", "say something to the agent and print the answer")
+    .option("--thread <name>", "a conversation of its own")
+    .option("--no-wait", "print the message's id and leave")
+    .action(async (words: string[], flags: { thread?: string; wait?: boolean }) =>
+      done(await (await import("./commands/chat.ts")).send(await terminal(), words.join(" "), flags)),
+    );
+
+  const sessions = program.command("sessions").description("the conversations that the gateway keeps");
+  command(sessions, "list", "show them, the last changed first")
+    .option("--agent <id>", "only those of this agent")
+    .option("--limit <n>", "at most so many", "100")
+    .action(async (flags: object) => done(await (await import("./commands/sessions.ts")).sessionsList(await terminal(), flags)));
+  command(sessions, "show <key>", "show one, with the newest of its transcript")
+    .option("--limit <n>", "so many entries", "50")
+    .action(async (key: string, flags: object) =>
+      done(await (await import("./commands/sessions.ts")).sessionsShow(await terminal(), key, flags)),
+    );
+  command(sessions, "reset <key>", "begin it anew, as /new does; nothing is deleted").action(async (key: string) =>
+    done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),
+  );
+  const devices = program.command("devices").description("who may use the control plane beside the gateway's own token");
+  command(devices, "list", "show them").action(async () =>
+    done(await (await import("./commands/devices.ts")).devicesList(await terminal())),
+  );
+  command(devices, "mint <name>", "make a token, shown this once")
+    .option("--scopes <list>", "read, write, approve, admin, with commas between", "read")
+    .action(async (name: string, flags: { scopes?: string }) =>
+      done(await (await import("./commands/devices.ts")).devicesMint(await terminal(), name, flags)),
+    );
+  command(devices, "revoke <id>", "make its token worthless and close what it has open").action(async (id: string) =>
+    done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id)),
+  );
+  command(devices, "link", "print an address for a browser that works once, for ten minutes").action(async () =>
+    done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
+  );
+
+  const config = program.command("config").description("the config file");
+  command(config, "get [path]", "show it, or one place of it, with every default and with secrets masked")
+    .option("--file", "only what the file says")
+    .action(async (path: string | undefined, flags: { file?: boolean }) =>
+      done(await (await import("./commands/config.ts")).configGet(await terminal(), path, flags)),
+    );
+  command(
+    config,
+    "set <path> <value>",
+    "change one place; comments stay; checked before it is written. - reads the value from standard input",
+  )
+    .option("--string", "the value is a text, whatever it looks like")
+    .action(async (path: string, value: string, flags: { string?: boolean }) =>
+      done(await (await import("./commands/config.ts")).configSet(await terminal(), path, value, flags)),
+    );
+  command(config, "unset <path>", "remove one place").action(async (path: string) =>
+    done(await (await import("./commands/config.ts")).configUnset(await terminal(), path)),
+  );
+  command(config, "validate [file]", "check it, or another file, without using it").action(async (file: string | undefined) =>
+    done(await (await import("./commands/config.ts")).configValidate(await terminal(), file)),
+  );
+  command(config, "schema", "print its JSON Schema").action(async () =>
+    done(await (await import("./commands/config.ts")).configSchema(await terminal())),
+  );
+  command(config, "file", "print where it lies").action(async () =>
+    done(await (await import("./commands/config.ts")).configFile(await terminal())),
+  );
+
+  const service = program.command("service").description("the gateway as a service of systemd or launchd");
+  const serviceCommand = (usage: string, description: string): Command =>
+    command(service, usage, description)
+      .option("--system", "of the whole machine; without it, of this user")
+      .option("--name <name>", "its name, where there are several", "parley")
+      .option("--manager <name>", "systemd or launchd; without it, the system's");
+  serviceCommand("install", "write the unit, verify it, enable and start it")
+    .option("--run-as <user>", "with --system: the user that it runs as")
+    .option("--no-start", "only write it")
+    .option("--print", "print it instead")
+    .action(async (flags: object) => done(await (await import("./commands/unit.ts")).unitInstall(await terminal(), flags)));
+  serviceCommand("uninstall", "stop it and remove the unit; the state folder stays").action(async (flags: object) =>
+    done(await (await import("./commands/unit.ts")).unitUninstall(await terminal(), flags)),
+  );
+  serviceCommand("status", "show whether it is installed, enabled and running").action(async (flags: object) =>
+    done(await (await import("./commands/unit.ts")).unitStatus(await terminal(), flags)),
+  );
+  command(program, "completion <shell>", "print the completion of commands for bash, zsh or fish").action(async (shell: string) =>
+    done((await import("./commands/completion.ts")).completion(await terminal(), shell, program)),
+  );
+}

@@ -1,0 +1,72 @@
+// Setup without a person: what the flags say, and what is missing, in words that name the flag.
+import type { Env } from "@parley/config";
+import { CommandFailure, exitCodes } from "../exit.ts";
+import { givenSecret, knownProviders, type BotAnswer, type ModelAnswer, type SetupAnswers, type SetupFlags } from "./answers.ts";
+
+export interface FlagReading {
+  readonly answers: SetupAnswers;
+  /** Without these nothing can be written. */
+  readonly missing: readonly string[];
+}
+
+/** `current`: the model that the config has already; the rehearsal counts as none. */
+export function answersFromFlags(flags: SetupFlags, env: Env, current: string | null): FlagReading {
+  const missing: string[] = [];
+  const bot = (token: string | undefined, apiRoot: string | undefined): BotAnswer | null =>
+    token === undefined ? null : { token: givenSecret(token), apiRoot: apiRoot ?? null };
+  const model = modelOf(flags, env, current, missing);
+  return {
+    answers: {
+      model,
+      telegram: bot(flags.telegramToken, flags.telegramApiRoot),
+      discord: bot(flags.discordToken, flags.discordApiRoot),
+      owners: flags.owner ?? [],
+      port: flags.port === undefined ? null : portOf(flags.port),
+    },
+    missing,
+  };
+}
+
+function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: string[]): ModelAnswer | null {
+  const [named, id] = splitModel(flags.model, flags.provider);
+  const name = flags.provider ?? named ?? (flags.apiKey === undefined && flags.baseUrl === undefined ? null : "");
+  if (name === null) {
+    if (current === null) missing.push("a model: --provider with --api-key, or --provider rehearsal to try Parley without one");
+    return null;
+  }
+  if (name === "") {
+    missing.push("--provider: whose key or address this is");
+    return null;
+  }
+  const known = knownProviders.find((each) => each.name === name);
+  const model = id ?? known?.model ?? null;
+  const key = flags.apiKey === undefined ? null : givenSecret(flags.apiKey);
+  const inEnv = known?.env !== undefined && known.env !== null && (env[known.env] ?? "") !== "";
+  if (model === null) missing.push(`--model: which model of ${name}`);
+  if (known?.needsKey === true && key === null && !inEnv)
+    missing.push(`--api-key: the key of ${name}${known.env === null ? "" : `, or ${known.env} in the environment`}`);
+  if (known === undefined && flags.baseUrl === undefined)
+    missing.push(`--base-url: where ${name} is; well known are ${knownProviders.map((each) => each.name).join(", ")}`);
+  return {
+    provider: name,
+    model: model ?? "",
+    key,
+    baseUrl: flags.baseUrl ?? null,
+    api: flags.api ?? (known === undefined ? "openai-completions" : null),
+  };
+}
+
+/** PROVIDER/MODEL, or the id at the provider that is named beside it. */
+function splitModel(model: string | undefined, provider: string | undefined): readonly [string | undefined, string | undefined] {
+  if (model === undefined) return [undefined, undefined];
+  const slash = model.indexOf("/");
+  const first = model.slice(0, Math.max(0, slash));
+  if (provider === undefined && slash > 0) return [first, model.slice(slash + 1)];
+  return [undefined, slash > 0 && first === provider ? model.slice(slash + 1) : model];
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new CommandFailure("invalid", `--port takes a number from 1 to 65535, not "${text}"`, exitCodes.usage);
+}
