@@ -12,6 +12,8 @@ export interface BackfillOptions {
   readonly watched: readonly Watched[];
   /** Newest message that was accepted before the gap. */
   readonly lastMessageId: string;
+  /** How far before that message to begin. Messages of two channels may have come in another order than their ids say. Default: a minute. */
+  readonly overlapMs?: number;
   readonly session: Dispatch["session"];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -20,8 +22,6 @@ export interface BackfillOptions {
 }
 
 const fenceMs = 24 * 3_600_000;
-/** Messages of two channels may have come in another order than their ids say. */
-const overlapMs = 60_000;
 export const pageMessages = 100;
 const mostPages = 5;
 /** Live events wait for the history, so that each conversation keeps its order; but not for ever. */
@@ -29,7 +29,7 @@ const withinMs = 60_000;
 
 /** What was missed, oldest first over all conversations. Never rejects: a conversation that cannot be read is left out, and logged. */
 export async function missedMessages(options: BackfillOptions): Promise<readonly Dispatch[]> {
-  const { watched, lastMessageId, clock, log, session } = options;
+  const { watched, lastMessageId, overlapMs = 60_000, clock, log, session } = options;
   const after = namesTime(lastMessageId) ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs)) : lastMessageId;
   const untilMono = clock.mono() + withinMs;
   const found: (readonly [string, Dispatch])[] = [];

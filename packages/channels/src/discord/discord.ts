@@ -19,6 +19,7 @@ import { readDispatch } from "./reader.ts";
 import { discordRest } from "./rest.ts";
 import { sendPart, sentSince } from "./send.ts";
 import { isSnowflake } from "./snowflake.ts";
+import { writtenIn } from "./unheard.ts";
 import { type Self, watch } from "./watch.ts";
 
 export interface DiscordOptions {
@@ -96,9 +97,22 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     }
   };
 
+  /** Messages of a server's channels that nobody had spoken in before the gap. */
+  const unheard = async (dispatch: Dispatch): Promise<readonly Dispatch[]> => {
+    const gap = notes.gap();
+    const written = writtenIn(dispatch, gap);
+    if (written === null || gap === undefined) return [];
+    const heard = new Set(notes.conversations().map(({ channel }) => channel));
+    const watched = written.channels
+      .filter((channel) => !heard.has(channel))
+      .map((channel) => ({ channel, guild: written.guild, seenAtMs: 0 }));
+    if (watched.length === 0) return [];
+    return missedMessages({ rest, watched, lastMessageId: gap.since, overlapMs: 0, session: dispatch.session, clock, ids, log, signal });
+  };
+
   const receiveWith = async (receive: Receive, onAttempt: () => void): Promise<void> => {
     const context = { channel: "discord", account };
-    const read = (dispatch: Dispatch) =>
+    const readOne = (dispatch: Dispatch) =>
       readDispatch(dispatch, {
         ...context,
         me: { id: notes.self()?.user ?? "" },
@@ -106,6 +120,11 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
         places: known,
         opensForm: (id) => kept.find(id) !== null,
       });
+    const read = async (dispatch: Dispatch) => {
+      const reads = [await readOne(dispatch)];
+      for (const missed of await unheard(dispatch)) reads.push(await readOne(missed));
+      return reads;
+    };
     const queue = intake({ read, receive, onAccepted, health, clock, ids, log, signal });
     let gap: string | null = null;
     const catchingUp = new Set<Promise<void>>();
@@ -134,7 +153,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       },
       room: queue.room,
       onIdentified(ready, atMs) {
-        notes.identified(selfIn(ready), atMs);
+        notes.identified(selfIn(ready), atMs, ready);
         gap = notes.lastMessageId();
       },
       onAttempt,

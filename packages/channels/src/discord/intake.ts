@@ -16,7 +16,8 @@ export interface Accepted {
 }
 
 export interface IntakeOptions {
-  readonly read: (dispatch: Dispatch) => Promise<Read>;
+  /** One event, and what it makes us find that was not told. */
+  readonly read: (dispatch: Dispatch) => Promise<readonly Read[]>;
   readonly receive: Receive;
   /** The batch is durable. Rejections are logged: it stays accepted. */
   readonly onAccepted: (batch: Accepted) => Promise<void>;
@@ -54,7 +55,7 @@ export function intake(options: IntakeOptions): Intake {
 
   const handOver = async (batch: readonly Dispatch[]): Promise<void> => {
     const reads: Read[] = [];
-    for (const dispatch of batch) reads.push(await read(dispatch));
+    for (const dispatch of batch) reads.push(...(await read(dispatch)));
     const events = reads.flatMap(({ event }) => (event === null ? [] : [event]));
     const told = events.length === 0 ? undefined : await receive(events);
     if (events.length > 0) health.inboundCompleted();

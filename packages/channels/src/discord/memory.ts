@@ -22,6 +22,8 @@ export const sessionSchema = z.object({
   /** Newest accepted message. */
   lastMessageId: z.string().refine(isSnowflake).nullable(),
   identifiedAtMs: z.number(),
+  /** What was before this session and is still to be looked for. */
+  gap: z.object({ session: z.string(), since: z.string().refine(isSnowflake), guilds: z.array(z.string()).readonly() }).optional(),
 });
 export type SessionNote = z.infer<typeof sessionSchema>;
 

@@ -35,6 +35,7 @@ export interface Places {
 
 export const channelTypes = {
   directMessage: 1,
+  category: 4,
   announcementThread: 10,
   publicThread: 11,
   privateThread: 12,

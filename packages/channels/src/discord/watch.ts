@@ -5,7 +5,8 @@ import type { Dispatch, Session } from "./connection.ts";
 import type { Accepted } from "./intake.ts";
 import { type DiscordMemory, recall, type SessionNote, sessionSchema, type Watched, watchedSchema } from "./memory.ts";
 import type { Read } from "./reader.ts";
-import { newerId } from "./snowflake.ts";
+import { idAt, newerId } from "./snowflake.ts";
+import { type Gap, gapBefore } from "./unheard.ts";
 
 export interface Self {
   readonly user: string;
@@ -18,7 +19,9 @@ export interface Watch {
   session(): Session | null;
   identifiedAtMs(): number;
   /** A new session, with what READY says about us. */
-  identified(self: Self, atMs: number): void;
+  identified(self: Self, atMs: number, ready: unknown): void;
+  /** What is to be looked for since the session began. */
+  gap(): Gap | undefined;
   /** Null before the first session. */
   self(): Self | null;
   /** Null before the first message. */
@@ -60,9 +63,11 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
     },
     session: () => (note.id === null ? null : { id: note.id, resumeUrl: note.resumeUrl, sequence: note.sequence }),
     identifiedAtMs: () => note.identifiedAtMs,
-    identified(self, atMs) {
-      note = { ...note, ...self, identifiedAtMs: atMs };
+    identified(self, atMs, ready) {
+      const since = note.lastMessageId ?? (note.identifiedAtMs > 0 ? idAt(note.identifiedAtMs) : null);
+      note = { ...note, ...self, identifiedAtMs: atMs, gap: gapBefore(ready, since) };
     },
+    gap: () => note.gap,
     self: () => (note.user === "" ? null : { user: note.user, application: note.application }),
     lastMessageId: () => note.lastMessageId,
     conversations: () => [...conversations.values()],

@@ -417,6 +417,38 @@ describe("the next process", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("whose session is gone finds what was written where it had never heard anybody: channel, thread, post", async () => {
+    const [garden, forum] = [
+      rig.fake.channel({ guild: rig.guild, name: "garden" }),
+      rig.fake.channel({ guild: rig.guild, name: "ask", kind: "forum" }),
+    ];
+    const person = rig.fake.as(alice);
+    person.says("long ago", { channel: garden });
+    await rig.channel.start(receive);
+    person.says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    await restart();
+    rig.fake.gateway.forgetSessions();
+    events = [];
+    person.says("in a channel", { channel: garden });
+    person.says("in a thread", { channel: person.opensThread("Tea", { channel: rig.room }) });
+    person.posts("Which tea?", "in a post", { channel: forum });
+    await second.start(receive);
+    const found = () => texts().filter((text) => text !== "before");
+    await comes(() => found().length).toBe(3);
+    expect(found()).toEqual(["in a channel", "in a thread", "[post: Which tea?]\nin a post"]);
+    expect(events.filter(({ guild }) => guild === rig.guild)).toHaveLength(3);
+    expect(rig.fake.violations()).toEqual([]);
+  });
+
+  test("at its very first session, looks at nothing that was written before", async () => {
+    rig.fake.as(alice).says("long ago", { channel: rig.room });
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("now", { channel: rig.room });
+    await expect.poll(texts).toEqual(["now"]);
+    expect(rig.fake.calls("GET /channels/:channel/messages")).toEqual([]);
+  });
+
   test("reads a message from the history under the id that the gateway would have told", async () => {
     await rig.channel.start(receive);
     rig.fake.as(alice).says("heard");
