@@ -2,9 +2,10 @@
 // wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8).
 import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { noUsage, type AssistantEntry, type Entry, type SessionKey, type Usage } from "@parley/protocol";
+import { noUsage, type AssistantEntry, type SessionKey, type Usage } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
 import type { Admitted } from "../inbound/receive.ts";
+import { readEntry } from "../turn/history.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import type { StateReport } from "../state.ts";
 import { version } from "../version.ts";
@@ -29,9 +30,7 @@ const entriesLookedAt = 50;
 export function statusCommand({ sessions, inbox, queue, report, turnOf }: StatusCommandOptions): PastLaneCommand {
   async function contextTokens(session: Session): Promise<number> {
     const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
-    const last = newest
-      .map(({ body }) => JSON.parse(body) as Entry)
-      .findLast((entry): entry is AssistantEntry => entry.type === "assistant");
+    const last = newest.map(({ body }) => readEntry(body)).findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
     return last === undefined ? 0 : inputTokens(last.usage) + last.usage.outputTokens;
   }
 

@@ -32,18 +32,51 @@ export async function sessionHistory(sessions: Sessions, session: Session, epoch
   return pages.toReversed().flat();
 }
 
-/** An entry that cannot be read is left out: it must not take the whole conversation with it. */
 function placed({ seq, body }: StoredEntry): Placed[] {
+  const entry = readEntry(body);
+  return entry === null ? [] : [{ seq, entry }];
+}
+
+/** Null for an entry that cannot be read, be it one part of it: it must not take the whole conversation with it. */
+export function readEntry(body: string): Entry | null {
   try {
     const entry = JSON.parse(body) as Partial<Entry> | null;
-    const readable = entry?.type === "summary" || entry?.type === "notice" ? typeof entry.text === "string" : isContent(entry);
-    return readable ? [{ seq, entry: entry as Entry }] : [];
+    return entry !== null && isWhole(entry) ? (entry as Entry) : null;
   } catch {
     // Not JSON any more: a damaged file, and nothing in it to show.
-    return [];
+    return null;
   }
 }
 
-function isContent(entry: Partial<Entry> | null): boolean {
-  return entry !== null && "content" in entry && Array.isArray(entry.content);
+function isWhole(entry: Partial<Entry>): boolean {
+  switch (entry.type) {
+    case "summary":
+      return typeof entry.text === "string" && typeof entry.throughSeq === "number";
+    case "notice":
+      return typeof entry.text === "string";
+    case "assistant":
+      return isObject(entry.usage) && isContent(entry.content);
+    case "toolResult":
+      return typeof entry.callId === "string" && typeof entry.name === "string" && isContent(entry.content);
+    case "user":
+      return isContent(entry.content);
+    default:
+      return false;
+  }
+}
+
+function isContent(content: unknown): boolean {
+  return Array.isArray(content) && content.every(isPart);
+}
+
+function isPart(part: unknown): boolean {
+  if (!isObject(part)) return false;
+  const { type, text, path, id, name, args } = part;
+  if (type === "image") return typeof path === "string";
+  if (type === "toolCall") return typeof id === "string" && typeof name === "string" && isObject(args);
+  return (type === "text" || type === "thinking") && typeof text === "string";
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null;
 }

@@ -17,7 +17,9 @@ export interface OutcomeInput {
 }
 
 export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput): Outcome {
-  if (timedOut) return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
+  // An answer that was whole before its time was up stands, however long it took to show it.
+  if (timedOut && end.stop === "aborted")
+    return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
   if (end.error !== undefined) return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
   if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
   parser.push(end.finalText);
