@@ -31,7 +31,8 @@ export async function keepMenu({ menuNow, ...options }: KeepMenuOptions): Promis
   const { channel, clock, signal } = options;
   if (channel.act === undefined || channel.actions?.includes("setCommands") !== true) return;
   let told = "";
-  while (!signal.aborted) {
+  // A channel that the config took away, or put another in the place of, has no menu to keep.
+  while (!signal.aborted && channel.health().state !== "stopped") {
     const menu = await menuNow();
     const words = JSON.stringify(menu);
     if (words !== told) await registerMenu({ ...options, menu });
@@ -62,7 +63,7 @@ export async function registerMenu({ channel, menu, cells, clock, log, signal }:
     log.info({ channel: name, account, commands: menu.length }, "the menu of commands was set");
   }
 
-  while (!signal.aborted) {
+  while (!signal.aborted && channel.health().state !== "stopped") {
     try {
       return await attempt();
     } catch (error) {

@@ -1,31 +1,27 @@
 // The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its state and heals without it.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureWorkspace } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import { configDesk, describeProblem, listenAddress, secretValues, type LoadedConfig } from "@parley/config";
+import { configDesk, describeProblem, listenAddress, restartKeys, secretValues, type Config, type LoadedConfig } from "@parley/config";
 import { accountKey, Fault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Bus, Waker } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { connectedClients } from "./control/clients.ts";
 import { deviceBook } from "./control/devices.ts";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
-import { statusCommand } from "./commands/status.ts";
-import { whyCommand } from "./commands/why.ts";
 import { keepMenu } from "./command-menu.ts";
 import { eventHub } from "./control/hub.ts";
 import { controlServer, type ControlServer } from "./control/server.ts";
-import { gatewayCore, type Core } from "./core.ts";
+import type { Core } from "./core.ts";
 import { databaseJobs, type DatabaseJobs } from "./database-jobs.ts";
 import { fullCheck } from "./full-check.ts";
-import { houseOf } from "./house.ts";
 import { movedChats } from "./inbound/moved-chats.ts";
 import { logBook, type LogBook } from "./log-book.ts";
+import { logFile, type LogFile } from "./log-file.ts";
 import { logger } from "./logger.ts";
-import { findMessage } from "./methods/find-message.ts";
+import { livePath, messagePaths, type MessagePath } from "./message-path.ts";
 import { handlers } from "./methods/handlers.ts";
 import { logStream } from "./methods/logs.ts";
-import { storyTeller } from "./methods/story.ts";
 import { systemdNotify } from "./notify.ts";
 import { restartSignal } from "./restart.ts";
 import { cluster, type Cluster } from "./nodes/cluster.ts";
@@ -33,25 +29,14 @@ import { freeLeaders } from "./nodes/leadership.ts";
 import { takePlace, type NodePlace, type Role } from "./nodes/node-place.ts";
 import { keepRoll, type Roll } from "./nodes/roll.ts";
 import { sharedHub } from "./nodes/shared-hub.ts";
+import { reloader, type Reloader } from "./reload/reloader.ts";
+import { takeUp, type TakeUpOptions } from "./reload/take-up.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
 import { turnPools, type Pools } from "./pools.ts";
-import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { version } from "./version.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
-import {
-  templatesFolder,
-  webAccount,
-  webRoot,
-  wireChannels,
-  wireMedia,
-  wireModels,
-  wireProgress,
-  wireRedaction,
-  wireSkills,
-  wireTools,
-  type Wired,
-} from "./wiring.ts";
+import { webAccount, webRoot, wireChannels, type Wired } from "./wiring.ts";
 import { wireHands, type WiredHands } from "./wiring-hands.ts";
 import { wireBus, wireStore, wireWaker, type WiredStore } from "./wiring-store.ts";
 
@@ -78,6 +63,8 @@ export interface DaemonOptions extends LoadedConfig {
 export interface Daemon {
   /** The page's address with a login code that works once. */
   readonly loginUrl: string;
+  /** Reads the config again and takes up what changed. */
+  readonly reload: Reloader["reload"];
   /** Stops taking, lets running work end within its budget, keeps the rest for the next start. */
   stop(signal: string): Promise<void>;
 }
@@ -101,11 +88,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     throw new Fault("invalid", `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`);
   const place = takePlace({ home: places.home, pid: process.pid, name: options.node, shared });
   const book = logBook();
-  const { log, hide } = await logger({
+  const file = fileOf(config, places.home, place.name, clock);
+  const { log, hide, setLevel } = await logger({
     level: config.logging.level,
     pretty: options.pretty,
     secrets: secretValues(config),
-    onLine: book.add,
+    onLine(line) {
+      book.add(line);
+      file?.write(line);
+    },
   });
   for (const warning of options.warnings) log.warn({}, describeProblem(options.path, warning));
   const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
@@ -129,7 +120,29 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const damage = store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null;
   let held: SafeMode | null = null;
   const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
-  const parts = await assemble({ ...options, role, place, bus, logBook: book, store, bootId, token, log, jobs, damage, resume });
+  let reloading: Reloader | null = null;
+  const reload: Reloader["reload"] = async (cause) => {
+    if (reloading === null) throw new Fault("unavailable", "the gateway is just starting, and reads its config anyway");
+    return reloading.reload(cause);
+  };
+  const startedAtMs = clock.now();
+  const configState: Reloader["state"] = () => reloading?.state() ?? { takenAtMs: startedAtMs, problems: [], restartNeeded: [] };
+  const parts = await assemble({
+    ...options,
+    role,
+    place,
+    bus,
+    logBook: book,
+    store,
+    bootId,
+    token,
+    log,
+    jobs,
+    damage,
+    resume,
+    reload,
+    configState,
+  });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
@@ -137,6 +150,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
   parts.running.pools = pools;
   held = await openChannels(parts, loopReason, clock, log);
+  reloading = reloader({
+    loaded: options,
+    env: options.env,
+    takeUp: takeUp({
+      ...channelHand(parts, () => parts.state.phase() !== "safe-mode", log),
+      wired: parts.wired,
+      waker: parts.waker,
+      build: parts.pathOf,
+      use: parts.use,
+      isLed: parts.isLed,
+      pools: () => pools,
+      hide,
+      setLevel,
+      clock,
+      log,
+    }),
+    clock,
+    log,
+  });
   notify("READY=1");
   const stopWatchdog = keepWatchdog(watchdogEveryMs(options.env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
@@ -156,9 +188,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   return {
     loginUrl,
+    reload,
     async stop(signal) {
       log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
       notify(signal === restartSignal ? "RELOADING=1" : "STOPPING=1");
+      await reloading?.stop();
       held?.cancel();
       await stopParts(parts, pools, clock);
       jobs.stop();
@@ -168,6 +202,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await store.close();
       place.release();
       log.info({}, "stopped");
+      file?.close();
     },
   };
 }
@@ -179,8 +214,19 @@ async function freeDead(store: WiredStore, boot: string, log: Log): Promise<void
   if (leases > 0) log.info({ boot, leases }, "freed what the process before this one held");
 }
 
+/** Null where the config wants none. Nodes that share a home have a file each. */
+function fileOf({ logging, store }: Config, home: string, node: string | null, clock: Clock): LogFile | null {
+  const { enabled, maxMegabytes, keep } = logging.file;
+  if (!enabled) return null;
+  const name = store.driver === "redis" && node !== null ? `parley-${node.replaceAll(/[^\w.-]/g, "_")}` : "parley";
+  return logFile({ folder: join(home, "logs"), name, maxBytes: maxMegabytes * 1_000_000, keep, clock });
+}
+
 interface Parts {
   readonly core: Core;
+  readonly pathOf: (config: Config) => Promise<MessagePath>;
+  /** Everything is done by this one from then on. */
+  readonly use: (path: MessagePath) => void;
   readonly wired: Wired;
   readonly waker: Waker;
   readonly control: ControlServer;
@@ -210,12 +256,13 @@ interface Assembly extends DaemonOptions {
   readonly jobs: DatabaseJobs;
   readonly damage: () => string | null;
   readonly resume: () => Promise<boolean>;
+  readonly reload: Reloader["reload"];
+  readonly configState: Reloader["state"];
   readonly logBook: LogBook;
 }
 
 async function assemble(options: Assembly): Promise<Parts> {
   const { config, store, clock, ids, log, bootId, env, bus, role } = options;
-  for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
   const hub = sharedHub(eventHub(), bus, clock);
   const book = movedChats(store.cells);
   await book.load();
@@ -233,47 +280,35 @@ async function assemble(options: Assembly): Promise<Parts> {
   const isLed = (account: string): boolean => nodes !== null && wired.channels.get(account) !== wired.web;
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
   const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
-  const state = gatewayState(store, () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true), options.damage);
+  const state = gatewayState(
+    store,
+    () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
+    options.damage,
+    () => options.configState().problems,
+  );
   const running: Parts["running"] = { pools: null };
-  const skills = wireSkills(config, options.places.home, env);
-  const models = wireModels(config, mediaPath, clock, log);
   const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store.cells);
-  const core: Core = gatewayCore({
-    config,
+  const pathOf = messagePaths({
     store,
     onReady: waker.onReady,
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
-    moved,
-    models,
-    media: wireMedia(config, mediaPath, clock),
-    tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
     hands,
-    hooks: bootstrapHooks(config, options.path, clock),
-    commands: [
-      statusCommand({
-        sessions: store.sessions,
-        inbox: store.inbox,
-        queue: config.messages.queue,
-        report: state.report,
-        turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
-          core.setUp.prompt({
-            agent,
-            session,
-            place: { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) },
-          }),
-      }),
-      whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
-    ],
-    showProgress: wireProgress({ hub, clock }),
-    redaction: wireRedaction(config, options.places.home, options.token),
-    skills,
-    house: await houseOf(config, options.places.home, env["SHELL"], ids),
+    moved,
+    places: options.places,
+    configPath: options.path,
+    env,
+    token: options.token,
+    hub,
+    state,
     bootId,
     clock,
     ids,
     log,
   });
+  let path = await pathOf(config);
+  const { core, models, skills } = livePath(() => path);
+  const use = (next: MessagePath): void => void (path = next);
   const devices = deviceBook(store.cells, clock, ids);
   const clients = connectedClients();
   options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
@@ -288,7 +323,9 @@ async function assemble(options: Assembly): Promise<Parts> {
     events: store.events,
     hub,
     handlers: handlers({
-      config,
+      get config() {
+        return path.config;
+      },
       configPath: options.path,
       databasePath: store.file,
       store,
@@ -298,7 +335,12 @@ async function assemble(options: Assembly): Promise<Parts> {
       state,
       skills,
       desk: configDesk({ env, home: options.places.home }),
-      takeUp: async (changed) => changed,
+      takeUp: async (changed) => {
+        await options.reload("a method changed the file");
+        return restartKeys(changed);
+      },
+      reload: options.reload,
+      configState: options.configState,
       devices,
       clients,
       loginUrl: (granted) => control.loginUrl(granted),
@@ -355,7 +397,23 @@ async function assemble(options: Assembly): Promise<Parts> {
       log,
       signal: AbortSignal.any([signal, ending.signal]),
     });
-  return { core, wired, waker, control, hands, state, setMenu, cluster: nodes, roll, isLed, running, closeHub: hub.close, ending };
+  return {
+    core,
+    pathOf,
+    use,
+    wired,
+    waker,
+    control,
+    hands,
+    state,
+    setMenu,
+    cluster: nodes,
+    roll,
+    isLed,
+    running,
+    closeHub: hub.close,
+    ending,
+  };
 }
 
 /** In safe mode only the web chat opens, which is how an operator gets in. */
@@ -373,11 +431,19 @@ async function openChannels(parts: Parts, loopReason: string | null, clock: Cloc
     log.info({}, "safe mode ends");
     await startChannels(
       parts,
-      all.filter((channel) => channel !== parts.wired.web),
+      [...parts.wired.channels.values()].filter((channel) => channel !== parts.wired.web),
       log,
     );
     parts.state.enter("running");
   });
+}
+
+/** Starts and stops single channels while the daemon runs; `opens`: whether others than the web chat may hear now. */
+function channelHand(parts: Parts, opens: () => boolean, log: Log): Pick<TakeUpOptions, "start" | "stop"> {
+  return {
+    start: async (channel) => (opens() || channel === parts.wired.web ? startChannels(parts, [channel], log) : undefined),
+    stop: (channel) => channel.stop(),
+  };
 }
 
 /** A channel that cannot start must not keep the others from starting. Where nodes share accounts, each is started by who leads it. */

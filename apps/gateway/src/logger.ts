@@ -1,11 +1,14 @@
-// The daemon's log: JSON lines on standard error, readable ones on a terminal. Secrets are cut from the finished line, so that no field,
-// message or stack can carry one out (I8); a full disk or a closed pipe never stops the daemon.
+// The daemon's log: JSON lines on standard error, readable ones on a terminal, and JSON lines for whoever else listens. Secrets are cut from
+// the finished line, so that no field, message or stack can carry one out (I8); a full disk or a closed pipe never stops the daemon.
 import { writeSync } from "node:fs";
 import { pino, stdSerializers, type DestinationStream } from "pino";
-import type { Log } from "@parley/protocol";
+import type { Log, LogFields } from "@parley/protocol";
+
+const levels = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof levels)[number];
 
 export interface LoggerOptions {
-  readonly level: string;
+  readonly level: LogLevel;
   readonly pretty: boolean;
   /** Values that must never appear. */
   readonly secrets: readonly string[];
@@ -17,6 +20,8 @@ export interface Logger {
   readonly log: Log;
   /** Values that must not appear from now on: secrets that were read or minted later. */
   hide(secret: string): void;
+  /** Also of the children that there are. */
+  setLevel(level: LogLevel): void;
 }
 
 const standardError = 2;
@@ -30,13 +35,15 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
     write(line) {
       let clean = line;
       for (const secret of secrets) clean = clean.replaceAll(secret, "[secret]");
+      clean = withoutPasswords(clean);
       out(clean);
       options.onLine?.(clean);
     },
   };
-  const log = pino(
+  let least = levels.indexOf(options.level);
+  const lines = pino(
     {
-      level: options.level,
+      level: "debug",
       base: null,
       errorKey: "error",
       serializers: { error: stdSerializers.err },
@@ -44,17 +51,38 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
     },
     destination,
   );
+  // pino's children keep the level that they were born with; ours ask for it.
+  const over = (below: Log): Log => {
+    const at =
+      (level: LogLevel) =>
+      (fields: LogFields, message: string): void => {
+        if (levels.indexOf(level) >= least) below[level](fields, message);
+      };
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child: (fields) => over(below.child(fields)) };
+  };
   return {
-    log,
+    log: over(lines),
+    setLevel(level) {
+      least = levels.indexOf(level);
+    },
     hide(secret) {
       if (secret.length >= shortestSecretChars) for (const spelling of spellings(secret)) secrets.add(spelling);
     },
   };
 }
 
-/** As it is, and as it stands inside a JSON string. */
+/** As it is, as it stands inside a JSON string, in a URL and in a Basic header's or a proxy's base64. */
 function spellings(secret: string): string[] {
-  return [secret, JSON.stringify(secret).slice(1, -1)];
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), Buffer.from(secret).toString("base64")])];
+}
+
+/** Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the path of its API. */
+function withoutPasswords(line: string): string {
+  return line
+    .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/gi, "$1[secret]@")
+    .replaceAll(/([?&#](?:access_|bot_|api_?)?(?:token|key|secret|password|code|sig(?:nature)?)=)[^\s&"'\\#]+/gi, "$1[secret]")
+    .replaceAll(/\b(bearer|bot) +[\w.~+/=-]{12,}/gi, "$1 [secret]")
+    .replaceAll(/\bbot\d{5,}:[\w-]{20,}/g, "bot[secret]");
 }
 
 async function prettyLines(): Promise<(line: string) => void> {

@@ -4,6 +4,7 @@ import { loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
 import { startWords } from "./start-words.ts";
+import { onHangUp } from "./hang-up.ts";
 import { restartSignal, startAgain } from "./restart.ts";
 
 const needsPerson = 78;
@@ -68,6 +69,7 @@ function stopOnSignal(starting: Promise<Daemon>): void {
     stopping = true;
     if (!restarting) end(signal);
   };
+  onHangUp(starting, stop);
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
   process.on(restartSignal, (signal) => {

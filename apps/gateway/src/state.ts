@@ -20,11 +20,12 @@ export interface GatewayState {
   ready(): { readonly ok: boolean };
 }
 
-/** `damage`: what the full check of the database found; null while that is nothing. */
+/** `config`: why the config file as it is now was refused. `damage`: what the full check of the database found; null while that is nothing. */
 export function gatewayState(
   store: Pick<Store, "check">,
   channels: () => readonly Channel[],
   damage: () => string | null = () => null,
+  config: () => readonly string[] = () => [],
 ): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
@@ -54,6 +55,7 @@ export function gatewayState(
         ...(phaseReason === undefined ? [] : [phaseReason]),
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
         ...(damaged === null ? [] : [damaged]),
+        ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
         ...ailing(),
       ];
       if (phase !== "running") return { state: phase, reasons };

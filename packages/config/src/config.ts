@@ -32,7 +32,11 @@ export interface Config {
   readonly tools: ToolsConfig;
   readonly skills: SkillsConfig;
   readonly store: StoreConfig;
-  readonly logging: { readonly level: "debug" | "info" | "warn" | "error" };
+  readonly logging: {
+    readonly level: "debug" | "info" | "warn" | "error";
+    /** `logs/parley.log` in the state folder. */
+    readonly file: { readonly enabled: boolean; readonly maxMegabytes: number; readonly keep: number };
+  };
 }
 
 /** `module`: relative to the config file. */
@@ -64,6 +68,7 @@ export interface GatewayConfig {
   readonly bind: string;
   readonly auth: { readonly token?: Secret };
   readonly allowedHosts: readonly string[];
+  readonly metrics: { readonly enabled: boolean; readonly openOnLoopback: boolean };
 }
 
 export type ProviderApi = "openai-completions" | "openai-responses" | "anthropic-messages" | "google-generative-ai" | "ollama";

@@ -27,6 +27,8 @@ export interface LoadedConfig {
   readonly places: Places;
   /** Files that it was read from: the config file, whether it exists or not, and those of secrets. */
   readonly reads: readonly string[];
+  /** There is no file, or nothing stands in it. */
+  readonly isBlank: boolean;
 }
 
 /** Throws ConfigFault, a Fault("invalid"), with every problem. Without a file everything has its default. */
@@ -35,9 +37,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const places = placesIn(env, options.home);
   const path = places.configPath;
   const reads = new Set<string>();
-  const readText: ReadText = (file) => {
+  let isBlank = true;
+  const readText: ReadText = async (file) => {
     reads.add(file);
-    return (options.readFile ?? textFile)(file);
+    const text = await (options.readFile ?? textFile)(file);
+    if (file === path) isBlank = text === null || text.trim() === "";
+    return text;
   };
   const document = await read(env, readText, path);
   const located = (finding: Finding): ConfigProblem => ({
@@ -58,7 +63,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const config = complete(file, env, places.home);
   const wrong = [...unresolved, ...check(file, config)];
   if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
-  return { config: freeze(config), warnings: warnings.map(located), path, places, reads: [...reads] };
+  return { config: freeze(config), warnings: warnings.map(located), path, places, reads: [...reads], isBlank };
 }
 
 type ReadText = (path: string) => Promise<string | null>;

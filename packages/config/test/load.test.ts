@@ -7,7 +7,13 @@ import { home, loadText, problemsOf } from "./load-text.ts";
 describe("without a file", () => {
   test("everything has its default and nothing needs a key", async () => {
     const { config, warnings, path } = await loadText(null);
-    expect(config.gateway).toEqual({ port: 7275, bind: "loopback", auth: {}, allowedHosts: [] });
+    expect(config.gateway).toEqual({
+      port: 7275,
+      bind: "loopback",
+      auth: {},
+      allowedHosts: [],
+      metrics: { enabled: true, openOnLoopback: false },
+    });
     expect(config.agents.defaults.model).toEqual({ primary: "rehearsal/rehearsal", fallbacks: [] });
     expect(config.agents.list).toEqual([
       {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
 import { operatorMethods } from "./operator-methods.ts";
+import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
@@ -87,6 +88,7 @@ const skill = z.object({
 });
 
 export const methods = {
+  ...reloadMethods,
   health: {
     scope: "read",
     params: z.object({}),
@@ -103,6 +105,7 @@ export const methods = {
       state: z.enum(["starting", "ok", "degraded", "draining", "safe-mode"]),
       reasons: z.array(z.string()),
       configPath: z.string(),
+      config: configStatus,
       model: z.string(),
       channels: z.array(channelStatus),
       turnsRunning: z.number().int(),

@@ -6,6 +6,7 @@ import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
 import { perConfig } from "../reload/live.ts";
+import type { Reloader } from "../reload/reloader.ts";
 import type { SkillBook } from "../turn/skills.ts";
 import type { Clients } from "../control/clients.ts";
 import type { Devices } from "../control/devices.ts";
@@ -34,6 +35,7 @@ export interface HandlerOptions extends StatusOptions {
   readonly models: Models;
   readonly desk: ConfigDesk;
   readonly takeUp: ConfigMethodsOptions["takeUp"];
+  readonly reload: Reloader["reload"];
   readonly devices: Devices;
   readonly clients: Clients;
   readonly loginUrl: DeviceMethodsOptions["loginUrl"];
@@ -75,14 +77,21 @@ export function handlers(options: HandlerOptions): Handlers {
     ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
     ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
     ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
-    ...sessionMethods({ config: options.config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
-    ...agentMethods(options.config),
+    ...perConfig(configNow, (config) =>
+      sessionMethods({ config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
+    ),
+    ...perConfig(configNow, (config) => agentMethods(config)),
     ...deviceMethods(options),
     ...logMethods(options.logBook),
     async restart({ reason = "asked for over the control plane" }) {
       const { pid, turnsRunning, deliveriesWaiting } = await status.status();
       options.restart(reason);
       return { pid, turnsRunning, deliveriesWaiting };
+    },
+    async reload() {
+      const { outcome, changed, restarted, restartNeeded, problems } = await options.reload("asked for over the control plane");
+      const lists = { changed: [...changed], restarted: [...restarted], restartNeeded: [...restartNeeded], problems: [...problems] };
+      return { outcome, ...lists };
     },
     resume: async () => ({ resumed: await options.resume() }),
     backup: copies.backup,

@@ -4,12 +4,14 @@ import { isFault, type Clock, type MethodResult } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../core.ts";
 import type { GatewayState } from "../state.ts";
+import type { ConfigState } from "../reload/reloader.ts";
 import { version } from "../version.ts";
 import type { Wired } from "../wiring.ts";
 
 export interface StatusOptions {
   readonly config: Config;
   readonly configPath: string;
+  readonly configState: () => ConfigState;
   readonly store: Store;
   readonly core: Pick<Core, "running">;
   readonly wired: Wired;
@@ -45,6 +47,7 @@ export function statusMethods(options: StatusOptions) {
         state: report.state,
         reasons: [...report.reasons],
         configPath: options.configPath,
+        config: shownConfig(options.configState()),
         model: options.config.agents.defaults.model.primary,
         channels: [...options.wired.channels.values()].map((channel) => ({
           channel: channel.name,
@@ -60,6 +63,10 @@ export function statusMethods(options: StatusOptions) {
       };
     },
   };
+}
+
+function shownConfig({ takenAtMs, problems, restartNeeded }: ConfigState): MethodResult<"status">["config"] {
+  return { takenAtMs, problems: [...problems], restartNeeded: [...restartNeeded] };
 }
 
 /** A store that is away counts nothing: the state says why. */

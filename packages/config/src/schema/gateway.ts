@@ -27,6 +27,18 @@ export const gatewaySchema = z
       .array(z.string().regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }))
       .default([])
       .describe("Host names, besides loopback and the bound address, under which browsers may reach the gateway."),
+    metrics: z
+      .strictObject({
+        enabled: z.boolean().default(true).describe("Whether /metrics answers."),
+        openOnLoopback: z
+          .boolean()
+          .default(false)
+          .describe(
+            "Whether programs on this machine may read /metrics without a token. Not behind a proxy: there everybody comes from here.",
+          ),
+      })
+      .prefault({})
+      .describe("Numbers for Prometheus at /metrics, for holders of a token that may read."),
   })
   .prefault({})
   .describe("The control plane: web chat, CLI, health.");

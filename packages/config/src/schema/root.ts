@@ -96,7 +96,17 @@ export const configSchema = z.strictObject({
   skills: skillsSchema,
   store: storeSchema,
   logging: z
-    .strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is logged.") })
+    .strictObject({
+      level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is logged."),
+      file: z
+        .strictObject({
+          enabled: z.boolean().default(true).describe("Whether the log is also written to logs/parley.log in the state folder."),
+          maxMegabytes: z.number().min(0.1).max(1024).default(10).describe("Size at which a new file is begun."),
+          keep: z.number().int().min(0).max(100).default(5).describe("Older files that stay: parley.1.log is the newest of them."),
+        })
+        .prefault({})
+        .describe("The log on disk."),
+    })
     .prefault({})
     .describe("Logs."),
 });

@@ -1,0 +1,89 @@
+// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A file that cannot be written is
+// tried again later; the lines of meanwhile are still on standard error.
+import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "@parley/protocol";
+
+export interface LogFileOptions {
+  readonly folder: string;
+  /** Without the ending. */
+  readonly name: string;
+  readonly maxBytes: number;
+  /** Older files that stay. */
+  readonly keep: number;
+  readonly clock: Pick<Clock, "mono">;
+}
+
+export interface LogFile {
+  /** A line with its line break. Never throws. */
+  write(line: string): void;
+  close(): void;
+}
+
+const tryAgainMs = 5_000;
+
+export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions): LogFile {
+  const path = join(folder, `${name}.log`);
+  const older = (nth: number): string => join(folder, `${name}.${nth}.log`);
+  let file: { readonly fd: number; readonly ino: number; bytes: number } | null = null;
+  let tryAtMs = -Infinity;
+
+  function open(): NonNullable<typeof file> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const fd = openSync(path, "a", 0o600);
+    // It may have been there with another mode.
+    chmodSync(path, 0o600);
+    const { size, ino } = fstatSync(fd);
+    return { fd, ino, bytes: size };
+  }
+
+  function shut(): void {
+    if (file !== null) closeSync(file.fd);
+    file = null;
+  }
+
+  function rotate(): void {
+    shut();
+    rmSync(older(keep), { force: true });
+    for (let nth = keep - 1; nth >= 1; nth -= 1) move(older(nth), older(nth + 1));
+    if (keep > 0) move(path, older(1));
+    else rmSync(path, { force: true });
+  }
+
+  function write(line: string): void {
+    if (clock.mono() < tryAtMs) return;
+    const bytes = Buffer.byteLength(line);
+    try {
+      file ??= open();
+      if (file.bytes > 0 && file.bytes + bytes > maxBytes) {
+        // Somebody else may have moved it away already.
+        if (statSync(path, { throwIfNoEntry: false })?.ino === file.ino) rotate();
+        else shut();
+        file = open();
+      }
+      writeSync(file.fd, line);
+      file.bytes += bytes;
+    } catch {
+      // A disk that is full must not stop what the log is about; standard error has the line.
+      tryAtMs = clock.mono() + tryAgainMs;
+      try {
+        shut();
+      } catch {
+        file = null;
+      }
+    }
+  }
+
+  return {
+    write,
+    close: shut,
+  };
+}
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

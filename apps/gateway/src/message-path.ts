@@ -1,0 +1,114 @@
+// The message path over one config: everything between receiving and delivering that is built from it. A change of the config builds the
+// next one beside it; turns that began here end here.
+import { join } from "node:path";
+import { ensureWorkspace } from "@parley/agent";
+import type { Config, Places } from "@parley/config";
+import type { Models } from "@parley/models";
+import { statusCommand } from "./commands/status.ts";
+import { whyCommand } from "./commands/why.ts";
+import type { Hub } from "./control/hub.ts";
+import { coreMemory, gatewayCore, type Core, type CoreOptions } from "./core.ts";
+import { houseOf } from "./house.ts";
+import { findMessage } from "./methods/find-message.ts";
+import { storyTeller } from "./methods/story.ts";
+import { live } from "./reload/live.ts";
+import type { GatewayState } from "./state.ts";
+import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
+import type { SkillBook } from "./turn/skills.ts";
+import { templatesFolder, wireMedia, wireModels, wireProgress, wireRedaction, wireSkills, wireTools } from "./wiring.ts";
+
+export interface MessagePath {
+  readonly config: Config;
+  readonly core: Core;
+  readonly models: Models;
+  readonly skills: SkillBook;
+}
+
+type FromConfig =
+  | "config"
+  | "models"
+  | "media"
+  | "tools"
+  | "hooks"
+  | "commands"
+  | "showProgress"
+  | "redaction"
+  | "skills"
+  | "house"
+  | "kept";
+
+export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
+  readonly places: Places;
+  readonly configPath: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  /** The gateway's own: no answer may show it. */
+  readonly token: string;
+  readonly hub: Hub;
+  readonly state: Pick<GatewayState, "report">;
+  /** What looks at every call of a model. */
+  readonly watched?: (models: Models) => Models;
+}
+
+/** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
+export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
+  const { places, configPath, env, token, hub, state, watched = (models) => models, ...ports } = options;
+  const { store, clock, ids, log } = ports;
+  const kept = coreMemory(clock);
+  const mediaPath = join(places.home, "media");
+
+  return async (config) => {
+    for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
+    const skills = wireSkills(config, places.home, env);
+    const models = watched(wireModels(config, mediaPath, clock, log));
+    const core: Core = gatewayCore({
+      ...ports,
+      config,
+      models,
+      media: wireMedia(config, mediaPath, clock),
+      tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+      hooks: bootstrapHooks(config, configPath, clock),
+      commands: [
+        statusCommand({
+          sessions: store.sessions,
+          inbox: store.inbox,
+          queue: config.messages.queue,
+          report: state.report,
+          turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
+            core.setUp.prompt({
+              agent,
+              session,
+              place: { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) },
+            }),
+        }),
+        whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
+      ],
+      showProgress: wireProgress({ hub, clock }),
+      redaction: wireRedaction(config, places.home, token),
+      skills,
+      house: await houseOf(config, places.home, env["SHELL"], ids),
+      kept,
+    });
+    return { config, core, models, skills };
+  };
+}
+
+/** For holders that are given it once: whatever it is used for is done by the path in force. */
+export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "models" | "skills"> {
+  const core: Core = {
+    receive: (events) => now().core.receive(events),
+    route: (inbound) => now().core.route(inbound),
+    menu: (account) => now().core.menu(account),
+    start: (work, ...how) => now().core.start(work ?? (() => now().core.work), ...how),
+    work: live(() => now().core.work),
+    models: live(() => now().core.models),
+    pairing: live(() => now().core.pairing),
+    owners: live(() => now().core.owners),
+    closed: live(() => now().core.closed),
+    setUp: live(() => now().core.setUp),
+    prompts: live(() => now().core.prompts),
+    usage: live(() => now().core.usage),
+    ledger: live(() => now().core.ledger),
+    running: live(() => now().core.running),
+  };
+  return { core, models: live(() => now().models), skills: live(() => now().skills) };
+}

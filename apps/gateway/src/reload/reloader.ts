@@ -1,0 +1,148 @@
+// Reads the config again when asked or when its files changed. What is wrong is refused whole and told with its line; the last good config
+// stays in force (I10: the next good file clears the trouble).
+import { readFile } from "node:fs/promises";
+import { changedKeys, ConfigFault, describeProblem, loadConfig, restartKeys, type Env, type LoadedConfig } from "@parley/config";
+import { isFault, type Clock, type Log } from "@parley/protocol";
+import { watchFiles } from "./watch-files.ts";
+import type { TakeUp } from "./take-up.ts";
+
+export interface ReloaderOptions {
+  /** What the daemon started with. */
+  readonly loaded: LoadedConfig;
+  readonly env: Env;
+  readonly takeUp: TakeUp;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Reloaded {
+  readonly outcome: "taken" | "unchanged" | "refused";
+  /** Keys that differ. */
+  readonly changed: readonly string[];
+  /** Accounts whose channel was stopped, started or both. */
+  readonly restarted: readonly string[];
+  /** Of everything that changed since the start, what only the next start takes up. */
+  readonly restartNeeded: readonly string[];
+  /** Why it was refused, one line each, with file and line. */
+  readonly problems: readonly string[];
+}
+
+export interface ConfigState {
+  /** Since when the config in force is. */
+  readonly takenAtMs: number;
+  /** Why the files as they are now were refused; empty when they are in force. */
+  readonly problems: readonly string[];
+  readonly restartNeeded: readonly string[];
+}
+
+export interface Reloader {
+  /** One at a time; never rejects. */
+  reload(cause: string): Promise<Reloaded>;
+  state(): ConfigState;
+  /** How often it was taken up and refused. */
+  counts(): { readonly taken: number; readonly refused: number };
+  /** Ends once what is just being taken up is. */
+  stop(): Promise<void>;
+}
+
+export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): Reloader {
+  const { path, places } = loaded;
+  let current = loaded.config;
+  let takenAtMs = clock.now();
+  let problems: readonly string[] = [];
+  /** Of changes that a restart takes up, but which are no keys of the start's config. */
+  let waiting: readonly string[] = [];
+  let hadText = loaded.reads.length > 0 && !loaded.isBlank;
+  let counts = { taken: 0, refused: 0 };
+  let last: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+  const watcher = watchFiles({ files: loaded.reads, clock, log, onChange: () => void reload("the file changed") });
+
+  const restartNeeded = (): readonly string[] => [...new Set([...restartKeys(changedKeys(loaded.config, current)), ...waiting])];
+
+  /** A file that an editor is just writing is empty for a moment: that must not turn everything off. */
+  async function read(): Promise<LoadedConfig> {
+    const seen: string[] = [path];
+    try {
+      const fresh = await loadConfig({
+        env,
+        home: places.home,
+        readFile: (file) => {
+          seen.push(file);
+          return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+            if (error.code === "ENOENT") return null;
+            throw error;
+          });
+        },
+      });
+      if (fresh.isBlank && hadText)
+        throw new ConfigFault(path, [{ path: "", message: "the file is empty or gone", fix: "Write {} into it to mean every default" }]);
+      return fresh;
+    } finally {
+      // Also those of a config that was refused: mending one of them mends it.
+      watcher.watch(seen);
+    }
+  }
+
+  async function run(cause: string): Promise<Reloaded> {
+    if (stopped) return { outcome: "refused", changed: [], restarted: [], restartNeeded: [], problems: ["the gateway is stopping"] };
+    let fresh: LoadedConfig;
+    try {
+      fresh = await read();
+      const changed = changedKeys(current, fresh.config);
+      if (changed.length === 0) {
+        if (problems.length > 0) log.info({ cause }, "the config is in order again; nothing changed");
+        problems = [];
+        return { outcome: "unchanged", changed, restarted: [], restartNeeded: restartNeeded(), problems };
+      }
+      const taken = await takeUp(current, fresh.config);
+      current = fresh.config;
+      hadText = !fresh.isBlank;
+      takenAtMs = clock.now();
+      problems = [];
+      waiting = [...new Set([...waiting, ...taken.restartNeeded.filter((key) => restartKeys([key]).length === 0)])];
+      counts = { ...counts, taken: counts.taken + 1 };
+      for (const warning of fresh.warnings) log.warn({}, describeProblem(path, warning));
+      log.info({ cause, ...taken }, "the config was taken up");
+      if (taken.restartNeeded.length > 0) log.warn({ keys: taken.restartNeeded }, "these keys need a restart");
+      return { outcome: "taken", ...taken, restartNeeded: restartNeeded(), problems };
+    } catch (error) {
+      return refused(cause, error);
+    }
+  }
+
+  function refused(cause: string, error: unknown): Reloaded {
+    const told = problemsOf(error, path);
+    counts = { ...counts, refused: counts.refused + 1 };
+    // The same trouble looked at again is no news.
+    if (told.join("\n") !== problems.join("\n"))
+      log.error(
+        { cause, problems: told, ...(isFault(error) ? {} : { error }) },
+        "the config was refused; the last good one stays in force",
+      );
+    problems = told;
+    return { outcome: "refused", changed: [], restarted: [], restartNeeded: restartNeeded(), problems };
+  }
+
+  function reload(cause: string): Promise<Reloaded> {
+    const mine = last.then(() => run(cause));
+    last = mine;
+    return mine;
+  }
+
+  return {
+    reload,
+    state: () => ({ takenAtMs, problems, restartNeeded: restartNeeded() }),
+    counts: () => counts,
+    async stop() {
+      stopped = true;
+      watcher.stop();
+      await last;
+    },
+  };
+}
+
+function problemsOf(error: unknown, path: string): readonly string[] {
+  if (error instanceof ConfigFault) return error.problems.map((problem) => describeProblem(path, problem));
+  return [`${path}: ${isFault(error) ? error.message : "it could not be taken up; the log says why"}`];
+}
