@@ -27,7 +27,7 @@ export async function performAction(context: ActContext, to: Address, action: Ac
       await interactions.answer(action.callbackId, action.text, signal);
       return null;
     case "setCommands":
-      await setCommands(rest, context.self()?.application, action.commands, signal);
+      await setCommands(rest, context.self(), action.commands, signal);
       return null;
     default:
       break;
@@ -113,11 +113,11 @@ function emojiName(emoji: string): string {
 /** What stands after a command is one optional text, so that it reads as if it were typed. */
 async function setCommands(
   rest: DiscordRest,
-  known: string | undefined,
+  known: Self | null,
   commands: readonly { readonly name: string; readonly description: string }[],
   signal: AbortSignal,
 ): Promise<void> {
-  const application = isSnowflake(known) ? known : await applicationId(rest, signal);
+  const application = isSnowflake(known?.application) ? known.application : await applicationId(rest, known?.user, signal);
   // A longer list is cut: the caller puts the important ones first.
   const body = commands.slice(0, slashCommands).map(({ name, description }) => ({
     type: 1,
@@ -128,8 +128,11 @@ async function setCommands(
   await rest.call({ method: "PUT", route: `/applications/${application}/commands`, body, signal });
 }
 
-async function applicationId(rest: DiscordRest, signal: AbortSignal): Promise<string> {
-  const application = (await rest.call({ method: "GET", route: "/applications/@me", signal })) as { readonly id?: unknown } | undefined;
+async function applicationId(rest: DiscordRest, me: string | undefined, signal: AbortSignal): Promise<string> {
+  const application = (await rest.call({ method: "GET", route: "/applications/@me", signal }).catch((error: unknown) => {
+    if (me === undefined || !isFault(error, "missing")) throw error;
+    return { id: me }; // The two ids are one, for every application since 2016.
+  })) as { readonly id?: unknown } | undefined;
   if (!isSnowflake(application?.id)) throw new Fault("unavailable", "Discord did not say which application this bot is");
   return application.id;
 }

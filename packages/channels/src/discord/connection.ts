@@ -173,9 +173,9 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       end("the channel stops");
     }
 
-    socket.on("message", (raw, isBinary) => {
+    socket.on("message", (raw) => {
       if (isOver || reason !== null) return;
-      const frame = isBinary ? null : parse((raw as Buffer).toString());
+      const frame = parse((raw as Buffer).toString());
       if (frame === null) log.debug({}, "a frame of the gateway could not be read");
       else onFrame(frame);
     });
@@ -231,5 +231,5 @@ function readyOf(body: unknown): { readonly id: string; readonly resumeUrl: stri
     readonly user?: { readonly id?: unknown } | null;
   };
   if (typeof id !== "string" || id === "" || !isSnowflake(user?.id)) return null;
-  return { id, resumeUrl: typeof url === "string" && URL.canParse(url) ? url : null };
+  return { id, resumeUrl: typeof url === "string" && /^wss?:/.test(url) && URL.canParse(url) ? url : null };
 }

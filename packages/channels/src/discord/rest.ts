@@ -37,6 +37,9 @@ const callDeadlineMs = 30_000;
 /** 100 MiB at 0.9 MB/s. */
 const uploadDeadlineMs = 120_000;
 const downloadDeadlineMs = 120_000;
+/** Of a limit that does not say how long, or that asks for more than the longest ban known: asking again then costs little. */
+const usualWaitMs = 1_000;
+const longestWaitMs = 3_600_000;
 /** A hundred messages of full length with embeds are far below this. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
@@ -73,7 +76,8 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
   const asFault = (call: Call, error: unknown): Fault => {
     if (error instanceof Fault) return error;
     if (error instanceof RateLimitError) {
-      const retryAfterMs = Math.max(1, error.retryAfter, error.sublimitTimeout);
+      const askedMs = Math.max(error.retryAfter, error.sublimitTimeout);
+      const retryAfterMs = Number.isFinite(askedMs) ? Math.min(Math.max(askedMs, 1), longestWaitMs) : usualWaitMs;
       const words = `Discord limits ${nameOf(call)}: wait ${retryAfterMs} ms (${error.global ? "global" : error.scope})`;
       return new Fault("rate_limited", words, { retryAfterMs });
     }
@@ -113,7 +117,11 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
       const gone = status === 403 || status === 404 || status === 410;
       throw new Fault(gone ? "missing" : "unavailable", `Discord answered ${status} for the file`);
     },
-    close: () => line.close(),
+    close() {
+      rest.clearHashSweeper();
+      rest.clearHandlerSweeper();
+      line.close();
+    },
   };
 }
 
@@ -147,8 +155,9 @@ function responseOf({ status, headers, bytes }: Answer): object {
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") sent.set(name, value);
   const shown = ok ? json : refusal(status, json, bytes);
   // The body's wait is the exact one; the header may be rounded, or lost on the way.
-  const { retry_after: retryAfter } = (json ?? {}) as { readonly retry_after?: unknown };
+  const { retry_after: retryAfter, global } = (json ?? {}) as { readonly retry_after?: unknown; readonly global?: unknown };
   if (status === 429) sent.set("Retry-After", String(typeof retryAfter === "number" ? retryAfter : (sent.get("Retry-After") ?? 1)));
+  if (status === 429 && global === true) sent.set("X-RateLimit-Global", "true");
   if (shown !== undefined) sent.set("Content-Type", "application/json");
   return {
     ok,

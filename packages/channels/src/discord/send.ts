@@ -12,7 +12,7 @@ import type { Interactions } from "./interactions.ts";
 import { isForum, type Place, type Places } from "./places.ts";
 import { refusalCode, refusalCodes } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
-import { idAt, isSnowflake } from "./snowflake.ts";
+import { idAt, isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
 import type { Self } from "./watch.ts";
 
 export interface SendContext extends BodyOptions {
@@ -149,11 +149,11 @@ export async function sentSince(
       const oldest = found.at(-1)?.id;
       const page = await messagesOf<APIMessage>(rest, channel, oldest === undefined ? null : { before: oldest }, signal);
       found.push(...page);
-      if (page.length < pageMessages || page.some((each) => Date.parse(each.timestamp) < sinceMs)) break;
+      if (page.length < pageMessages || page.some((each) => writtenAtMs(each) < sinceMs)) break;
     }
     const message = said(part, context);
     return found
-      .filter((each) => each.author?.id === me && Date.parse(each.timestamp) >= sinceMs && isSame(each, message))
+      .filter((each) => each.author?.id === me && writtenAtMs(each) >= sinceMs && isSame(each, message))
       .toSorted((a, b) => byAge(a.id, b.id))
       .map(({ id }) => ({ messageId: id }));
   } catch (error) {
@@ -163,6 +163,12 @@ export async function sentSince(
 }
 
 const mostPages = 5;
+
+/** What names no time at all counts as new: better looked at than sent twice. */
+function writtenAtMs({ id, timestamp }: APIMessage): number {
+  const said = Date.parse(timestamp);
+  return Number.isNaN(said) ? (namesTime(id) ? madeAtMs(id) : Number.POSITIVE_INFINITY) : said;
+}
 
 function byAge(a: string, b: string): number {
   return BigInt(a) < BigInt(b) ? -1 : 1;
