@@ -104,6 +104,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
     exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
   });
+  command(program, "nodes", "show the processes of this gateway, what each does, and who leads which account").action(async () => {
+    exitCode = await (await import("./commands/nodes.ts")).nodes(await terminal());
+  });
   const prompt = program.command("prompt").description("what the agent is told: its system prompt, section by section");
   const promptCommand = (usage: string, description: string): Command =>
     command(prompt, usage, description)

@@ -108,6 +108,7 @@ const onStore: { readonly [M in keyof Operate]: true } = {
   "dead.retry": true,
   "dead.drop": true,
   "lanes.list": true,
+  "nodes.list": true,
 };
 
 /** What needs config and workspace besides. */

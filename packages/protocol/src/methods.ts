@@ -4,6 +4,7 @@ import { z } from "zod";
 import { configMethods } from "./config-methods.ts";
 import type { Scope } from "./frames.ts";
 import { operatorMethods } from "./operator-methods.ts";
+import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 import { usageMethods } from "./usage-methods.ts";
@@ -199,6 +200,7 @@ export const methods = {
     params: z.object({ limit }),
     result: z.object({ sessions: z.array(lane), conversations: z.array(lane) }),
   },
+  ...nodeMethods,
   /** The whole text: it holds the agent's workspace files. */
   "prompt.show": {
     scope: "admin",

@@ -2,13 +2,14 @@
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
 import type { ClosedChats } from "../outbound/closed-chats.ts";
+import { readRoll } from "../nodes/roll.ts";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "./find-message.ts";
 import { outboxMethods } from "./outbox.ts";
 import { storyTeller } from "./story.ts";
 
 export interface OperateOptions {
-  readonly store: Pick<Store, "inbox" | "turns" | "outbox">;
+  readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells">;
   readonly closed: Pick<ClosedChats, "open">;
   readonly clock: Clock;
 }
@@ -32,6 +33,11 @@ export function operateMethods({ store, closed, clock }: OperateOptions) {
     return { sessions: sessions.map(shownLane), conversations: conversations.map(shownLane) };
   }
 
+  const roll = readRoll(store.cells, clock);
+  async function nodes(_params: MethodParams<"nodes.list">): Promise<MethodResult<"nodes.list">> {
+    return { nodes: (await roll()).map((node) => ({ ...node, leads: [...node.leads] })) };
+  }
+
   return {
     why,
     "outbox.list": deliveries.list,
@@ -41,6 +47,7 @@ export function operateMethods({ store, closed, clock }: OperateOptions) {
     "dead.retry": dead.retry,
     "dead.drop": dead.drop,
     "lanes.list": lanes,
+    "nodes.list": nodes,
   };
 }
 

@@ -3,6 +3,7 @@ import { lacks, program } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { controlClient } from "../e2e/control-client.ts";
 import { cleanUp, eventually, startDaemon } from "../e2e/daemon.ts";
+import { parley } from "../e2e/operator.ts";
 import { world } from "../e2e/world.ts";
 import { fleet, type Fleet } from "./fleet.ts";
 
@@ -32,6 +33,16 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     w.telegram.as(7).says("one");
     expect(await w.answered(7, 1)).toEqual(["echo: one"]);
     const second = await f.start("edge-2", "edge");
+    const shown = await eventually(
+      async () => {
+        const { out } = await parley(first.home, "nodes");
+        return out.includes("edge-2") && out.includes("worker-1") ? out : undefined;
+      },
+      10_000,
+      "the roll",
+    );
+    expect(shown).toMatch(/edge-1 {2}\(edge\) {2}running.*leads telegram:default/);
+    expect(shown).toMatch(/worker-1 {2}\(worker\) {2}running/);
     first.kill("SIGKILL");
     await first.exited;
     const sinceMs = Date.now();
