@@ -20,10 +20,18 @@ export async function ensureWorkspace(dir: string, templates: string): Promise<E
     if (bootstrapNames.some((name) => there.has(name))) return { created: false, files: [] };
     const offered = new Set(await readdir(templates));
     const files = bootstrapNames.filter((name) => offered.has(name));
-    // `wx` refuses to overwrite, also when two starts race.
-    for (const name of files) await writeFile(join(dir, name), await readFile(join(templates, name)), { flag: "wx", mode: 0o600 });
+    for (const name of files) await writeOnce(join(dir, name), await readFile(join(templates, name)));
     return { created: true, files };
   } catch (cause) {
     throw new Fault("unavailable", `the workspace ${dir} cannot be prepared: ${String(cause)}. Check its owner and free space.`, { cause });
+  }
+}
+
+/** Never overwrites. Where several nodes start on one shared folder, the first one writes and the others find it written. */
+async function writeOnce(path: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFile(path, bytes, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }

@@ -46,3 +46,10 @@ test("a workspace that cannot be made names its path", async () => {
   expect(isFault(failure, "unavailable")).toBe(true);
   expect(String(failure)).toContain(join(root, "file", "workspace"));
 });
+
+test("nodes that start at once on one shared folder all find a whole workspace", async () => {
+  const dir = join(root, "shared");
+  await Promise.all(Array.from({ length: 4 }, () => ensureWorkspace(dir, templates)));
+  expect(await readFile(join(dir, "SOUL.md"), "utf8")).toContain("You are a guest");
+  expect(await readdir(dir)).toHaveLength(7);
+});
