@@ -194,7 +194,7 @@ function textsIn(w: World, chat: number): readonly string[] {
 }
 
 /** A small generator (mulberry32, public domain), so that a run's choices can be made again. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
