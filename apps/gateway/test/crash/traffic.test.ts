@@ -6,13 +6,16 @@ import { checkTraffic } from "./traffic-law.ts";
 
 afterEach(cleanUp);
 
-test("killed four times under mixed traffic: nothing lost, nothing twice but what is flagged", async () => {
+/** On a busy machine a start alone takes many seconds. */
+const timeout = 300_000;
+
+test("killed four times under mixed traffic: nothing lost, nothing twice but what is flagged", { timeout }, async () => {
   const report = await endedAtRandom({ signal: "SIGKILL", times: 4, seed: 1 });
   checkTraffic(report);
   expect(report.exits).toEqual(["SIGKILL", "SIGKILL", "SIGKILL", "SIGKILL", 0]);
 });
 
-test("asked to stop twice under mixed traffic: everything answered exactly once", async () => {
+test("asked to stop twice under mixed traffic: everything answered exactly once", { timeout }, async () => {
   const report = await endedAtRandom({ signal: "SIGTERM", times: 2, seed: 2 });
   checkTraffic(report);
   expect(report.exits).toEqual([0, 0, 0]);
