@@ -7,16 +7,18 @@ import { countedUpTo, eventsKept } from "../limits.ts";
 import type { Store } from "../store.ts";
 import { acceptRows } from "./accept.ts";
 import { type Boot, bootHistory } from "./boots.ts";
+import { backupDatabase } from "./backup.ts";
 import { cellBook, sqliteCells } from "./cells.ts";
 import { deliveryTable } from "./delivery-record.ts";
 import { sqliteEvents } from "./events.ts";
 import { damagedFault, openFault } from "./failure.ts";
 import { sqliteInbox } from "./inbox.ts";
 import { laneTable } from "./lanes.ts";
-import { migrate } from "./migrate.ts";
+import { checkedVersion, migrate } from "./migrate.ts";
 import { sqliteOutbox } from "./outbox.ts";
 import { postDeliveries } from "./post.ts";
 import { retention } from "./retention.ts";
+import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import { sessionBook, sqliteSessions } from "./sessions.ts";
 import { query } from "./statements.ts";
@@ -51,16 +53,25 @@ interface Count {
 }
 
 /** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used. */
-// oxlint-disable-next-line typescript/require-await -- drivers open asynchronously; this one happens not to wait
 export async function sqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   const db = connect(options.path);
   try {
+    await keepOlder(db, options);
     migrate(db, options.path);
     return portsOn(db, options);
   } catch (error) {
     db.close();
     throw openFault(options.path, error);
   }
+}
+
+/** A file of an older schema is copied before it is migrated: the way back to the Parley that wrote it. */
+async function keepOlder(db: DatabaseSync, { path, clock, log }: SqliteOptions): Promise<void> {
+  const version = path === ":memory:" ? 0 : checkedVersion(db, path);
+  if (version === 0 || version === migrations.length) return;
+  const copy = `${path}.schema-${version}-${clock.now()}`;
+  await backupDatabase(path, copy);
+  log.info({ copy, schema: version }, "the database is copied before it is brought to a newer schema");
 }
 
 function connect(path: string): DatabaseSync {
