@@ -28,13 +28,13 @@ export async function download(
   }
 }
 
-/** Another API server, as tests and proxies are, serves its files itself. */
+/** Another API server, as tests and proxies are, serves its files itself: other ports of its host are other programs. */
 function checkHost(url: string, apiRoot: string): void {
-  const { hostname, protocol } = URL.canParse(url) ? new URL(url) : { hostname: "", protocol: "" };
+  const { host, origin, protocol } = URL.canParse(url) ? new URL(url) : { host: "", origin: "", protocol: "" };
   const ours = new URL(apiRoot);
-  const isOurs = !/(^|\.)discord\.com$/.test(ours.hostname) && hostname === ours.hostname && protocol === ours.protocol;
-  if (!isOurs && !(protocol === "https:" && contentHosts.has(hostname)))
-    throw new Fault("denied", `the file lies on "${hostname}", which is not Discord's: it is not fetched`);
+  const isOurs = !/(^|\.)discord\.com$/.test(ours.hostname) && origin === ours.origin;
+  if (!isOurs && !(protocol === "https:" && contentHosts.has(host)))
+    throw new Fault("denied", `the file lies on "${host}", which is not Discord's: it is not fetched`);
 }
 
 interface WithFiles {
