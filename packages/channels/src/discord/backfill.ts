@@ -24,6 +24,8 @@ export interface BackfillOptions {
 const fenceMs = 24 * 3_600_000;
 export const pageMessages = 100;
 const mostPages = 5;
+/** One after the other, two hundred conversations would hold up everybody for half a minute. */
+const atOnce = 8;
 /** Live events wait for the history, so that each conversation keeps its order; but not for ever. */
 const withinMs = 60_000;
 
@@ -33,12 +35,17 @@ export async function missedMessages(options: BackfillOptions): Promise<readonly
   const after = namesTime(lastMessageId) ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs)) : lastMessageId;
   const untilMono = clock.mono() + withinMs;
   const found: (readonly [string, Dispatch])[] = [];
-  for (const { channel, guild } of watched) {
-    for (const message of await history(options, channel, after, untilMono)) {
-      const body = guild === undefined ? message : { ...message, guild_id: guild };
-      found.push([message.id, { event: "MESSAGE_CREATE", body, sequence: null, session }]);
+  const left = [...watched];
+  const readOn = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const { channel, guild } = next;
+      for (const message of await history(options, channel, after, untilMono)) {
+        const body = guild === undefined ? message : { ...message, guild_id: guild };
+        found.push([message.id, { event: "MESSAGE_CREATE", body, sequence: null, session }]);
+      }
     }
-  }
+  };
+  await Promise.all(Array.from({ length: atOnce }, readOn));
   log.info({ conversations: watched.length, messages: found.length }, "looked for messages that were missed");
   return found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch);
 }

@@ -1,4 +1,6 @@
 // Servers that speak Discord's protocol more carelessly than Discord does: nothing that can be done without is asked of them.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { expectFault } from "../contract.ts";
@@ -77,6 +79,56 @@ test("our own messages are known again where the history has no times", async ()
   const mine = { id: "2000", content: "hi", author: { id: rig.fake.bot().id } };
   rig.fake.inject({ method: "GET /channels/:channel/messages", trouble: { kind: "answer", status: 200, body: [mine] } });
   expect(await rig.channel.sentSince?.(room(), part, Date.now(), new AbortController().signal)).toEqual([{ messageId: "2000" }]);
+});
+
+test("files are fetched from Discord's hosts and the API's own address, and from no other program on its machine", async () => {
+  const asked: string[] = [];
+  const other = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.end("secret");
+  });
+  await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening));
+  const { port } = other.address() as AddressInfo;
+  const own = new URL(rig.fake.apiRoot);
+  try {
+    for (const url of [
+      `http://127.0.0.1:${port}/latest/meta-data`,
+      `http://${own.host}@127.0.0.1:${port}/`,
+      `https://cdn.discordapp.com:${port}/`,
+      "https://cdn.discordapp.com.evil.example/",
+      "file:///etc/passwd",
+      "http://cdn.discordapp.com/",
+      "",
+    ]) {
+      const ref = JSON.stringify(["1", "2", "3", url]);
+      await expectFault("denied", rig.channel.download?.(ref, 1_000, new AbortController().signal) ?? Promise.resolve());
+    }
+    expect(asked).toEqual([]);
+  } finally {
+    other.close();
+  }
+});
+
+test("two hundred conversations are read back side by side", async () => {
+  const watched = Array.from({ length: 200 }, (_, n) => ({
+    channel: `12345678901234${String(n).padStart(3, "0")}`,
+    guild: rig.guild,
+    seenAtMs: Date.now(),
+  }));
+  await rig.memory.save("watched", JSON.stringify(watched));
+  const note = {
+    id: "gone",
+    user: rig.fake.bot().id,
+    application: "",
+    resumeUrl: "",
+    sequence: 1,
+    lastMessageId: "1234567890123456789",
+    identifiedAtMs: 0,
+  };
+  await rig.memory.save("session", JSON.stringify({ ...note, id: null }));
+  rig.fake.inject({ method: "GET /channels/:channel/messages", times: null, trouble: { kind: "hang" } });
+  await rig.channel.start(async () => {});
+  await expect.poll(() => rig.fake.calls("GET /channels/:channel/messages").length).toBe(8);
 });
 
 test("a channel that is stopped leaves no timer behind", async () => {
