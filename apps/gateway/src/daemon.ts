@@ -20,6 +20,7 @@ import { logBook, type LogBook } from "./log-book.ts";
 import { logFile, type LogFile } from "./log-file.ts";
 import { logger } from "./logger.ts";
 import { livePath, messagePaths, type MessagePath } from "./message-path.ts";
+import { gatewayMetrics, type GatewayMetrics } from "./metrics/gateway-metrics.ts";
 import { handlers } from "./methods/handlers.ts";
 import { logStream } from "./methods/logs.ts";
 import { systemdNotify } from "./notify.ts";
@@ -77,6 +78,7 @@ const channelStopMs = 10_000;
 const restartDelayMs = 50;
 const sweepEveryMs = 60_000;
 const sweepRows = 500;
+const lookEveryMs = 2_000;
 
 /** Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -103,7 +105,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   hide(token);
 
   const bootId = ids.uuid();
-  const store = await wireStore({
+  const metrics = gatewayMetrics(clock);
+  const opened = await wireStore({
     config,
     home: places.home,
     bootId,
@@ -113,6 +116,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
+  const store = metrics.store(opened);
   if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
   place.settle(bootId);
   const bus = await wireBus(config, log);
@@ -142,6 +146,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     resume,
     reload,
     configState,
+    metrics,
   });
   const stopSweeping = sweepNowAndThen(store, clock, log);
   const notify = systemdNotify(options.env, log);
@@ -169,6 +174,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
+  metrics.watch({
+    store,
+    channels: () => [...parts.wired.channels.values()],
+    state: parts.state,
+    turnsRunning: pools.turnsRunning,
+    deliveriesRunning: pools.deliveriesRunning,
+    stableMoves: parts.core.setUp.stableMoves,
+    connections: parts.control.connections,
+    reloads: () => reloading?.counts() ?? { taken: 0, refused: 0 },
+    configTrouble: () => configState().problems.length > 0,
+    version,
+  });
+  const stopLooking = lookNowAndThen(parts.state, clock);
   notify("READY=1");
   const stopWatchdog = keepWatchdog(watchdogEveryMs(options.env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
@@ -197,6 +215,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await stopParts(parts, pools, clock);
       jobs.stop();
       stopSweeping();
+      stopLooking();
+      metrics.stop();
       stopWatchdog();
       await bus.close();
       await store.close();
@@ -258,6 +278,7 @@ interface Assembly extends DaemonOptions {
   readonly resume: () => Promise<boolean>;
   readonly reload: Reloader["reload"];
   readonly configState: Reloader["state"];
+  readonly metrics: GatewayMetrics;
   readonly logBook: LogBook;
 }
 
@@ -301,6 +322,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     token: options.token,
     hub,
     state,
+    watched: options.metrics.models,
     bootId,
     clock,
     ids,
@@ -359,6 +381,9 @@ async function assemble(options: Assembly): Promise<Parts> {
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     webRoot,
+    ...(config.gateway.metrics.enabled
+      ? { metrics: { text: options.metrics.text, openOnLoopback: () => path.config.gateway.metrics.openOnLoopback } }
+      : {}),
     webAccount,
     version,
     bootId,
@@ -485,6 +510,21 @@ async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void
   parts.closeHub();
   await waker.close();
   await control.close();
+}
+
+/** So that anybody may ask whether the daemon is ready without the store being asked each time. */
+function lookNowAndThen(state: Pick<GatewayState, "look">, clock: Clock): () => void {
+  let stopped = false;
+  const look = (): void => {
+    void state.look().then(() => {
+      if (!stopped) timer = clock.after(lookEveryMs, look);
+    });
+  };
+  let timer = clock.after(0, look);
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
 }
 
 /** Retention in small slices, so that no turn ever waits for it. */

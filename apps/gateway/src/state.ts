@@ -16,8 +16,12 @@ export interface GatewayState {
   /** Its start was refused for good; it stays down until the config changes. */
   channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
-  /** Whether every channel hears, without asking the store: anybody may ask this. */
+  /** Whether every channel hears and the store took writes when it was last looked at; asks nobody, because anybody may ask this. */
   ready(): { readonly ok: boolean };
+  /** Whether the store took writes when it was last looked at. */
+  store(): boolean;
+  /** Looks at the store; to be done now and then. Never rejects. */
+  look(): Promise<void>;
 }
 
 /** `config`: why the config file as it is now was refused. `damage`: what the full check of the database found; null while that is nothing. */
@@ -30,6 +34,7 @@ export function gatewayState(
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
   const failed = new WeakMap<Channel, string>();
+  let storeOk = true;
 
   const ailing = (): string[] =>
     channels().flatMap((channel) => {
@@ -47,9 +52,17 @@ export function gatewayState(
     channelFailed(channel, error) {
       failed.set(channel, error instanceof Error ? error.message : String(error));
     },
-    ready: () => ({ ok: phase === "running" && ailing().length === 0 }),
+    ready: () => ({ ok: phase === "running" && storeOk && ailing().length === 0 }),
+    store: () => storeOk,
+    async look() {
+      storeOk = await store.check().then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    },
     async report() {
       const checked = await store.check();
+      storeOk = checked.ok;
       const damaged = damage();
       const reasons = [
         ...(phaseReason === undefined ? [] : [phaseReason]),

@@ -21,6 +21,41 @@ describe("ready means that the daemon runs and every channel hears", () => {
   );
 });
 
+describe("the truth table of docs/operations.md", () => {
+  const rows = [
+    ["starting", "ok", true, 503],
+    ["running", "ok", true, 200],
+    ["running", "down", true, 503],
+    ["running", "ok", false, 503],
+    ["safe-mode", "ok", true, 503],
+    ["draining", "ok", true, 503],
+  ] as const;
+
+  test.for(rows)("phase %s, a channel that is %s, a store that takes writes: %s", async ([phase, health, storeOk, expected]) => {
+    const check = async () => (storeOk ? ({ ok: true } as const) : ({ ok: false, reason: "read-only" } as const));
+    const state = gatewayState({ check }, () => [channel("a", health)]);
+    state.enter(phase);
+    await state.look();
+    expect(state.ready().ok ? 200 : 503).toBe(expected);
+    expect(state.store()).toBe(storeOk);
+  });
+
+  test("a config that was refused keeps nobody from being ready, and shows in the report", async () => {
+    let refused: readonly string[] = ["parley.json5:3:5 gatway: unknown key"];
+    const state = gatewayState(
+      { check: async () => ({ ok: true }) },
+      () => [channel("a", "ok")],
+      () => null,
+      () => refused,
+    );
+    state.enter("running");
+    expect(state.ready().ok).toBe(true);
+    expect((await state.report()).state).toBe("degraded");
+    refused = [];
+    expect(await state.report()).toEqual({ state: "ok", reasons: [] });
+  });
+});
+
 test("the report names each channel that does not hear, and heals with it", async () => {
   let health: ChannelHealth["state"] = "down";
   const state = gatewayState({ check: async () => ({ ok: true }) }, () => [channel("a", "ok"), channel("b", health)]);

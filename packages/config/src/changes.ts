@@ -9,7 +9,15 @@ export function changedKeys(before: Config, after: Config): readonly string[] {
 }
 
 /** Sockets, files and servers that were opened with these stay what they are until the daemon starts again. */
-const untilRestart = ["gateway.port", "gateway.bind", "gateway.allowedHosts", "gateway.auth", "store", "logging.file"] as const;
+const untilRestart = [
+  "gateway.port",
+  "gateway.bind",
+  "gateway.allowedHosts",
+  "gateway.auth",
+  "gateway.metrics.enabled",
+  "store",
+  "logging.file",
+] as const;
 
 /** Of these keys those that only a restart takes up. */
 export function restartKeys(keys: readonly string[]): readonly string[] {

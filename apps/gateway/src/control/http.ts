@@ -5,7 +5,8 @@ import { extname, join } from "node:path";
 import type { HttpBindings } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
-import type { Log } from "@parley/protocol";
+import { isFault, type Log } from "@parley/protocol";
+import { metricsContentType } from "../metrics/text.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
 
 export interface HttpOptions {
@@ -16,7 +17,17 @@ export interface HttpOptions {
   readonly webhook: (account: string) => WebhookHandler | null;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
+  /** Numbers for whoever shows a token, or as the config has it; null: nobody gets any. */
+  readonly metrics: MetricsPage | null;
   readonly log: Log;
+}
+
+export interface MetricsPage {
+  /** Whether this token may read; rejects with Fault. */
+  readonly admit: (token: string, remoteAddress: string) => Promise<void>;
+  /** Programs of this machine need no token. */
+  readonly openOnLoopback: () => boolean;
+  readonly text: () => Promise<string>;
 }
 
 const contentTypes: { readonly [extension: string]: string } = {
@@ -42,7 +53,7 @@ const securityHeaders: { readonly [name: string]: string } = {
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
-export function httpApp({ hosts, health, webhook, webRoot, log }: HttpOptions): App {
+export function httpApp({ hosts, health, webhook, webRoot, metrics, log }: HttpOptions): App {
   const app: App = new Hono();
   app.onError((error, context) => {
     log.error({ error, path: context.req.path }, "an HTTP request failed");
@@ -59,6 +70,19 @@ export function httpApp({ hosts, health, webhook, webRoot, log }: HttpOptions): 
     return context.body(null, status);
   });
 
+  // Nor does a scraper come under a name of ours: a token is its leave, and no page has one to show.
+  app.get("/metrics", async (context, next) => {
+    const token = /^Bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (metrics === null || token === undefined) return next();
+    try {
+      await metrics.admit(token, remoteOf(context));
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return context.text(`${error.message}\n`, error.code === "rate_limited" ? 429 : error.code === "denied" ? 401 : 503);
+    }
+    return numbers(context, metrics);
+  });
+
   app.use(async (context, next) => {
     const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);
     if (trouble !== null) return context.text(`${trouble}\n`, 403);
@@ -71,9 +95,34 @@ export function httpApp({ hosts, health, webhook, webRoot, log }: HttpOptions): 
     const { ok } = health();
     return unkept(context).json({ ok }, ok ? 200 : 503);
   });
+  app.get("/metrics", (context) => {
+    if (metrics === null) return context.notFound();
+    // Behind a proxy everybody comes from this machine; proxies say for whom they ask.
+    const { headers } = context.env.incoming;
+    const isDirect = headers["forwarded"] === undefined && headers["x-forwarded-for"] === undefined && headers["via"] === undefined;
+    if (metrics.openOnLoopback() && isDirect && isLoopback(remoteOf(context))) return numbers(context, metrics);
+    context.header("www-authenticate", "Bearer");
+    return context.text('a token with the scope "read" is needed: Authorization: Bearer ...\n', 401);
+  });
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
   app.notFound((context) => context.text("not found\n", 404));
   return app;
+}
+
+type Here = Context<{ Bindings: HttpBindings }>;
+
+function remoteOf(context: Here): string {
+  return context.env.incoming.socket.remoteAddress ?? "unknown";
+}
+
+function isLoopback(address: string): boolean {
+  return address === "::1" || /^(?:::ffff:)?127\./.test(address);
+}
+
+async function numbers(context: Here, { text }: MetricsPage): Promise<Response> {
+  context.header("cache-control", "no-store");
+  context.header("content-type", metricsContentType);
+  return context.body(await text());
 }
 
 function unkept(context: Context): Context {

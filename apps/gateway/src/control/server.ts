@@ -15,7 +15,7 @@ import type { Clients } from "./clients.ts";
 import type { Devices } from "./devices.ts";
 import { dispatcher, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
-import { httpApp } from "./http.ts";
+import { httpApp, type MetricsPage } from "./http.ts";
 import type { Hub } from "./hub.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
@@ -40,6 +40,8 @@ export interface ControlServerOptions {
   readonly webhook: (account: string) => WebhookHandler | null;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
+  /** What /metrics says, and whether programs of this machine need no token for it; absent: nothing. */
+  readonly metrics?: Omit<MetricsPage, "admit">;
   readonly webAccount: string;
   readonly version: string;
   readonly bootId: string;
@@ -75,11 +77,19 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const hosts: HostRules = { listenHost: options.host, allowedHosts: options.allowedHosts };
   const authenticate = authenticator({ token: options.token, devices, attempts: loginAttempts(clock) });
   const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
-  const app = httpApp({ hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot, log });
+  const page = options.metrics;
+  const metrics: MetricsPage | null = page === undefined ? null : { ...page, admit };
+  const app = httpApp({ metrics, hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot, log });
   const http = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, getRequestListener(app.fetch));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();
   let closing: Promise<void> | null = null;
+
+  async function admit(given: string, remoteAddress: string): Promise<void> {
+    const client = { name: "metrics", version: "" };
+    const { caller } = await authenticate({ protocol: { min: 1, max: 1 }, client, auth: { token: given } }, remoteAddress);
+    if (!caller.scopes.includes("read")) throw new Fault("denied", 'this token does not have the scope "read"');
+  }
 
   http.on("upgrade", (request, stream, head) => {
     const address = request.socket.remoteAddress ?? "unknown";

@@ -32,7 +32,7 @@ export interface Fixture {
   client(options?: ClientOptions): Promise<Client>;
 }
 
-export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook">> {
+export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook" | "metrics">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;

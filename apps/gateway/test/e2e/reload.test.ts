@@ -197,6 +197,39 @@ test("what cannot change while it runs says so by key, and no more once it is ta
   expect(await daemon.stop()).toBe(0);
 });
 
+test("/metrics tells of turns, models, deliveries, channels and the config, and of nobody", async () => {
+  await begin();
+  w.telegram.as({ id: 424_242, name: "Alice" }).says("hello");
+  await w.answered(424_242, 1);
+  await save("{ oops");
+  await reload();
+  expect((await fetch(`${daemon.url}/metrics`)).status).toBe(401);
+  const page = await eventually(async () => {
+    const text = await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${testToken}` } })).text();
+    return text.includes('state="sent"} 1') && text;
+  });
+  for (const line of [
+    'parley_turns_total{outcome="answered"} 1',
+    'parley_model_calls_total{model="fake/m1",result="ok"} 1',
+    'parley_delivery_parts_total{account="telegram:default",state="sent"} 1',
+    'parley_channel_up{account="telegram:default"} 1',
+    'parley_turn_wait_seconds_count{pool="main"} 1',
+    'parley_events_received_total{verdict="queued"} 1',
+    "parley_config_ok 0",
+    "parley_ready 1",
+    "parley_store_up 1",
+  ]) {
+    expect(page).toContain(`${line}\n`);
+  }
+  expect(page).toMatch(/^parley_model_tokens_total\{model="fake\/m1",kind="input"\} [1-9]/m);
+  expect(page).toMatch(/^nodejs_eventloop_lag_seconds\{stat="p99"\} \d/m);
+  expect(page).toMatch(/^process_resident_memory_bytes \d{7,}$/m);
+  expect(page).not.toMatch(/424242|Alice/);
+  for (const line of page.split("\n"))
+    expect(line).toMatch(/^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})? -?[\d.e+-]+|)$/);
+  expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+});
+
 test("the log is on disk too, and neither place shows a secret that came with a reload", async () => {
   await begin();
   const canary = "canary-0123456789/ä+secret";
