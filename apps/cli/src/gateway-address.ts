@@ -1,7 +1,17 @@
 // Finds the running gateway: its address from the config, its token from the config or the state folder. A broken config does not keep
-// an operator from asking a daemon that runs: then the defaults are tried, with a warning.
+// an operator from asking a daemon that runs: its own block, the last good file or the defaults say where, with a warning.
 import { readFile } from "node:fs/promises";
-import { ConfigFault, describeProblem, isLoopbackBind, loadConfig, placesIn, type Env } from "@parley/config";
+import {
+  configDesk,
+  ConfigFault,
+  describeProblem,
+  editConfig,
+  isLoopbackBind,
+  loadConfig,
+  placesIn,
+  type Env,
+  type GatewayConfig,
+} from "@parley/config";
 import { CommandFailure, exitCodes } from "./exit.ts";
 
 export interface GatewayAddress {
@@ -13,21 +23,43 @@ export interface GatewayAddress {
 
 export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
   const places = placesIn(env);
-  let gateway: { port: number; bind: string; token?: string } = { port: 7275, bind: "loopback" };
   let configTrouble: readonly string[] = [];
+  let gateway: GatewayConfig | null = null;
   try {
-    const { config } = await loadConfig({ env });
-    const token = config.gateway.auth.token?.reveal();
-    gateway = { port: config.gateway.port, bind: config.gateway.bind, ...(token === undefined ? {} : { token }) };
+    gateway = (await loadConfig({ env })).config.gateway;
   } catch (error) {
     if (!(error instanceof ConfigFault)) throw error;
     configTrouble = error.problems.map((problem) => describeProblem(places.configPath, problem));
+    gateway = (await blockIn(env, places.configPath)) ?? (await blockIn(env, `${places.configPath}.bak`));
   }
-  const host = isLoopbackBind(gateway.bind) || gateway.bind === "lan" || gateway.bind === "0.0.0.0" ? "127.0.0.1" : gateway.bind;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${gateway.port}`;
-  const token = gateway.token ?? (await tokenIn(places.tokenPath));
+  const { port, bind } = gateway ?? { port: 7275, bind: "loopback" };
+  const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const token = gateway?.auth.token?.reveal() ?? (await tokenIn(places.tokenPath));
   if (token === null) throw notRunning(url, configTrouble, `there is no token in ${places.tokenPath}, so no gateway has started here yet`);
   return { url, token, configTrouble };
+}
+
+/**
+ * The gateway's own block of a file that is broken elsewhere, or names variables that only the gateway has: where the running one listens.
+ * Null when that block is what is wrong.
+ */
+async function blockIn(env: Env, path: string): Promise<GatewayConfig | null> {
+  const { configPath, home } = placesIn(env);
+  try {
+    const text = await readFile(path, "utf8");
+    const { file } = await configDesk({ env: { ...env, PARLEY_CONFIG: path }, home }).read();
+    const others = Object.keys(file ?? {}).filter((key) => key !== "gateway");
+    const alone = editConfig(
+      text,
+      others.map((key) => ({ remove: [key] })),
+    );
+    const read = async (asked: string): Promise<string> => (asked === configPath ? alone : readFile(asked, "utf8"));
+    return (await loadConfig({ env, readFile: read })).config.gateway;
+  } catch {
+    // Whatever is wrong with it has been told; here it only means that the block cannot be had.
+    return null;
+  }
 }
 
 export function notRunning(url: string, configTrouble: readonly string[], detail: string): CommandFailure {

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
@@ -220,4 +222,30 @@ test("a gateway that goes away ends the conversation with the reason and exit co
   const { exitCode, err } = await parley(gateway.home, ["chat"], { input });
   expect(exitCode).toBe(1);
   expect(err).toContain("closed the connection: the gateway restarts");
+});
+
+describe("a gateway that runs is found", () => {
+  test.for([
+    ["a file that is broken elsewhere", (text: string) => text.replace(/\}$/, ", loging: {} }")],
+    [
+      "a variable that only the gateway has",
+      (text: string) => text.replace(/\}$/, ', channels: { discord: { token: { env: "NOT_HERE" } } } }'),
+    ],
+  ] as const)("over %s, with a warning", async ([, spoil]) => {
+    const gateway = await fakeGateway(() => status);
+    const config = join(gateway.home, "parley.json5");
+    writeFileSync(config, spoil(readFileSync(config, "utf8")));
+    const { exitCode, out, err } = await parley(gateway.home, ["status"]);
+    expect(exitCode).toBe(0);
+    expect(out).toContain("Parley 1.2.3");
+    expect(err).toContain("config: ");
+  });
+
+  test("over a file that cannot be read at all, by the last good one", async () => {
+    const gateway = await fakeGateway(() => status);
+    const config = join(gateway.home, "parley.json5");
+    writeFileSync(`${config}.bak`, readFileSync(config));
+    writeFileSync(config, "{ gateway: { port");
+    expect((await parley(gateway.home, ["status"])).exitCode).toBe(0);
+  });
 });

@@ -68,6 +68,22 @@ const tested = {
   costUsd: null,
 };
 
+const session = {
+  key: "agent:main:main",
+  agent: "main",
+  kind: "main",
+  epoch: 1,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+  model: null,
+  thinking: null,
+  reasoning: null,
+  working: false,
+  inputTokens: 1,
+  outputTokens: 2,
+};
+const device = { id: "d1", name: "laptop", scopes: ["read", "write"], peer: "web-1", createdAtMs: 0, connections: 1 };
+
 describe("what a command asks and shows", () => {
   test.for([
     [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x·"],
@@ -103,6 +119,32 @@ describe("what a command asks and shows", () => {
       "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
     ],
     [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
+    [["sessions", "list"], "sessions.list", { limit: 100 }, { sessions: [] }, "There is no session yet."],
+    [
+      ["sessions", "list", "--agent", "main"],
+      "sessions.list",
+      { agent: "main", limit: 100 },
+      { sessions: [session] },
+      "agent:main:main  since",
+    ],
+    [
+      ["sessions", "show", "agent:main:main"],
+      "sessions.show",
+      { key: "agent:main:main", limit: 50 },
+      { ...session, entries: [{ seq: 1, epoch: 1, turn: "t", type: "user", text: "hi\u0007", atMs: 0 }] },
+      "user        hi·",
+    ],
+    [["sessions", "reset", "k"], "sessions.reset", { key: "k" }, session, "begins anew"],
+    [["devices", "list"], "devices.list", {}, { devices: [device] }, "d1  laptop  read,write"],
+    [
+      ["devices", "revoke", "d1"],
+      "devices.revoke",
+      { id: "d1" },
+      { id: "d1", name: "laptop", closed: 2 },
+      "laptop is out; 2 connections were closed.",
+    ],
+    [["devices", "link"], "devices.link", {}, { url: "http://x/#code=1" }, "http://x/#code=1"],
+    [["send", "--no-wait", "hi", "you"], "chat.send", { text: "hi you" }, { id: "web:1", sessionKey: "k", duplicate: false }, "web:1"],
     [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
     [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
     [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],

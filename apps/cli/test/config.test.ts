@@ -1,0 +1,142 @@
+// The config in an operator's hands: read, changed with its comments kept, checked; with a broken file and without a gateway.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
+
+const file = `// mine
+{
+  gateway: { port: 1 }, // the port
+  channels: { telegram: { botToken: "123:a-secret-token" } },
+}
+`;
+const textIn = (home: string): string => readFileSync(join(home, "parley.json5"), "utf8");
+
+describe("config get", () => {
+  test("shows one place, with its default, or the whole with secrets masked", async () => {
+    const home = stateFolder(file);
+    expect(await parley(home, ["config", "get", "gateway.port"])).toEqual({ exitCode: 0, out: "1\n", err: "" });
+    expect((await parley(home, ["config", "get", "gateway.bind"])).out).toBe("loopback\n");
+    expect((await parley(home, ["config", "get", "gateway.bind", "--json"])).out).toBe('"loopback"\n');
+    const whole = (await parley(home, ["config", "get"])).out;
+    expect(whole).not.toContain("a-secret-token");
+    expect(JSON.parse(whole)).toMatchObject({ channels: { telegram: { default: { botToken: "[secret]" } } } });
+    expect(JSON.parse((await parley(home, ["config", "get", "--file", "--json"])).out)).toEqual({
+      gateway: { port: 1 },
+      channels: { telegram: { botToken: "[secret]" } },
+    });
+  });
+
+  test("names the nearest key for a place that is not there", async () => {
+    const { exitCode, err } = await parley(stateFolder(file), ["config", "get", "gateway.prot"]);
+    expect([exitCode, err]).toEqual([1, 'Nothing is set at gateway.prot. Did you mean "port"?\n']);
+  });
+
+  test("shows a broken file as far as it goes, and what is wrong with it", async () => {
+    const { exitCode, out, err } = await parley(stateFolder("{\n gateway: { prot: 1 }\n}"), ["config", "get"]);
+    expect(exitCode).toBe(78);
+    expect(JSON.parse(out)).toEqual({ gateway: { prot: 1 } });
+    expect(err).toContain('parley.json5:2:13 gateway.prot: unknown key "prot". Did you mean "port"?');
+  });
+});
+
+describe("config set", () => {
+  test.for([
+    ["gateway.port", "7", "{ port: 7 }, // the port"],
+    ["channels.telegram.allowFrom[0]", "42", "allowFrom: [42]"],
+    ["channels.telegram.dmPolicy", "disabled", 'dmPolicy: "disabled"'],
+    ["commands.ownerAllowFrom", '["telegram:1"]', 'ownerAllowFrom: ["telegram:1"]'],
+    ["session.identityLinks.alice", '["telegram:5","discord:6"]', 'alice: ["telegram:5", "discord:6"]'],
+    ["agents.defaults.userTimezone", "UTC", 'userTimezone: "UTC"'],
+    ["channels.telegram.groups", '{"-100123":{"requireMention":false}}', '"-100123": {'],
+    ["gateway.auth.token", "12345678901234567890", 'token: "12345678901234567890"'],
+  ])("%s to %s keeps the comments", async ([path = "", value = "", words = ""]) => {
+    const home = stateFolder(file);
+    expect(await parley(home, ["config", "set", path, value])).toMatchObject({ exitCode: 0, err: "" });
+    const text = textIn(home);
+    expect(text).toContain(words);
+    expect(text.startsWith("// mine\n")).toBe(true);
+    expect(text).toContain("// the port");
+    expect((await parley(home, ["config", "validate"])).exitCode).toBe(0);
+  });
+
+  test("reads a secret from standard input, and takes a number as a text when told", async () => {
+    const home = stateFolder(file);
+    const input = new PassThrough();
+    input.end("999:another-token\n");
+    expect((await parley(home, ["config", "set", "channels.telegram.botToken", "-"], { input })).exitCode).toBe(0);
+    expect(textIn(home)).toContain('botToken: "999:another-token"');
+    expect((await parley(home, ["config", "set", "gateway.port", "5", "--string"])).exitCode).toBe(1);
+  });
+
+  test("writes nothing that would be wrong, and says where", async () => {
+    const home = stateFolder(file);
+    for (const [path, value, words] of [
+      ["gateway.prot", "1", 'Did you mean "port"?'],
+      ["gateway.port", "none", "gateway.port"],
+      ["gateway.bind", "lan", "no token is set"],
+    ] as const) {
+      const { exitCode, err } = await parley(home, ["config", "set", path, value]);
+      expect([exitCode, err]).toEqual([1, expect.stringContaining(words)]);
+    }
+    expect(textIn(home)).toBe(file);
+    expect(await parley(home, ["config", "set", "gateway..port", "1"])).toMatchObject({ exitCode: 2 });
+  });
+
+  test("mends a broken file", async () => {
+    const home = stateFolder("{\n gateway: { port: 99999 }, // too high\n}");
+    expect((await parley(home, ["config", "validate"])).exitCode).toBe(78);
+    expect((await parley(home, ["config", "set", "gateway.port", "7000"])).exitCode).toBe(0);
+    expect(textIn(home)).toContain("port: 7000 }, // too high");
+  });
+
+  test("makes the file and its folder where there are none; unset takes a place out", async () => {
+    const home = join(stateFolder(null, null), "new");
+    expect((await parley(home, ["config", "set", "gateway.port", "7000"])).exitCode).toBe(0);
+    expect((await parley(home, ["config", "unset", "gateway.port"])).exitCode).toBe(0);
+    expect((await parley(home, ["config", "get", "gateway.port"])).out).toBe("7275\n");
+    expect((await parley(home, ["config", "unset", "gateway.port"])).out).toContain("says so already");
+  });
+
+  test("goes through the gateway of the same folder, which says what waits for a restart", async () => {
+    const gateway = await fakeGateway(({ method }) => {
+      if (method === "status") return { configPath: join(gateway.home, "parley.json5") };
+      return { path: "/x", hash: "h", changed: ["gateway.port"], backup: null, warnings: [], restartNeeded: ["gateway.port"] };
+    });
+    const { out } = await parley(gateway.home, ["config", "set", "gateway.port", "8000"]);
+    expect(gateway.requests.at(-1)).toMatchObject({
+      method: "config.set",
+      params: { changes: [{ path: ["gateway", "port"], value: 8000 }] },
+    });
+    expect(out).toContain("`parley restart` brings it into effect: gateway.port.");
+  });
+
+  test("does not go to the gateway of another folder", async () => {
+    const gateway = await fakeGateway(({ method }) => {
+      if (method === "status") return { configPath: "/elsewhere/parley.json5" };
+      throw new Refusal("internal", "not this one");
+    });
+    const before = textIn(gateway.home);
+    expect((await parley(gateway.home, ["config", "set", "logging.level", "warn"])).exitCode).toBe(0);
+    expect(textIn(gateway.home)).not.toBe(before);
+  });
+});
+
+test("validate checks another file too, and tells every problem in JSON", async () => {
+  const home = stateFolder(file);
+  const other = join(home, "other.json5");
+  writeFileSync(other, "{ gateway: { prot: 1, port: 0.5 } }");
+  const { exitCode, out } = await parley(home, ["config", "validate", other, "--json"]);
+  expect(exitCode).toBe(78);
+  const told = JSON.parse(out) as { readonly ok: boolean; readonly problems: readonly { readonly path: string; readonly line: number }[] };
+  expect(told.ok).toBe(false);
+  expect(told.problems.map(({ path }) => path).toSorted()).toEqual(["gateway.port", "gateway.prot"]);
+  expect(told.problems.every(({ line }) => line === 1)).toBe(true);
+});
+
+test("schema and file", async () => {
+  const home = stateFolder(null);
+  expect(JSON.parse((await parley(home, ["config", "schema"])).out)).toMatchObject({ title: "Parley configuration" });
+  expect((await parley(home, ["config", "file"])).out).toBe(`${join(home, "parley.json5")}\n`);
+});

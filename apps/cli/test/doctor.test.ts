@@ -1,0 +1,183 @@
+// The doctor: what it finds, that every finding says what to do, and that mending is the same once and twice.
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { fakeGateway, parley, stateFolder } from "./fake-gateway.ts";
+
+interface Told {
+  readonly errors: number;
+  readonly warnings: number;
+  readonly fixed: number;
+  readonly findings: readonly {
+    readonly id: string;
+    readonly level: string;
+    readonly message: string;
+    readonly fix: string;
+    readonly fixed: boolean;
+  }[];
+}
+
+async function doctor(home: string, ...flags: readonly string[]): Promise<Told & { readonly exitCode: number }> {
+  const { exitCode, out } = await parley(home, ["doctor", ...flags, "--json"], { env: { HOME: home, PATH: "/usr/bin:/bin" } });
+  return { exitCode, ...(JSON.parse(out) as Told) };
+}
+
+const idsOf = ({ findings }: Told, level: string): readonly string[] => findings.filter((each) => each.level === level).map(({ id }) => id);
+
+describe("a state folder", () => {
+  test("that others may read is told, and closed with --fix, once and for all; nothing is deleted", async () => {
+    const home = stateFolder("{ gateway: { port: 1 } }");
+    mkdirSync(join(home, "logs"));
+    writeFileSync(join(home, "state.db.replaced-1"), "old");
+    chmodSync(home, 0o755);
+    for (const name of ["gateway-token", "parley.json5", "state.db.replaced-1"]) chmodSync(join(home, name), 0o644);
+    chmodSync(join(home, "logs"), 0o755);
+    const before = readdirSync(home).toSorted();
+
+    const found = await doctor(home);
+    expect([found.exitCode, idsOf(found, "error")]).toEqual([1, Array.from({ length: 5 }, () => "files.mode")]);
+    expect(found.findings.every(({ level, fix }) => level === "ok" || fix !== "")).toBe(true);
+
+    const mended = await doctor(home, "--fix");
+    expect([mended.exitCode, mended.errors, mended.fixed]).toEqual([0, 0, 5]);
+    expect([statSync(home).mode & 0o777, statSync(join(home, "gateway-token")).mode & 0o777]).toEqual([0o700, 0o600]);
+    const again = await doctor(home, "--fix");
+    expect([again.errors, again.fixed]).toEqual([0, 0]);
+    expect(readdirSync(home).toSorted()).toEqual(before);
+  });
+
+  test("that is not there is no error, and is made with --fix", async () => {
+    const home = join(stateFolder(null, null), "new");
+    expect(await doctor(home)).toMatchObject({ exitCode: 0, errors: 0 });
+    expect(idsOf(await doctor(home, "--fix"), "warn")).toContain("home.missing");
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+  });
+});
+
+test("a broken config is told with its places, and the rest is looked at all the same: exit code 78", async () => {
+  const home = stateFolder("{\n gateway: { prot: 1 },\n channels: { telegram: { dmPolicy: 'opne' } }\n}");
+  const found = await doctor(home, "--security");
+  expect(found.exitCode).toBe(78);
+  const config = found.findings.filter(({ id }) => id === "config");
+  expect(config.map(({ message }) => /parley\.json5:(\d+)/.exec(message)?.[1])).toEqual(["2", "3"]);
+  expect(config[0]?.fix).toContain('"port"');
+  expect(found.findings.map(({ id }) => id)).toContain("gateway.stopped");
+});
+
+test("a gateway that runs is asked how it is", async () => {
+  const gateway = await fakeGateway(() => ({
+    version: "1.2.3",
+    pid: process.pid,
+    bootId: "b",
+    state: "degraded",
+    reasons: ["the disk is full"],
+    channels: [{ channel: "telegram", account: "default", state: "down", reason: "wrong token" }],
+    deadRows: 2,
+    deliveriesTroubled: 1,
+  }));
+  const found = await doctor(gateway.home);
+  expect(idsOf(found, "warn")).toEqual(expect.arrayContaining(["gateway.state", "gateway.dead", "gateway.troubled"]));
+  expect(idsOf(found, "error")).toEqual(["channel.down"]);
+});
+
+test("a port that another program has is told", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const found = await doctor(stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`, null));
+  expect(idsOf(found, "error")).toEqual(["gateway.port"]);
+});
+
+describe("--security", () => {
+  const strong = "0123456789abcdefghijklmnopqrstuvwxyz";
+  test.for([
+    ["gateway: { port: 1, bind: 'lan', auth: { token: 'changeme' } }", "error", "gateway.token.placeholder"],
+    ["gateway: { port: 1, bind: 'lan', auth: { token: 'abcdefghijkl' } }", "error", "gateway.token.short"],
+    ["gateway: { port: 1, auth: { token: 'abcdefghijkl' } }", "warn", "gateway.token.short"],
+    [`gateway: { port: 1, bind: 'lan', auth: { token: '${strong}' } }`, "warn", "gateway.bind"],
+    [`gateway: { port: 1, auth: { token: '${strong}' } }`, "warn", "config.secrets"],
+    ["channels: { telegram: { botToken: '1:a', dmPolicy: 'open', allowFrom: ['*'] } }", "warn", "channel.dm-open"],
+    ["channels: { telegram: { botToken: '1:a', groupPolicy: 'open' } }", "warn", "channel.group-open"],
+    [
+      "channels: { discord: { token: 'a.b.c', dmPolicy: 'open', allowFrom: ['*'] } }, tools: { exec: { mode: 'full' } }",
+      "error",
+      "channel.open-exec",
+    ],
+    ["tools: { exec: { mode: 'full' } }", "warn", "exec.full"],
+    ["tools: { exec: { mode: 'full', ask: 'off' } }", "error", "exec.unasked"],
+    ["tools: { fs: { readRoots: ['/'] } }", "warn", "fs.read-roots"],
+    ["channels: { telegram: { botToken: '1:a' } }, session: { dmScope: 'main' }", "error", "session.shared"],
+    [
+      "models: { providers: { far: { api: 'openai-completions', baseUrl: 'http://models.example.org/v1', apiKey: 'k' } } }",
+      "warn",
+      "transport.provider",
+    ],
+    ["channels: { telegram: { botToken: '1:a', apiRoot: 'http://bots.example.org' } }", "warn", "transport.channel"],
+  ])("%s is %s %s", async ([block = "", level = "", id = ""]) => {
+    const found = await doctor(stateFolder(`{ ${block} }`, null), "--security");
+    expect(idsOf(found, level)).toContain(id);
+    expect(found.findings.every(({ fix, level: each }) => each === "ok" || fix !== "")).toBe(true);
+  });
+
+  test("finds nothing in a config that is safe, and takes near servers for near", async () => {
+    const models = "models: { providers: { near: { api: 'openai-completions', baseUrl: 'http://127.0.0.1:1/v1', apiKey: { env: 'K' } } } }";
+    const home = stateFolder(`{ gateway: { port: 1 }, ${models} }`, null);
+    const { out } = await parley(home, ["doctor", "--security", "--json"], { env: { HOME: home, PATH: "/usr/bin:/bin", K: "key" } });
+    expect((JSON.parse(out) as Told).findings.map(({ id }) => id)).toContain("security");
+  });
+
+  test("shows no secret", async () => {
+    const home = stateFolder("{ gateway: { port: 1, auth: { token: 'hush-hush-hush' } } }", null);
+    const { out } = await parley(home, ["doctor", "--security"], { env: { HOME: home, PATH: "/usr/bin:/bin" } });
+    expect(out).not.toContain("hush-hush-hush");
+    expect(readFileSync(join(home, "parley.json5"), "utf8")).toContain("hush-hush-hush");
+  });
+});
+
+test("--live tries the tokens and the model", async () => {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url?.includes("bad") === true ? 401 : 200, { "content-type": "application/json" });
+    response.end(
+      request.url === "/bot1:good/getMe"
+        ? '{"ok":true,"result":{"id":1,"username":"good_bot"}}'
+        : '{"ok":false,"description":"Unauthorized"}',
+    );
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const accounts = `accounts: { other: { botToken: '1:bad' } }`;
+  const home = stateFolder(
+    `{ gateway: { port: 1 }, channels: { telegram: { botToken: '1:good', apiRoot: '${apiRoot}', ${accounts} } } }`,
+    null,
+  );
+  const found = await doctor(home, "--live");
+  const live = found.findings.filter(({ id }) => id === "live").map(({ level, message }) => `${level} ${message}`);
+  expect(live.slice(0, 2)).toEqual(["ok telegram:default: @good_bot", "error telegram:other: Telegram refuses the token: Unauthorized"]);
+  expect(live[2]).toContain("ok model: rehearsal/rehearsal");
+  expect(found.exitCode).toBe(1);
+});
+
+test("variables that are set only for the gateway are no error of its config", async () => {
+  const gateway = await fakeGateway(({ method }) => {
+    if (method === "config.validate") return { problems: [], warnings: [] };
+    const well = {
+      version: "1",
+      pid: process.pid,
+      bootId: "b",
+      state: "ok",
+      reasons: [],
+      channels: [],
+      deadRows: 0,
+      deliveriesTroubled: 0,
+    };
+    return { configPath: join(gateway.home, "parley.json5"), ...well };
+  });
+  const config = join(gateway.home, "parley.json5");
+  writeFileSync(config, readFileSync(config, "utf8").replace(/\}$/, ', channels: { telegram: { botToken: { env: "T" } } } }'));
+  const found = await doctor(gateway.home);
+  expect([found.exitCode, idsOf(found, "error")]).toEqual([0, []]);
+  expect(idsOf(found, "warn")).toContain("config.here");
+});

@@ -1,0 +1,173 @@
+// The gateway as a service: what is written, that systemd itself can read it, and how systemd is spoken to.
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { unitPlan } from "../src/unit/plan.ts";
+import { launchdList } from "../src/unit/plist.ts";
+import { systemdUnit } from "../src/unit/systemd.ts";
+import { parley, stateFolder, type Run } from "./fake-gateway.ts";
+
+interface Machine {
+  readonly home: string;
+  run(...argv: readonly string[]): Promise<Run>;
+  /** What systemctl was asked. */
+  asked(): readonly string[];
+  readonly file: string;
+}
+
+/** A home with a systemctl that writes down what it is asked. */
+function machine(systemctl = 'echo "$@" >> "$HOME/asked"'): Machine {
+  const home = stateFolder("{ gateway: { port: 1 } }", null);
+  const bin = join(home, "bin");
+  mkdirSync(bin);
+  for (const [name, body] of [
+    ["systemctl", systemctl],
+    ["loginctl", "echo no"],
+  ] as const) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return {
+    home,
+    file: join(home, ".config/systemd/user/parley.service"),
+    run: (...argv) => parley(home, argv, { env: { HOME: home, PATH: `${bin}:/usr/bin:/bin` } }),
+    asked: () => (existsSync(join(home, "asked")) ? readFileSync(join(home, "asked"), "utf8").trim().split("\n") : []),
+  };
+}
+
+describe("service install", () => {
+  test("writes the unit, enables and starts it; twice is once", async () => {
+    const { run, file, asked } = machine();
+    const first = await run("service", "install", "--manager", "systemd");
+    expect([first.exitCode, first.err]).toEqual([0, ""]);
+    expect(first.out).toContain("loginctl enable-linger");
+    expect(asked()).toEqual(["--user daemon-reload", "--user enable parley.service", "--user restart parley.service"]);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    const text = readFileSync(file, "utf8");
+    for (const words of [
+      "Type=notify",
+      "KillMode=mixed",
+      "WatchdogSec=60",
+      "Restart=always",
+      "RestartPreventExitStatus=78",
+      "NoNewPrivileges=true",
+    ]) {
+      expect(text).toContain(`\n${words}\n`);
+    }
+    expect((await run("service", "install", "--manager", "systemd")).out).toContain("Unchanged");
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  test("does not replace or remove a unit of somebody else", async () => {
+    const { run, file } = machine();
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, "[Service]\nExecStart=/bin/true\n");
+    for (const act of ["install", "uninstall"]) {
+      expect(await run("service", act, "--manager", "systemd")).toMatchObject({
+        exitCode: 1,
+        err: expect.stringContaining("was not written by Parley") as string,
+      });
+    }
+    expect(readFileSync(file, "utf8")).toContain("/bin/true");
+  });
+
+  test("leaves the file and tells systemd's words when it cannot be started", async () => {
+    const { run, file } = machine('echo "Failed to connect to bus" >&2; exit 1');
+    const { exitCode, err } = await run("service", "install", "--manager", "systemd");
+    expect([exitCode, existsSync(file)]).toEqual([1, true]);
+    expect(err).toContain("Failed to connect to bus");
+  });
+
+  test("uninstall stops it and removes the file alone; a second time nothing is there", async () => {
+    const { run, file, asked, home } = machine();
+    await run("service", "install", "--manager", "systemd", "--no-start");
+    expect(await run("service", "uninstall", "--manager", "systemd")).toMatchObject({ exitCode: 0 });
+    expect(asked()).toEqual(["--user daemon-reload", "--user disable --now parley.service", "--user daemon-reload"]);
+    expect([existsSync(file), existsSync(join(home, "parley.json5"))]).toEqual([false, true]);
+    expect((await run("service", "uninstall", "--manager", "systemd")).out).toContain("nothing to remove");
+  });
+
+  test("status tells whether it runs, in words and JSON", async () => {
+    const { run } = machine('printf "MainPID=77\\nActiveState=active\\nSubState=running\\nUnitFileState=enabled\\n"');
+    expect(await run("service", "status", "--manager", "systemd")).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining("active (running)  (process 77)") as string,
+    });
+    const told: unknown = JSON.parse((await run("service", "status", "--manager", "systemd", "--json")).out);
+    expect(told).toMatchObject({ installed: false, enabled: true, running: true, pid: 77 });
+  });
+
+  test("refuses what cannot be: exit code 2", async () => {
+    const { run } = machine();
+    expect((await run("service", "install", "--manager", "upstart")).exitCode).toBe(2);
+    expect((await run("service", "install", "--name", "a b")).exitCode).toBe(2);
+    expect((await run("service", "install", "--run-as", "root")).exitCode).toBe(2);
+  });
+});
+
+test("stop asks systemd when it is systemd that would start the gateway again", async () => {
+  // Stands for the gateway: this very process, which the fake systemctl says is its own. It does not end, so the wait does.
+  const { run, home, asked } = machine(
+    `case "$*" in *show*) printf "MainPID=%s\\n" ${process.ppid} ;; *) echo "$@" >> "$HOME/asked" ;; esac`,
+  );
+  writeFileSync(join(home, "daemon.pid"), `${process.ppid}\n`);
+  const ps = join(home, "bin/ps");
+  writeFileSync(ps, "#!/bin/sh\necho node apps/gateway/src/main.ts\n");
+  chmodSync(ps, 0o755);
+  const { exitCode, err } = await run("stop", "--timeout", "0.3");
+  expect([exitCode, err]).toEqual([1, expect.stringContaining("still runs after 0.3 s")]);
+  expect(asked()).toEqual(["--user stop parley.service"]);
+});
+
+describe("what is written", () => {
+  const sample = { HOME: "/home/me", PATH: "/usr/local/bin:/usr/bin:/bin" };
+
+  const hasSystemd = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].some((path) => existsSync(path));
+  test.skipIf(!hasSystemd)("is read by systemd, where there is one, without a complaint, odd paths too", () => {
+    const home = stateFolder(null, null);
+    for (const [name, env, system] of [
+      ["parley", { ...sample, PARLEY_HOME: home }, false],
+      ["parley-odd", { ...sample, PARLEY_HOME: `${home}/100% "mine"\\ $HOME`, PARLEY_CONFIG: "/etc/parley config.json5" }, false],
+      ["parley-system", { ...sample, PARLEY_HOME: home, SUDO_USER: "root" }, true],
+    ] as const) {
+      const file = join(home, `${name}.service`);
+      writeFileSync(file, systemdUnit(unitPlan(env, { name, system, manager: "systemd" })));
+      const told = execFileSync("/bin/sh", ["-c", `systemd-analyze ${system ? "" : "--user "}verify "$1" 2>&1 || true`, "sh", file], {
+        encoding: "utf8",
+      });
+      expect(told.split("\n").filter((each) => each.includes(name))).toEqual([]);
+    }
+  });
+
+  test("is well-formed for launchd, with everything escaped", () => {
+    const text = launchdList(unitPlan({ ...sample, PARLEY_HOME: "/Users/a & b/<x>" }, { manager: "launchd" }, "darwin"));
+    expect(text).toContain("<string>/Users/a &amp; b/&lt;x&gt;</string>");
+    expect(text.match(/<dict>/g)?.length).toBe(text.match(/<\/dict>/g)?.length);
+    expect(text).toContain("<key>Label</key><string>dev.parley.gateway</string>");
+  });
+
+  test("is what deploy/ shows", () => {
+    const deploy = new URL("../../../deploy/", import.meta.url);
+    const plan = {
+      root: "/opt/parley",
+      home: "/var/lib/parley",
+      name: "parley",
+      scope: "system",
+      env: { PARLEY_HOME: "/var/lib/parley", PATH: "/usr/local/bin:/usr/bin:/bin" },
+      runAs: "parley",
+      file: "",
+    } as const;
+    expect(readFileSync(new URL("parley.service", deploy), "utf8")).toBe(systemdUnit({ ...plan, manager: "systemd" }));
+    const mac = {
+      ...plan,
+      root: "/Users/me/parley",
+      home: "/Users/me/.parley",
+      scope: "user",
+      env: { PARLEY_HOME: "/Users/me/.parley", PATH: plan.env.PATH },
+      runAs: null,
+      manager: "launchd",
+    } as const;
+    expect(readFileSync(new URL("dev.parley.gateway.plist", deploy), "utf8")).toBe(launchdList(mac));
+  });
+});
