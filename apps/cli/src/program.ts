@@ -138,6 +138,29 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     .action(async (choice: { by?: string; days?: string }) => {
       exitCode = await (await import("./commands/usage.ts")).usage(await terminal(), choice);
     });
+  const approvals = program.command("approvals").description("commands that wait for a person's decision");
+  command(approvals, "list", "show what waits, and what was allowed for good")
+    .option("--all", "also what was decided")
+    .action(async ({ all }: { all?: boolean }) => {
+      exitCode = await (await import("./commands/approvals.ts")).approvalsList(await terminal(), all === true);
+    });
+  command(approvals, "resolve <id> <decision>", "decide: once, always or deny").action(async (id: string, decision: string) => {
+    exitCode = await (await import("./commands/approvals.ts")).approvalsResolve(await terminal(), id, decision);
+  });
+  command(approvals, "revoke <id>", "take back what was allowed for good").action(async (id: string) => {
+    exitCode = await (await import("./commands/approvals.ts")).approvalsRevoke(await terminal(), id);
+  });
+  const tools = program.command("tools").description("what the agent can do");
+  for (const [name, description, explain] of [
+    ["list", "show them: ready, taken away, not to be had", false],
+    ["explain", "the same with every reason, group and profile", true],
+  ] as const) {
+    command(tools, name, description)
+      .option("--session <key>", "the session; without it, the one that last changed")
+      .action(async ({ session }: { session?: string }) => {
+        exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), session, explain);
+      });
+  }
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });

@@ -5,9 +5,12 @@ import type { BootstrapHook, Redaction } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Config, Streaming } from "@parley/config";
 import { cooldowns, type Cooldowns, type Models } from "@parley/models";
-import { accountKey, isFault, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, isFault, type Address, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import { approvalDesk, type ApprovalDesk } from "./approvals/approval-desk.ts";
+import { isApproved } from "./approvals/gate.ts";
+import { approveCommands } from "./commands/approve.ts";
 import { activationCommand } from "./commands/activation.ts";
 import { commandMenu, pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { compactCommand } from "./commands/compact.ts";
@@ -141,6 +144,7 @@ export interface Core {
   readonly prompts: PromptBook;
   readonly usage: UsageBook;
   readonly ledger: SpendLedger;
+  readonly approvals: ApprovalDesk;
   readonly running: RunningTurns;
   /** Which models people may choose. */
   readonly models: ModelBook;
@@ -181,8 +185,23 @@ export function gatewayCore(options: CoreOptions): Core {
   const skills = options.skills ?? noSkills;
   const skillsDesk = skillDesk({ config, book: skills, rules });
   const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const { approvers, target, timeoutMinutes } = config.approvals.exec;
+  const approvals = approvalDesk({
+    cells: store.cells,
+    inbox: store.inbox,
+    outbox: store.outbox,
+    sessions: store.sessions,
+    approvers: approvers ?? null,
+    target,
+    owners: ownersBook.all,
+    accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    clock,
+    log,
+  });
   const tools = toolBook({
     config,
+    grants: approvals.book.grants,
+    approved: isApproved(approvals.book),
     hands: options.hands,
     more: options.tools,
     readRoots: skills.readRoots(),
@@ -203,8 +222,14 @@ export function gatewayCore(options: CoreOptions): Core {
     cooldowns: kept.cooldowns,
     moves: kept.stableMoves,
   });
+  const endBeside = async (session: SessionKey): Promise<number> => {
+    const running = (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
+    await options.hands?.exec?.commands.end(session);
+    return running.length + (await approvals.stop({ session }));
+  };
   const commands: readonly PastLaneCommand[] = [
-    stopCommand(store.inbox, running.stop),
+    stopCommand(store.inbox, { turn: running.stop, beside: endBeside }),
+    ...approveCommands(approvals),
     queueCommand(store.sessions, queue),
     whoamiCommand,
     usageCommand({ usage, ledger, clock }),
@@ -260,7 +285,15 @@ export function gatewayCore(options: CoreOptions): Core {
     turns: store.turns,
     cells: store.cells,
     solitude: kept.solitude,
-    close: closeTurn({ turns: store.turns, tools: options.tools, bootAtMs, ledger, clock, log }),
+    close: closeTurn({
+      turns: store.turns,
+      tools: options.tools,
+      bootAtMs,
+      ledger,
+      withdraw: async (turn) => void (await approvals.stop({ turn })),
+      clock,
+      log,
+    }),
     command: laneCommand({ turns: store.turns, commands: [...inLane, injectCommand(clock)], log }),
     agent: agentTurn({
       turns: store.turns,
@@ -273,6 +306,7 @@ export function gatewayCore(options: CoreOptions): Core {
       redaction: options.redaction,
       running,
       ledger,
+      approvals: { desk: approvals, timeoutMs: timeoutMinutes * 60_000 },
       showProgress: options.showProgress,
       queue,
       bootAtMs,
@@ -330,6 +364,7 @@ export function gatewayCore(options: CoreOptions): Core {
     usage,
     ledger,
     running,
+    approvals,
     async menu({ channel, account }) {
       // The menu is the account's, so it shows the skills of whoever answers there in private.
       const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });

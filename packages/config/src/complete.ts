@@ -48,6 +48,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     messages: file.messages,
     commands: file.commands,
     tools,
+    approvals: file.approvals,
     memory: file.memory,
     hooks: file.hooks,
     skills: skillsOf(file.skills, home),

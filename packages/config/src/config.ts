@@ -30,6 +30,7 @@ export interface Config {
   readonly memory: { readonly citations: "off" | "on" | "auto" };
   readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
   readonly tools: ToolsConfig;
+  readonly approvals: { readonly exec: ExecApprovalsConfig };
   readonly skills: SkillsConfig;
   readonly store: StoreConfig;
   readonly logging: {
@@ -44,6 +45,13 @@ export interface HookConfig {
   readonly event: "agent:bootstrap";
   readonly module: string;
   readonly export: string;
+}
+
+export interface ExecApprovalsConfig {
+  /** `<channel>:<id>`. Absent: the owners. */
+  readonly approvers?: readonly string[];
+  readonly target: "dm" | "channel" | "both";
+  readonly timeoutMinutes: number;
 }
 
 export type ReactionLevel = "off" | "minimal" | "extensive";

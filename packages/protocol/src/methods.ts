@@ -7,6 +7,7 @@ import { operatorMethods } from "./operator-methods.ts";
 import { nodeMethods } from "./node-methods.ts";
 import { configStatus, reloadMethods } from "./reload-methods.ts";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
+import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
@@ -220,6 +221,7 @@ export const methods = {
     result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },
   ...usageMethods,
+  ...toolMethods,
   ...configMethods,
   ...operatorMethods,
   /** Ends safe mode; `resumed` is false when it was not on. */

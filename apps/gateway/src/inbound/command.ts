@@ -9,7 +9,21 @@ export interface Command {
 }
 
 /** These act at once, in receive: they must work while a turn runs. */
-const pastLane = new Set(["stop", "status", "why", "queue", "help", "start", "whoami", "pair", "skill", "context", "usage"]);
+const pastLane = new Set([
+  "stop",
+  "status",
+  "why",
+  "queue",
+  "help",
+  "start",
+  "whoami",
+  "pair",
+  "skill",
+  "context",
+  "usage",
+  "approve",
+  "deny",
+]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
 const inLane = new Set(["new", "reset", "compact", "activation", "model"]);
 /** Anybody else who gives one of these is ignored without a word. */

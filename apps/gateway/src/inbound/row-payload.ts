@@ -11,7 +11,16 @@ const payloadSchema = z.object({
   command: z.object({ name: z.string(), args: z.string() }).optional(),
   /** The skill that the message calls by command. */
   skill: z.object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() }).optional(),
+  /** Parley wrote it. */
+  internal: z.object({ kind: z.enum(["approval", "command"]), id: z.string(), turn: z.string() }).optional(),
 });
+
+/** What a row is that Parley wrote itself: the decision about an approval, the end of a background command. `turn`: the one that asked or began. */
+export interface InternalRow {
+  readonly kind: "approval" | "command";
+  readonly id: string;
+  readonly turn: string;
+}
 
 /** A skill that is called by command. */
 export interface SkillCall {
@@ -30,6 +39,7 @@ export interface RowPayload {
   readonly owner: boolean;
   readonly command?: { readonly name: string; readonly args: string } | undefined;
   readonly skill?: SkillCall | undefined;
+  readonly internal?: InternalRow | undefined;
 }
 
 export function formatRowPayload(payload: RowPayload): string {

@@ -23,6 +23,7 @@ import { pairingMethods } from "./pairing.ts";
 import { promptMethods } from "./prompt.ts";
 import { sessionMethods } from "./sessions.ts";
 import { skillMethods } from "./skills.ts";
+import { toolMethods } from "./tools.ts";
 import { usageMethods } from "./usage.ts";
 import { statusMethods, type StatusOptions } from "./status.ts";
 
@@ -73,6 +74,13 @@ export function handlers(options: HandlerOptions): Handlers {
         defaultAgent: config.agents.list[0]?.id ?? "main",
       }),
     ),
+    ...toolMethods({
+      desk: core.approvals,
+      sessions: store.sessions,
+      prompts: core.prompts,
+      setUp: core.setUp,
+      defaultAgent: options.config.agents.list[0]?.id ?? "main",
+    }),
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
     ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
     ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),

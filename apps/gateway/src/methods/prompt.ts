@@ -15,7 +15,7 @@ import {
 import type { Session, Sessions } from "@parley/store";
 import type { Place } from "../inbound/place-rules.ts";
 import { turnsKept, type PromptBook, type PromptRecord } from "../turn/prompt-book.ts";
-import type { SetUp } from "../turn/set-up.ts";
+import type { PromptNow, SetUp } from "../turn/set-up.ts";
 
 export interface PromptMethodsOptions {
   readonly sessions: Pick<Sessions, "list">;
@@ -32,7 +32,8 @@ interface Told {
   readonly volatile: string;
 }
 
-export function promptMethods({ sessions, prompts, setUp, defaultAgent }: PromptMethodsOptions) {
+/** The prompt, and what goes with it, that a session's next turn would get. */
+export function promptNow({ sessions, prompts, setUp, defaultAgent }: PromptMethodsOptions) {
   /** Looking must not open a session, so one that does not exist is made up. */
   async function sessionOf(key: string | undefined): Promise<Session> {
     if (key === undefined) {
@@ -44,10 +45,21 @@ export function promptMethods({ sessions, prompts, setUp, defaultAgent }: Prompt
     return found.find((session) => session.key === key) ?? unopened(key);
   }
 
-  async function now(session: Session): Promise<Told> {
+  async function ofSession(session: Session): Promise<PromptNow> {
     const last = (await prompts.turns(session.key)).at(-1);
     const parts = parseSessionKey(session.key);
-    const { compiled, explanation } = await setUp.prompt({ agent: parts.agent, session, place: placeOf(parts, last) });
+    return setUp.prompt({ agent: parts.agent, session, place: placeOf(parts, last) });
+  }
+
+  return { sessionOf, ofSession };
+}
+
+export function promptMethods(options: PromptMethodsOptions) {
+  const { prompts } = options;
+  const { sessionOf, ofSession } = promptNow(options);
+
+  async function now(session: Session): Promise<Told> {
+    const { compiled, explanation } = await ofSession(session);
     const { stable, volatile, stableHash } = compiled;
     return { identity: { session: session.key, turn: null, turnId: null, atMs: null, stableHash }, explanation, stable, volatile };
   }

@@ -16,6 +16,8 @@ import {
 } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
 import type { Outbox, Session, Sessions, Turn, Turns } from "@parley/store";
+import { withStoredCalls } from "../approvals/stored-calls.ts";
+import { turnApprovals, type TurnApprovalsOptions } from "../approvals/turn-approvals.ts";
 import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import { untilStored } from "../until-stored.ts";
@@ -43,7 +45,7 @@ import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
-import { isAddressed, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
+import { isAddressed, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
 import type { SetUpTurn, TurnSetup } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
@@ -59,6 +61,8 @@ export interface AgentTurnOptions {
   readonly redaction: Redaction;
   readonly running: RunningTurns;
   readonly ledger: SpendLedger;
+  /** Absent: nobody is asked about anything. */
+  readonly approvals?: TurnApprovalsOptions;
   readonly showProgress: ShowProgress;
   readonly queue: QueueSettings;
   /** Rows accepted before this boot and older than two hours are told as "while I was away". */
@@ -122,6 +126,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       steer: queueSettingsOf(session, options.queue).mode === "steer" && setup.alone !== true,
       entryOf: messages.entryOf,
       prepare: media.prepare,
+      cellsFor: (steps) => approvals?.cellsFor(steps) ?? [],
     });
     const stopTyping = keepTyping(channel, address, clock, log);
     const progress = options.showProgress(turn.conversation);
@@ -149,13 +154,35 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       progress.text(turn.id, thoughts);
       if (streams !== "block") preview.show(thoughts);
     };
+    const scope = { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} };
+    const approvals = turnApprovals({
+      options: options.approvals,
+      turn,
+      session,
+      agent,
+      setup,
+      scopeOf: (callId) => ({ ...scope, callId, signal }),
+      waiting: held.renew,
+      async closePreview() {
+        await preview.close();
+        return journal.previews.at(-1)?.delivery ?? null;
+      },
+      clock,
+    });
     const asked = setup.refusal ? saysInstead(setup.model, `⚠️ ${setup.refusal}`) : setup.model;
-    const model = asWanted(asked, () => ({
+    const stored = options.approvals === undefined ? asked : withStoredCalls(asked, turn.id, journal.rows, options.approvals.desk.book);
+    const model = asWanted(stored, () => ({
       thinking: setup.thinkingFor?.(wantedBy(journal.rows())) ?? setup.thinking,
       showThoughts: reasoning !== "off",
     }));
     const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
-    const parserOf = (finalOnly: boolean): ReplyParser => newParser(journal.rows(), messages, options.redaction, finalOnly);
+    const parserOf = (finalOnly: boolean): ReplyParser =>
+      newParser(
+        journal.rows().filter((row) => !isWake(row, turn.id)),
+        messages,
+        options.redaction,
+        finalOnly,
+      );
     const parser = (): ReplyParser => parserOf(setup.finalOnly === true);
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
     const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
@@ -178,15 +205,15 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           {
             model,
             tools: setup.tools,
-            scope: { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} },
+            scope,
             journal,
             ledger: spending,
             context,
             spill: (callId, text) => setup.spill(resultName(turn.id, callId), text),
             resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
-            gate: async () => {
+            gate: async (call, tool) => {
               await held.cover(setup.timeoutMs);
-              return { kind: "go" };
+              return (await approvals?.gate(call, tool)) ?? { kind: "go" };
             },
             signal,
             clock,
@@ -211,6 +238,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           showsThoughts: reasoning === "on",
           promptNote,
           spending,
+          parkedUntilMs: () => approvals?.parkedUntilMs() ?? clock.now(),
           model: setup.model,
           patch: { ...startup.patch, ...trouble.patch, ...promptNote?.patch, ...context.patch(end.entries) },
           timedOut: timeout.signal.aborted,
@@ -251,6 +279,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     readonly showsThoughts: boolean;
     readonly promptNote: PromptNote | undefined;
     readonly spending: TurnLedger;
+    readonly parkedUntilMs: () => number;
     readonly model: Model;
     readonly patch: { readonly [field: string]: Json };
     readonly timedOut: boolean;
@@ -260,7 +289,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
   async function finish(at: Finish, end: LoopEnd): Promise<WorkEnd> {
     const { turn, held, journal, log } = at;
     if (end.stop === "parked") {
-      await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: clock.now() + 86_400_000 });
+      await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: at.parkedUntilMs() });
+      log.info({ tickets: end.tickets ?? [] }, "turn parked");
       return { settled: true };
     }
     if (end.stop === "aborted" && !at.timedOut) {

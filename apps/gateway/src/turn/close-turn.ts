@@ -17,6 +17,8 @@ export interface CloseTurnOptions {
   readonly tools: readonly Tool[];
   readonly bootAtMs: number;
   readonly ledger: SpendLedger;
+  /** Nobody is to decide any more about what the turn asked for. */
+  readonly withdraw: (turn: string) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -60,6 +62,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     )) {
       if (event.type === "end") end = event;
     }
+    await options.withdraw(turn.id);
     const preview = journal.previews.at(-1);
     // What earlier holders asked was used, whatever became of the turn.
     const spending = options.ledger.forTurn(turn);

@@ -86,6 +86,7 @@ export interface PromptNow {
   readonly explanation: PromptExplanation;
   readonly facts: PromptFacts;
   readonly model: Model;
+  readonly here: ToolsHere;
 }
 
 export interface SetUp {
@@ -97,7 +98,6 @@ export interface SetUp {
 }
 
 interface Prepared extends PromptNow {
-  readonly here: ToolsHere;
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly thinking: TurnSetup["thinking"];
@@ -218,6 +218,7 @@ export function setUp(options: SetUpOptions): SetUp {
         // Providers put the blank line between the zones themselves, or send two blocks: either way it is `compiled.text`.
         system: { stable: compiled.stable, volatile: compiled.volatile.replace(/^\n\n/, "") },
         tools,
+        execPolicy: here.execPolicy,
         workspace,
         thinking,
         reasoning,

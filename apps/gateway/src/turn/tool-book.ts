@@ -46,8 +46,8 @@ export interface ToolsHere {
   /** Where the files lie that the tools work on: the agent's workspace, or its sandbox's folder. */
   readonly files: WorkspaceFiles;
   readonly sandbox: SandboxFacts | undefined;
-  /** Which commands may run; null where there are none. */
-  readonly execPolicy: ExecPolicy | null;
+  /** Which commands may run. */
+  readonly execPolicy: ExecPolicy;
 }
 
 export interface ToolBook {
@@ -106,13 +106,17 @@ export function toolBook(options: ToolBookOptions): ToolBook {
     }
   }
 
-  async function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles): Promise<Made> {
-    if (hands === undefined) return { tools: [], unavailable: [], policy: null };
-    const { status, plans, grants, approved } = options;
+  async function policyOf({ id, tools }: AgentConfig): Promise<ExecPolicy> {
+    const { mode, ask, allowlist } = tools.exec;
+    return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [] };
+  }
+
+  function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles, policy: ExecPolicy): MadeTools {
+    if (hands === undefined) return { tools: [], unavailable: [] };
+    const { status, plans, approved } = options;
     const { exec, pictures, settings: desk } = hands;
-    const { mode, ask, allowlist, timeoutSeconds } = agent.tools.exec;
-    const policy: ExecPolicy = { mode, ask, allowlist, grants: (await grants?.(agent.id)) ?? [] };
-    const made = makeTools({
+    const { timeoutSeconds } = agent.tools.exec;
+    return makeTools({
       owner: by.owner,
       vision: model.vision,
       timeZone: config.agents.defaults.userTimezone,
@@ -126,7 +130,6 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       ...(status === undefined ? {} : { status }),
       ...(plans === undefined ? {} : { plans }),
     });
-    return { ...made, policy: exec === undefined ? null : policy };
   }
 
   return {
@@ -138,7 +141,8 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       const { workspace: root, inside, readOnly } = sandbox;
       const userHome = hands === undefined ? {} : { userHome: hands.userHome };
       const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome });
-      const { tools, unavailable, policy } = await made(request, sandbox, files);
+      const execPolicy = await policyOf(agent);
+      const { tools, unavailable } = made(request, sandbox, files, execPolicy);
       const shut =
         cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
       const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
@@ -160,14 +164,10 @@ export function toolBook(options: ToolBookOptions): ToolBook {
         unavailable: [...unavailable, ...shut],
         files,
         sandbox: factsOf(sandbox, agent),
-        execPolicy: policy,
+        execPolicy,
       };
     },
   };
-}
-
-interface Made extends MadeTools {
-  readonly policy: ExecPolicy | null;
 }
 
 /** What needs a folder or a process. */

@@ -1,7 +1,8 @@
 // The agent's journal over the store's turn record. Positions make every write repeatable; a lost lease ends the loop by its Fault (I3).
 import type { Journal, JournalStep } from "@parley/agent";
 import { isFault, type Fault, type UserEntry } from "@parley/protocol";
-import type { Lease, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
+import type { CellWrite, Lease, NewDelivery, Row, Step, Turn, Turns } from "@parley/store";
+import { isWake } from "./turn-rows.ts";
 
 export interface TurnJournal extends Journal {
   /** Rows claimed so far, the absorbed ones last. */
@@ -32,6 +33,8 @@ export interface TurnJournalOptions {
   /** Whether messages that arrive meanwhile join this turn. */
   readonly steer: boolean;
   readonly entryOf: (row: Row) => UserEntry;
+  /** Written in the same transaction as the steps. */
+  readonly cellsFor?: (steps: readonly JournalStep[]) => readonly CellWrite[];
   /** Awaited before `entryOf` is asked for rows that joined: fetches their files. */
   readonly prepare?: (rows: readonly Row[]) => Promise<void>;
 }
@@ -67,14 +70,19 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
     return next;
   };
 
-  const append = async (steps: readonly Step[], deliveries: readonly NewDelivery[]): Promise<void> => {
-    at = await turns.checkpoint(lease, at, { steps, ...(deliveries.length > 0 ? { deliveries } : {}) });
+  const append = async (steps: readonly Step[], deliveries: readonly NewDelivery[], cells: readonly CellWrite[] = []): Promise<void> => {
+    at = await turns.checkpoint(lease, at, {
+      steps,
+      ...(deliveries.length > 0 ? { deliveries } : {}),
+      ...(cells.length > 0 ? { cells } : {}),
+    });
   };
+  const told = (row: Row): UserEntry[] => (isWake(row, turn.id) ? [] : [entryOf(row)]);
 
   return {
     get steps() {
       // Not before the files of the absorbed messages are there.
-      return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, entryOf)));
+      return (steps ??= turn.log.flatMap((step) => journalStep(step, byId, told)));
     },
     get previews() {
       return marks.filter((mark) => !isBlock(mark));
@@ -85,7 +93,7 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
     rows: () => rows,
     checkpoint: (steps) => {
       const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
-      return inOrder(() => append(logged, []));
+      return inOrder(() => append(logged, [], options.cellsFor?.(steps)));
     },
     absorb: () =>
       inOrder(async () => {
@@ -95,7 +103,7 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
         at += 1;
         rows.push(...claimed);
         await options.prepare?.(claimed);
-        return claimed.map(entryOf);
+        return claimed.flatMap(told);
       }),
     post: (mark, deliveries) =>
       inOrder(async () => {
@@ -122,13 +130,13 @@ export function openingContext(turn: Turn): readonly Row[] {
   return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
 }
 
-function journalStep(step: Step, rows: ReadonlyMap<string, Row>, entryOf: (row: Row) => UserEntry): JournalStep[] {
+function journalStep(step: Step, rows: ReadonlyMap<string, Row>, told: (row: Row) => UserEntry[]): JournalStep[] {
   if (step.kind === "preview") return [];
   if (step.kind !== "absorbed") return [JSON.parse(step.body) as JournalStep];
   const ids = JSON.parse(step.body) as string[];
   const entries = ids.flatMap((id) => {
     const row = rows.get(id);
-    return row === undefined ? [] : [entryOf(row)];
+    return row === undefined ? [] : told(row);
   });
   return [{ kind: "absorbed", entries }];
 }

@@ -59,7 +59,15 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
     const messages = rows.map(asCalled);
     const images = messages.flatMap((message) => message.images);
-    const { content } = userMessage({ rows: messages.map((message) => asFirstRead(message.inbound)), images, shared, mark, ...more });
+    const announced = new Set(rows.flatMap((row) => (isInternal(row) ? [inboundOf(row).id] : [])));
+    const { content } = userMessage({
+      rows: messages.map((message) => asFirstRead(message.inbound)),
+      images,
+      announced,
+      shared,
+      mark,
+      ...more,
+    });
     // The row's own id: a message that was edited while it waited carries that of the edit.
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
@@ -84,7 +92,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     entryOf: (row) => entry([row], {}),
     messageIdOf(row) {
       const { kind, messageId } = inboundOf(row);
-      return kind === "callback" || kind === "reaction" ? null : messageId;
+      return kind === "callback" || kind === "reaction" || isInternal(row) ? null : messageId;
     },
   };
 }
@@ -94,6 +102,10 @@ function asFirstRead(inbound: Inbound): Inbound {
   const { text } = readDirectives(inbound.text);
   const said = text.trim() === "" && inbound.attachments.length === 0 ? inbound.text : text;
   return { ...inbound, text: said, ...(inbound.kind === "edit" ? { kind: "message" as const } : {}) };
+}
+
+function isInternal({ payload }: Row): boolean {
+  return parseRowPayload(payload).internal !== undefined;
 }
 
 function droppedNotes(dropped: readonly Inbound[]): string[] {

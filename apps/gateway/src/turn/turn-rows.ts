@@ -32,3 +32,9 @@ export function speakersOf(rows: readonly Row[]): Speakers {
 export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
+
+/** It answers what this very turn waited for: it wakes the turn and says nothing. */
+export function isWake({ payload }: Row, turn: string): boolean {
+  const { internal } = parseRowPayload(payload);
+  return internal?.kind === "approval" && internal.turn === turn;
+}

@@ -2,7 +2,7 @@
 import type { Model, ModelRequest } from "@parley/models";
 import type { Log, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { Tool } from "@parley/tools";
+import type { ExecPolicy, Tool } from "@parley/tools";
 import type { Speakers } from "../inbound/authority.ts";
 import type { Place } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
@@ -14,6 +14,8 @@ export interface TurnSetup {
   readonly model: Model;
   readonly system: ModelRequest["system"];
   readonly tools: readonly Tool[];
+  /** Which commands may run; absent: nothing needs to be asked about. */
+  readonly execPolicy?: ExecPolicy;
   readonly workspace: string;
   readonly thinking: ThinkingLevel;
   /** Who sees the thoughts. Absent: nobody. */

@@ -7,6 +7,8 @@ const validParams: { readonly [method: string]: unknown } = {
   "chat.send": { text: "hi", idempotencyKey: "k" },
   "pairing.approve": { code: "ABC" },
   "pairing.revoke": { id: "1" },
+  "approvals.resolve": { id: "1", decision: "once" },
+  "approvals.revoke": { id: "1" },
   "skills.info": { name: "s" },
   "skills.install": { path: "/tmp/s" },
   why: { query: "x" },

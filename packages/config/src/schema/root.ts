@@ -1,6 +1,7 @@
 // The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from it.
 import { z } from "zod";
 import { agentsSchema } from "./agents.ts";
+import { approvalsSchema } from "./approvals.ts";
 import { bindingsSchema } from "./bindings.ts";
 import { channelsSchema } from "./channels.ts";
 import { modelRef, personId, secretField } from "./fields.ts";
@@ -91,6 +92,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe("Chat commands."),
   tools: toolsSchema,
+  approvals: approvalsSchema,
   memory: memorySchema,
   hooks: hooksSchema,
   skills: skillsSchema,

@@ -1,0 +1,31 @@
+// `parley tools list|explain`: what a session's next turn could use, and which rule took the rest away.
+import type { MethodResult } from "@parley/protocol";
+import { harmless, line, type Console } from "../console.ts";
+import { exitCodes, type ExitCode } from "../exit.ts";
+import { withGateway } from "../with-gateway.ts";
+
+type Listed = MethodResult<"tools.list">["tools"][number];
+
+export async function toolsList(terminal: Console, session: string | undefined, explain: boolean): Promise<ExitCode> {
+  const found = await withGateway(terminal, (client) => client.request("tools.list", session === undefined ? {} : { session }));
+  if (terminal.json) {
+    line(terminal.out, JSON.stringify(found));
+    return exitCodes.ok;
+  }
+  line(terminal.out, harmless(`Session ${found.session}${found.sandbox === null ? ", not sandboxed" : `, sandbox: ${found.sandbox}`}`));
+  for (const tool of found.tools) for (const text of explain ? explained(tool) : [listed(tool)]) line(terminal.out, harmless(text));
+  if (found.reason !== null) line(terminal.out, harmless(`No turn can begin: ${found.reason}`));
+  return exitCodes.ok;
+}
+
+function listed({ id, status, summary, reason }: Listed): string {
+  return `${status.padEnd(11)} ${id.padEnd(17)} ${summary}${reason === null ? "" : ` (${reason})`}`;
+}
+
+function explained({ id, label, status, summary, reason, section, groups, profiles, effect }: Listed): string[] {
+  return [
+    `${id} (${label}): ${status}${reason === null ? "" : `, because ${reason}`}`,
+    `  ${summary}; it ${effect}; section ${section}`,
+    `  groups: ${groups.map((group) => `group:${group}`).join(", ") || "none"}; profiles: ${profiles.join(", ")}`,
+  ];
+}

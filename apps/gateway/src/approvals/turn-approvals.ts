@@ -1,0 +1,44 @@
+// The gate of one turn, from what the turn knows of itself; none where there is nothing to approve.
+import type { Clock } from "@parley/protocol";
+import type { Session, Turn } from "@parley/store";
+import type { ToolScope } from "@parley/tools";
+import { placeOf, speakersOf } from "../turn/turn-rows.ts";
+import type { TurnSetup } from "../turn/turn-setup.ts";
+import type { ApprovalDesk } from "./approval-desk.ts";
+import { approvalGate, type TurnApprovals } from "./gate.ts";
+
+export interface TurnApprovalsOptions {
+  readonly desk: ApprovalDesk;
+  /** How long a request stays open. */
+  readonly timeoutMs: number;
+}
+
+export interface TurnApprovalsInput {
+  readonly options: TurnApprovalsOptions | undefined;
+  readonly turn: Turn;
+  readonly session: Session;
+  readonly agent: string;
+  readonly setup: Pick<TurnSetup, "execPolicy">;
+  readonly scopeOf: (callId: string) => ToolScope;
+  readonly waiting: () => Promise<number>;
+  readonly closePreview: () => Promise<string | null>;
+  readonly clock: Clock;
+}
+
+export function turnApprovals({ options, turn, session, setup, ...ports }: TurnApprovalsInput): TurnApprovals | null {
+  const { execPolicy: policy } = setup;
+  if (options === undefined || policy === undefined) return null;
+  return approvalGate({
+    ...options,
+    ...ports,
+    policy,
+    turn: turn.id,
+    tickets: turn.tickets,
+    session: session.key,
+    epoch: turn.epoch,
+    place: placeOf(turn),
+    conversation: turn.conversation,
+    authority: turn.authority,
+    by: speakersOf(turn.rows),
+  });
+}

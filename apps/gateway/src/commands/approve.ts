@@ -1,0 +1,54 @@
+// /approve and /deny: a person's answer to a request, typed or by a button. Who may decide is looked up when the answer comes, not when the
+// question was asked alone.
+import { isFault } from "@parley/protocol";
+import type { Verdict } from "../approvals/approval.ts";
+import type { ApprovalDesk, Decider } from "../approvals/approval-desk.ts";
+import { senderId } from "../inbound/authority.ts";
+import type { Admitted } from "../inbound/receive.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+const usage = "Usage: /approve ID once, /approve ID always, /approve ID deny; /deny ID.";
+
+const verdicts: { readonly [word: string]: Verdict } = {
+  once: "once",
+  "allow-once": "once",
+  always: "always",
+  "allow-always": "always",
+  deny: "deny",
+};
+
+export function approveCommands(desk: ApprovalDesk): readonly PastLaneCommand[] {
+  async function decide(id: string, verdict: Verdict, by: Admitted): Promise<string | null> {
+    const { inbound } = by;
+    const decider: Decider = inbound.channel === "web" ? { operator: `web:${inbound.sender.id}` } : { person: senderId(inbound) };
+    try {
+      const { say } = await desk.decide(id, verdict, decider);
+      // The card tells it where a button was pressed.
+      return inbound.kind === "callback" ? null : say;
+    } catch (error) {
+      if (isFault(error, "missing") || isFault(error, "denied") || isFault(error, "conflict") || isFault(error, "invalid"))
+        return `⚠️ ${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
+      throw error;
+    }
+  }
+
+  return [
+    {
+      name: "approve",
+      summary: "allow a command that I asked about: /approve ID once",
+      async run(args, by) {
+        const [id = "", word = ""] = args.trim().split(/\s+/);
+        const verdict = Object.hasOwn(verdicts, word.toLowerCase()) ? verdicts[word.toLowerCase()] : undefined;
+        return id === "" || verdict === undefined ? usage : decide(id, verdict, by);
+      },
+    },
+    {
+      name: "deny",
+      summary: "refuse a command that I asked about: /deny ID",
+      async run(args, by) {
+        const [id = ""] = args.trim().split(/\s+/);
+        return id === "" ? usage : decide(id, "deny", by);
+      },
+    },
+  ];
+}

@@ -1,0 +1,75 @@
+// Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import { catalogue, groupsOf } from "@parley/tools";
+import type { Approval } from "../approvals/approval.ts";
+import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
+
+export interface ToolMethodsOptions extends PromptMethodsOptions {
+  readonly desk: ApprovalDesk;
+}
+
+type Listed = MethodResult<"tools.list">["tools"][number];
+
+export interface DecisionCaller {
+  readonly peer: string;
+}
+
+export function toolMethods({ desk, ...options }: ToolMethodsOptions) {
+  const { sessionOf, ofSession } = promptNow(options);
+  return {
+    async "approvals.list"({ all = false }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
+      const found = (await desk.list()).filter(({ state }) => all || state === "open");
+      const grants = await desk.book.grants();
+      return {
+        approvals: found.map(shown),
+        grants: grants.map((grant) => ({ ...grant, argv: [...grant.argv] })),
+      };
+    },
+    async "approvals.resolve"(
+      { id, decision }: MethodParams<"approvals.resolve">,
+      { peer }: DecisionCaller,
+    ): Promise<MethodResult<"approvals.resolve">> {
+      const { approval, say } = await desk.decide(id, decision, { operator: peer });
+      return { id: approval.id, state: approval.state, say };
+    },
+    async "approvals.revoke"({ id }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
+      if (await desk.book.revoke(id)) return { id };
+      throw new Fault("missing", `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`);
+    },
+    async "tools.list"({ session: key }: MethodParams<"tools.list">): Promise<MethodResult<"tools.list">> {
+      const session = await sessionOf(key);
+      const { tools, decision, unavailable, sandbox } = (await ofSession(session)).here;
+      const removed = new Map(decision.removed.map(({ tool, rule }) => [tool, rule]));
+      const missing = new Map(unavailable.map(({ tool, reason }) => [tool, reason]));
+      const listed = catalogue.map((entry): Listed => {
+        const { id, label, section, profiles, effect, summary } = entry;
+        const isReady = tools.some(({ name }) => name === id);
+        const reason = removed.get(id) ?? missing.get(id) ?? null;
+        const status = isReady ? "ready" : removed.has(id) ? "removed" : "unavailable";
+        return { id, label, section, profiles: [...profiles, "full"], groups: [...groupsOf(entry)], effect, summary, status, reason };
+      });
+      const more = tools
+        .filter(({ name }) => !catalogue.some(({ id }) => id === name))
+        .map(({ name, summary, effect }): Listed => ({
+          id: name,
+          label: name,
+          section: "rehearsal",
+          profiles: ["full"],
+          groups: [],
+          effect,
+          summary,
+          status: "ready",
+          reason: null,
+        }));
+      const where =
+        sandbox === undefined ? null : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
+      return { session: session.key, tools: [...listed, ...more], sandbox: where, reason: decision.reason ?? null };
+    },
+  };
+}
+
+function shown(approval: Approval): MethodResult<"approvals.list">["approvals"][number] {
+  const { id, state, session, agent, tool, shown: text, reason, grant, askedBy, createdAtMs, expiresAtMs, log } = approval;
+  return { id, state, session, agent, tool, shown: text, reason, always: grant !== null, askedBy, createdAtMs, expiresAtMs, log };
+}
