@@ -1,0 +1,119 @@
+// Setup: what is asked for when nobody can be asked, what is tried before it is written, what is written, and the questions at a terminal.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parley, stateFolder } from "./fake-gateway.ts";
+
+/** Knows one Telegram and one Discord token. */
+async function platforms(): Promise<string> {
+  const server = createServer((request, response) => {
+    const known =
+      request.url === "/bot1:good/getMe" || (request.url === "/v10/users/@me" && request.headers.authorization === "Bot good.token");
+    response.writeHead(known ? 200 : 401, { "content-type": "application/json" });
+    response.end(
+      known
+        ? '{"ok":true,"result":{"id":1,"username":"good_bot"},"id":"77","username":"goodbot"}'
+        : '{"description":"Unauthorized","message":"401: Unauthorized"}',
+    );
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const file = "{\n  // mine\n  gateway: { port: 1 },\n}\n";
+const textIn = (home: string): string => readFileSync(join(home, "parley.json5"), "utf8");
+
+describe("without a terminal", () => {
+  test("says what is missing and writes nothing: exit code 2", async () => {
+    for (const [flags, words] of [
+      [[], "a model: --provider with --api-key"],
+      [["--provider", "anthropic"], "--api-key: the key of anthropic, or ANTHROPIC_API_KEY"],
+      [["--provider", "openrouter", "--api-key", "k"], "--model: which model of openrouter"],
+      [["--provider", "mine", "--model", "m"], "--base-url: where mine is"],
+      [["--api-key", "k"], "--provider: whose key"],
+    ] as const) {
+      const home = stateFolder(file);
+      const { exitCode, out, err } = await parley(home, ["setup", ...flags]);
+      expect([exitCode, out, err]).toEqual([2, "", expect.stringContaining(words)]);
+      expect(textIn(home)).toBe(file);
+      expect(existsSync(join(home, "secrets"))).toBe(false);
+    }
+  });
+
+  test("tries the bots' tokens, then writes them beside the config, whose comments stay", async () => {
+    const root = await platforms();
+    const home = stateFolder(file);
+    const bots = ["--telegram-token", "1:good", "--telegram-api-root", root, "--discord-token", "-", "--discord-api-root", root];
+    const input = new PassThrough();
+    input.end("good.token\n");
+    const { exitCode, out } = await parley(home, ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"], { input });
+    expect(exitCode).toBe(0);
+    expect(out).toContain("telegram: @good_bot");
+    expect(out).toContain("client_id=77");
+    expect(out).toContain("parley pair approve CODE");
+    expect(textIn(home)).toContain("// mine");
+    expect(textIn(home)).not.toMatch(/1:good|good\.token/);
+    expect(JSON.parse((await parley(home, ["config", "get", "--file", "--json"])).out)).toMatchObject({
+      channels: { telegram: { botToken: { file: "secrets/telegram-token" } }, discord: { token: { file: "secrets/discord-token" } } },
+      commands: { ownerAllowFrom: ["telegram:5"] },
+    });
+    for (const name of ["telegram-token", "discord-token"]) expect(statSync(join(home, "secrets", name)).mode & 0o777).toBe(0o600);
+    // The same again changes nothing.
+    const input2 = new PassThrough();
+    input2.end("good.token");
+    const again = await parley(home, ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"], { input: input2 });
+    expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining("says so already")]);
+  });
+
+  test("a token that the platform refuses is not written, and not shown", async () => {
+    const root = await platforms();
+    const home = stateFolder(file);
+    const flags = ["--provider", "rehearsal", "--telegram-token", "1:bad-token", "--telegram-api-root", root];
+    const { exitCode, err } = await parley(home, ["setup", ...flags]);
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("Telegram refuses the token: Unauthorized")]);
+    expect(err).not.toContain("bad-token");
+    expect([textIn(home), existsSync(join(home, "secrets"))]).toEqual([file, false]);
+    expect((await parley(home, ["setup", ...flags, "--no-check"])).exitCode).toBe(0);
+  });
+
+  test("a variable in place of a secret is written as one, and has to be set", async () => {
+    const home = stateFolder(file);
+    const flags = ["setup", "--provider", "rehearsal", "--telegram-token", "env:MY_BOT", "--telegram-api-root", await platforms()];
+    expect(await parley(home, flags)).toMatchObject({ exitCode: 1, err: expect.stringContaining("MY_BOT is not set") as string });
+    expect((await parley(home, flags, { env: { MY_BOT: "1:good" } })).exitCode).toBe(0);
+    expect(textIn(home)).toContain('env: "MY_BOT"');
+  });
+
+  test("a model that does not answer is not written; no draft is left behind", async () => {
+    const home = stateFolder(file);
+    const flags = ["--provider", "mine", "--model", "m", "--base-url", `${await platforms()}/v1`, "--api-key", "a-secret-key"];
+    const { exitCode, err } = await parley(home, ["setup", ...flags]);
+    expect([exitCode, err]).toEqual([1, expect.stringContaining("model: mine/m:")]);
+    expect(err).not.toContain("a-secret-key");
+    expect(textIn(home)).toBe(file);
+    expect(readdirSync(home).toSorted()).toEqual(["gateway-token", "parley.json5"]);
+  });
+
+  test("does not write on top of a broken config: exit code 78", async () => {
+    const home = stateFolder("{\n gateway: { prot: 1 }\n}");
+    const { exitCode, err } = await parley(home, ["setup", "--provider", "rehearsal"]);
+    expect([exitCode, err]).toEqual([78, expect.stringContaining("parley.json5:2")]);
+  });
+});
+
+test("at a terminal it asks, and Ctrl-C writes nothing", async () => {
+  const home = stateFolder(file);
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input }) as unknown as PassThrough & { isTTY: true };
+  const running = parley(home, ["setup"], { input });
+  await new Promise((resolve) => setImmediate(resolve));
+  const press = setInterval(() => input.write("\u0003"), 50);
+  const { exitCode, err } = await running;
+  clearInterval(press);
+  expect([exitCode, err]).toEqual([1, expect.stringContaining("Which language model should answer?")]);
+  expect(err).toContain("Nothing was written.");
+  expect(textIn(home)).toBe(file);
+});
