@@ -19,6 +19,8 @@ export interface Interactions {
   take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
   /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
   fill(open: OpenInteraction, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
+  /** One answer answers several commands: the waiting of all but the one in whose place it stands ends. Never rejects. */
+  endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
   /** Ends the waiting at a button; `text` is for the one who pressed. Throws Fault. */
   answer(id: string, text: string | undefined, signal: AbortSignal): Promise<void>;
   stop(): void;
@@ -69,6 +71,14 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
   const original = ({ application, token }: Pick<OpenInteraction, "application" | "token">) =>
     `/webhooks/${application}/${token}/messages/@original` as const;
 
+  const endWaiting = async (one: OpenInteraction): Promise<void> => {
+    try {
+      await rest.call({ method: "DELETE", route: original(one) });
+    } catch (error) {
+      log.debug({ error }, "could not end a command's waiting"); // Discord ends it by itself, a minute later.
+    }
+  };
+
   /** A command that nobody answered must not think for ever. */
   const expireLater = (one: OpenInteraction): void => {
     const timer = clock.after(Math.max(0, tokenMs - (clock.now() - one.atMs)), () => {
@@ -76,9 +86,7 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       const known = open.find(({ event }) => event === one.event);
       open = open.filter(({ event }) => event !== one.event);
       if (known === undefined || known.takenBy !== undefined) return;
-      rest
-        .call({ method: "DELETE", route: original(one) })
-        .catch((error: unknown) => log.debug({ error }, "could not end a command's waiting"));
+      void endWaiting(one);
     });
     expiries.add(timer);
   };
@@ -139,8 +147,7 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       if (added.length > 0) await waitFor(added);
     },
     async take(events, key) {
-      // What stood after /new is an event of its own, under the command's id.
-      const isAnswered = (event: string): boolean => events.some((id) => id === event || id.startsWith(`${event}/`));
+      const isAnswered = answeredBy(events);
       // An answer may be ready before we hear that its command is durable: the place is kept first, so that a repeat finds it too.
       const early = [...arrived].filter(([event, one]) => isAnswered(event) && isWaiting(event, one));
       if (early.length > 0) await waitFor(early);
@@ -159,6 +166,18 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
         log.info({ event: one.event }, "Discord has forgotten an interaction: answering as a message");
         return null;
       }
+    },
+    async endOthers(events, answered) {
+      const isAnswered = answeredBy(events);
+      const others = open.filter(({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event));
+      if (others.length === 0) return;
+      const ended = new Set(others.map(({ event }) => event));
+      await Promise.all([
+        keep(open.filter(({ event }) => !ended.has(event))).catch((error: unknown) =>
+          log.debug({ error }, "what ended could not be noted"),
+        ),
+        ...others.map(endWaiting),
+      ]);
     },
     async answer(id, text, signal) {
       const one = [...arrived.values()].find((known) => known.id === id);
@@ -182,6 +201,11 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       for (const timer of expiries) timer.cancel();
     },
   };
+}
+
+/** What stood after /new is an event of its own, under the command's id. */
+function answeredBy(events: readonly string[]): (event: string) => boolean {
+  return (event) => events.some((id) => id === event || id.startsWith(`${event}/`));
 }
 
 /** What needs no row: the form behind a button, suggestions (there are none). */

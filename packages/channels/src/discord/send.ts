@@ -34,7 +34,10 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
   if (open !== null) {
     const payload = await payloadOf(message.json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);
     const filled = await interactions.fill(open, payload, signal);
-    if (filled !== null) return receipt(filled);
+    if (filled !== null) {
+      void interactions.endOthers(answers, open);
+      return receipt(filled);
+    }
   }
   const { place, channel } = await destination(places, to, options.follows, signal);
   const limitBytes = await uploadLimit(places, place, message.files);

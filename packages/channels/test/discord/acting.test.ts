@@ -118,6 +118,18 @@ describe("a slash command", () => {
     expect(shown().map((message) => message.text)).toEqual(["because"]);
   });
 
+  test("answered together with another: one has the answer in its place, the other does not wait for ever", async () => {
+    await run();
+    const second = rig.fake.as(alice).runs("ask", { channel: rig.room, values: { text: "and how?" } });
+    await expect.poll(() => [state(), rig.fake.interaction(second).state]).toEqual(["deferred", "deferred"]);
+    await expect.poll(() => events.length).toBe(2);
+    const both = how({ answers: events.map((event) => event.id) });
+    const { messageId } = await rig.channel.send(room(), text("because, and so"), both);
+    expect(messageId).toBe(rig.fake.interaction(id).messageId);
+    await expect.poll(() => rig.fake.visible(rig.room).map((message) => message.text)).toEqual(["because, and so"]);
+    expect((await rig.channel.send(room(), text("because, and so"), both)).messageId).toBe(messageId);
+  });
+
   test("of somebody who is refused is answered to them alone", async () => {
     await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => ("address" in event ? [event.id] : [])) }));
     await expect.poll(state).toBe("answered");
