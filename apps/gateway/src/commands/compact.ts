@@ -33,6 +33,7 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     const session = await sessions.open(key);
     const agent = parseSessionKey(key).agent;
     const place = { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+    const account = options.ledger.forTurn(turn);
     const [history, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
       options.setUp({ agent, session, log, ...place }),
@@ -45,19 +46,20 @@ export function compactCommand(options: CompactOptions): LaneCommand {
       agent,
       address,
       history,
-      setup,
+      setup: { ...setup, model: account.sideModel(setup.model) },
       held,
       clock,
       log,
     });
-    const account = options.ledger.forTurn(turn);
     const verdict = await account.mayCall(noUsage);
-    account.close();
-    if (!verdict.ok) return { answer: `⚠️ ${verdict.reason}` };
+    if (!verdict.ok) {
+      account.close();
+      return { answer: `⚠️ ${verdict.reason}` };
+    }
     const entries = history.map(({ entry }) => entry);
     const focus = plainLine(call.args, focusChars);
     const before = context.tokens(entries);
-    const made = await context.compact(entries, signal, focus === "" ? undefined : focus);
+    const made = await context.compact(entries, signal, focus === "" ? undefined : focus).finally(account.close);
     // Stopped, drained or lost: the next holder decides what becomes of the command.
     if (signal.aborted) throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
     const patch = { ...context.patch(made.summary === null ? [] : [made.summary]), ...usageAfter(session, made.usage) };

@@ -93,7 +93,21 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         ...placeOf(turn),
       }),
     ]);
-    const context = turnContext({ sessions, session, epoch: turn.epoch, turn: turn.id, agent, address, history, setup, held, clock, log });
+    const spending = options.ledger.forTurn(turn);
+    const onLedger = { ...setup, model: spending.sideModel(setup.model) };
+    const context = turnContext({
+      sessions,
+      session,
+      epoch: turn.epoch,
+      turn: turn.id,
+      agent,
+      address,
+      history,
+      setup: onLedger,
+      held,
+      clock,
+      log,
+    });
     const startup = await startupOf(turn, session, address, setup);
     const account = accountKey(address);
     const channel = options.channel(account);
@@ -187,7 +201,6 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
     const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
     const promptNote = setup.promptNote?.(turn.id);
-    const spending = options.ledger.forTurn(turn);
     try {
       await media.prepare(opening.slice(-cap));
       await media.prepare(turn.rows.filter((row) => !opening.includes(row)));

@@ -3,8 +3,17 @@
 // by more than the calls that are under way. Other processes' commits are seen when the day is read again.
 import type { Ledger, LoopEnd } from "@parley/agent";
 import type { Config, SpendConfig } from "@parley/config";
-import type { Model } from "@parley/models";
-import { accountKey, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey, type Usage } from "@parley/protocol";
+import type { Model, ModelEvent, ModelRequest } from "@parley/models";
+import {
+  accountKey,
+  noUsage,
+  parseConversationKey,
+  parseSessionKey,
+  type Clock,
+  type Log,
+  type SessionKey,
+  type Usage,
+} from "@parley/protocol";
 import type { CellWrite, Turn } from "@parley/store";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { addUsed, daysBack, noneUsed, sumOf, tokensOf, usedBy, type UsageBook, type Used } from "./usage.ts";
@@ -20,6 +29,8 @@ export interface SpendState {
 
 /** One turn's, or one command's. */
 export interface TurnLedger extends Ledger {
+  /** For the questions beside the turn's own, flush and summary: each is checked, and what it used counts for the next. */
+  sideModel(model: Model): Model;
   /** What the commit writes of it. */
   note(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Model, "id" | "priced">): Promise<readonly CellWrite[]>;
   /** The commit holds. */
@@ -108,12 +119,28 @@ export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): S
     forTurn(turn) {
       const { agent } = parseSessionKey(turn.lane);
       const isCapped = Object.keys(capsOf(agent)).length > 0;
+      /** The loop's next word on what it used has this in it. */
+      async function* checked(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+        const verdict = await verdictFor(agent);
+        if (!verdict.ok) {
+          yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "refused", message: verdict.reason } };
+          return;
+        }
+        for await (const event of model.stream(request, signal)) {
+          if (event.type === "end")
+            open.set(turn.id, { agent, used: addUsed(open.get(turn.id)?.used ?? noneUsed, usedSoFar(event.usage)) });
+          yield event;
+        }
+      }
       let noted: { readonly day: string; readonly used: Used } | null = null;
       return {
         async mayCall(usage) {
           if (!isCapped) return { ok: true };
           open.set(turn.id, { agent, used: usedSoFar(usage) });
           return verdictFor(agent);
+        },
+        sideModel(model) {
+          return isCapped ? { ...model, stream: (request, signal) => checked(model, request, signal) } : model;
         },
         async note(end, asked) {
           const models = usedBy(end, asked);

@@ -213,6 +213,33 @@ describe("old tool results", () => {
   });
 });
 
+describe("a spending limit that the flush reaches", () => {
+  const dear = (asked: Asked): Answer => (isFlush(asked) ? { says: ["NO_REPLY"], promptTokens: 5_000_000 } : plainly(asked));
+  const capped = { agents: { defaults: { userTimezone: "UTC", spend: { dayTokens: 4_000_000 } } } };
+
+  test("ends the turn there: neither a summary nor an answer is asked for", async () => {
+    s = await stageWith({ config: capped });
+    s.model.answers(dear);
+    const alice = s.person("alice");
+    for (let n = 1; !s.model.asked.some(isFlush); n += 1)
+      await alice.says(long(`m${n}`)).gets(/^(?:ok|⚠️ Today's spending limit is reached)/);
+    expect(s.model.asked.findIndex(isFlush)).toBe(s.model.asked.length - 1);
+    expect(alice.sees().at(-1)).toMatch(/^⚠️ Today's spending limit is reached/);
+    // What it used is kept in the books, and the next question meets it.
+    await alice.says("again").gets(/^⚠️ Today's spending limit is reached/);
+  });
+
+  test("ends /compact there, and leaves the conversation as it was", async () => {
+    s = await stageWith({ config: capped, contextWindow: 200_000 });
+    s.model.answers(dear);
+    const alice = s.person("alice");
+    await talk(alice, 1, 8);
+    await alice.says("/compact").gets(/could not be summarised/);
+    expect(s.model.asked.filter(isSummary)).toEqual([]);
+    await alice.says("again").gets(/^⚠️ Today's spending limit is reached/);
+  });
+});
+
 describe("/compact", () => {
   test("summarises now, keeps what the person names, and says what it saved", async () => {
     s = await stageWith({ contextWindow: 200_000 });

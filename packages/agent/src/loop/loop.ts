@@ -89,7 +89,10 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     const verdict = await deps.ledger?.mayCall(state.usage);
     if (verdict?.ok === false) return yield done("capped", { finalText: "", reason: verdict.reason });
 
-    await keep(await deps.context?.prepare([...input.history, ...entries], signal), state, deps);
+    if (await keep(await deps.context?.prepare([...input.history, ...entries], signal), state, deps)) {
+      const after = await deps.ledger?.mayCall(state.usage);
+      if (after?.ok === false) return yield done("capped", { finalText: "", reason: after.reason });
+    }
     if (signal.aborted) return yield done("aborted", { finalText: "" });
     const step = state.calls + 1;
     yield { type: "modelStart", step };
@@ -132,13 +135,15 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   }
 }
 
-/** A summary is logged before anything is shown from it: whoever resumes the turn shows the same. */
-async function keep(made: Prepared | undefined, state: TurnState, { journal }: LoopDeps): Promise<void> {
-  if (made === undefined) return;
+/** A summary is logged before anything is shown from it: whoever resumes the turn shows the same. True when it was paid for. */
+async function keep(made: Prepared | undefined, state: TurnState, { journal }: LoopDeps): Promise<boolean> {
+  if (made === undefined) return false;
   state.usage = addUsage(state.usage, made.usage);
-  if (made.summary === null) return;
-  await journal.checkpoint([{ kind: "summary", entry: made.summary, usage: made.usage }]);
-  state.entries.push(made.summary);
+  if (made.summary !== null) {
+    await journal.checkpoint([{ kind: "summary", entry: made.summary, usage: made.usage }]);
+    state.entries.push(made.summary);
+  }
+  return made.usage.inputTokens + made.usage.outputTokens + made.usage.cacheReadTokens + made.usage.cacheWriteTokens > 0;
 }
 
 type Closing = "steps" | "loop" | "empty" | null;
