@@ -109,6 +109,7 @@ export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "mo
     usage: live(() => now().core.usage),
     ledger: live(() => now().core.ledger),
     running: live(() => now().core.running),
+    approvals: live(() => now().core.approvals),
   };
   return { core, models: live(() => now().models), skills: live(() => now().skills) };
 }
