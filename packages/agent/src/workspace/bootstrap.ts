@@ -46,11 +46,18 @@ const silentWhenMissing: ReadonlySet<BootstrapName> = new Set(["HEARTBEAT.md", "
 
 export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
   const reader = rootedReader();
+  /** Files are read for every turn; each reason is worth one line, until it changes. */
+  const refusals = new Map<string, string>();
   const readOne = async (name: BootstrapName, request: BootstrapRequest): Promise<HookFile> => {
     const path = join(request.workspace, name);
     const file = await reader.read(request.workspace, name);
-    if (file.state === "refused") options.log.warn({ path, session: request.session, reason: file.reason }, "workspace file refused");
-    if (file.state === "refused") return { name, path, text: null, refused: file.reason };
+    if (file.state === "refused") {
+      const { reason } = file;
+      if (refusals.get(path) !== reason) options.log.warn({ path, session: request.session, reason }, "workspace file refused");
+      refusals.set(path, reason);
+      return { name, path, text: null, refused: reason };
+    }
+    refusals.delete(path);
     return { name, path, text: file.state === "present" ? file.text : null };
   };
   return {

@@ -108,6 +108,22 @@ test("a link that leads out of the workspace is refused and logged; one that sta
   expect(String(warnings[0]?.["reason"])).toContain("leads out of the workspace");
 });
 
+test("a file that stays refused is logged once, and again once it was well in between", async () => {
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (_fields: LogFields, message: string) => void lines.push(message) };
+  const files = bootstrapFiles({ caps: defaultCaps, hooks: [], log });
+  const request: BootstrapRequest = { workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" };
+  const soul = join(dir, "SOUL.md");
+  await symlink("/etc/hostname", soul);
+  for (let turn = 0; turn < 3; turn += 1) await files.load(request);
+  expect(lines).toEqual(["workspace file refused"]);
+  await rm(soul);
+  await files.load(request);
+  await symlink("/etc/hostname", soul);
+  await files.load(request);
+  expect(lines).toHaveLength(2);
+});
+
 test("a folder, a FIFO, a link in a circle and an oversized file are refused without hanging", async () => {
   const reader = rootedReader();
   await mkdir(join(dir, "folder.md"));
