@@ -1,4 +1,5 @@
-// Where the gateway's program lies, for the commands that run it.
+// Where the gateway's program lies, for the commands that run it: beside this one, as a source or in a bundle.
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const gatewayProgram = fileURLToPath(new URL("../../gateway/src/main.ts", import.meta.url));
+export const gatewayProgram = fileURLToPath(new URL(`../../gateway/src/main${extname(import.meta.url)}`, import.meta.url));
