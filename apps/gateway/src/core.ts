@@ -46,6 +46,7 @@ import { closedChats, type ClosedChats } from "./outbound/closed-chats.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { ownerNotices } from "./outbound/owner-notices.ts";
 import { pacer, unpaced, type Pacer } from "./outbound/pacer.ts";
+import { programSinks } from "./programs/sink.ts";
 import { startPools, type Pools, type PoolsOptions } from "./pools.ts";
 import { live } from "./reload/live.ts";
 import { agentTurn } from "./turn/agent-turn.ts";
@@ -169,7 +170,7 @@ export function gatewayCore(options: CoreOptions): Core {
   const { config, store, channels, moved, clock, ids, log } = options;
   const kept = options.kept ?? coreMemory(clock);
   const { running, bootAtMs } = kept;
-  const channel = (account: string): Channel | null => channels.get(account) ?? null;
+  const channel = (account: string): Channel | null => channels.get(account) ?? programSinks.get(account) ?? null;
   const book = pairingBook(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
   const pairing = pairingDesk(book, ownersBook);
@@ -318,7 +319,7 @@ export function gatewayCore(options: CoreOptions): Core {
 
   const receive: ReceiveEvents = async (events) => {
     const received = await accept(events);
-    await closed.open(events.flatMap((event) => ("address" in event ? [event.address] : [])));
+    await closed.open(events.flatMap((event) => ("address" in event && event.channel === event.address.channel ? [event.address] : [])));
     return received;
   };
 
@@ -381,6 +382,7 @@ export function gatewayCore(options: CoreOptions): Core {
         buryTurn: (turn, error) => now().buryTurn(turn, error),
         runsTurns: share.turns,
         accounts: share.accounts,
+        always: [...programSinks.keys()],
         deliver: deliverNow(now),
         clock,
         ids,

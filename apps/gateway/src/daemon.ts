@@ -30,6 +30,7 @@ import { freeLeaders } from "./nodes/leadership.ts";
 import { takePlace, type NodePlace, type Role } from "./nodes/node-place.ts";
 import { keepRoll, type Roll } from "./nodes/roll.ts";
 import { sharedHub } from "./nodes/shared-hub.ts";
+import { programDesk } from "./programs/desk.ts";
 import { reloader, type Reloader } from "./reload/reloader.ts";
 import { takeUp, type TakeUpOptions } from "./reload/take-up.ts";
 import { crashLoopReason, safeMode, type SafeMode } from "./safe-mode.ts";
@@ -380,6 +381,9 @@ async function assemble(options: Assembly): Promise<Parts> {
     }),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
+    desk: programDesk({ ...store, receive: (events) => core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),
+    agents: () => path.config.agents.list.map(({ id }) => id),
+    hooks: () => path.config.hooks,
     webRoot,
     ...(config.gateway.metrics.enabled
       ? { metrics: { text: options.metrics.text, openOnLoopback: () => path.config.gateway.metrics.openOnLoopback } }

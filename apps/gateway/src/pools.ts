@@ -18,6 +18,8 @@ export interface PoolsOptions {
   readonly runsTurns?: boolean;
   /** `<channel>:<account>` of each account that this process delivers for, whoever else does. */
   readonly accounts: readonly string[];
+  /** Delivered for besides, whatever the config says. */
+  readonly always?: readonly string[];
   readonly deliver: (account: string) => (parcel: Parcel, held: Held) => Promise<WorkEnd>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -84,7 +86,8 @@ export function startPools(options: PoolsOptions): Pools {
       work: options.deliver(account),
       bury: (parcel, error) => failParcel(store.outbox, parcel, error),
     });
-  const delivering = new Map(options.accounts.map((account) => [account, deliveryRunner(account)]));
+  const { always = [] } = options;
+  const delivering = new Map([...options.accounts, ...always].map((account) => [account, deliveryRunner(account)]));
   /** Of accounts that are gone: they end what they are sending. */
   const leaving = new Set<Promise<void>>();
   const leading = new Map<string, LaneRunner>();
@@ -104,7 +107,7 @@ export function startPools(options: PoolsOptions): Pools {
     deliveriesRunning: () => running(deliverers()),
     serve(accounts) {
       for (const [account, runner] of delivering) {
-        if (accounts.includes(account)) continue;
+        if (accounts.includes(account) || always.includes(account)) continue;
         delivering.delete(account);
         const left = runner.drain(leaveMs).finally(() => leaving.delete(left));
         leaving.add(left);

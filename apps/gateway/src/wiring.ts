@@ -23,7 +23,7 @@ import {
 import type { Redaction } from "@parley/agent";
 import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
-import { accountKey, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, isFault, parseConversationKey, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
@@ -33,6 +33,7 @@ import type { MediaReaderOptions } from "./turn/media-reader.ts";
 import type { Surface } from "./turn/channel-facts.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { skillBook, type SkillBook } from "./turn/skills.ts";
+import { isProgram } from "./programs/program.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
 
 export interface WiringPorts {
@@ -232,7 +233,9 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
       if (latest === null || !hub.isFollowed(conversation)) return;
       shownAtMs = clock.mono();
       const healed = healPartial(latest.markdown);
-      hub.show(conversation, "chat.delta", { turn: latest.turn, text: healed, html: renderHtml(healed) });
+      // A program puts what it is shown together itself: it is given the text as it grows.
+      const shown = isForProgram(conversation) ? { text: latest.markdown } : { text: healed, html: renderHtml(healed) };
+      hub.show(conversation, "chat.delta", { turn: latest.turn, ...shown });
       latest = null;
     };
 
@@ -251,6 +254,10 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
       },
     };
   };
+}
+
+function isForProgram(conversation: string): boolean {
+  return isProgram(parseConversationKey(conversation));
 }
 
 /** The state folder is hidden under every name that a model may have learnt for it. */

@@ -1,5 +1,6 @@
 // What the schema cannot see about routing and resets: agents and accounts that do not exist, messages that no agent would answer,
 // a pause without its length.
+import { isFault, parseConversationKey } from "@parley/protocol";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema/root.ts";
@@ -12,6 +13,7 @@ export function routingFindings(file: ConfigFile, config: Config): readonly Find
     ...placeAgents(file).flatMap(([at, agent]) => agentFindings(at, agent, agents)),
     ...unansweredFindings(config, agents),
     ...resetFindings(file),
+    ...Object.keys(config.hooks.endpoints).flatMap((name) => webhookFindings(config, agents, name)),
   ];
 }
 
@@ -19,6 +21,33 @@ function agentFindings(at: ConfigPath, agent: string, agents: ReadonlySet<string
   return agents.has(agent)
     ? []
     : [finding([...at, "agentId"], `there is no agent "${agent}"`, `Add it to agents.list, or use one of ${[...agents].join(", ")}`)];
+}
+
+function webhookFindings({ hooks, channels }: Config, agents: ReadonlySet<string>, name: string): Finding[] {
+  const at = ["hooks", "endpoints", name];
+  const hook = hooks.endpoints[name];
+  if (hook === undefined) return [];
+  const found = hook.agentId === undefined ? [] : agentFindings(at, hook.agentId, agents);
+  if (hook.agentId === undefined && agents.size > 1 && !agents.has("main")) {
+    found.push(finding(at, "nothing says which agent is told", `Set agentId to one of ${[...agents].join(", ")}`));
+  }
+  if (hook.token === undefined && hook.secret === undefined && hooks.token === undefined) {
+    found.push(finding(at, "anybody could call it", "Set token or secret beside it, or hooks.token for all"));
+  }
+  return hook.deliver === undefined ? found : [...found, ...deliverFindings([...at, "deliver"], hook.deliver, channels)];
+}
+
+function deliverFindings(at: ConfigPath, deliver: string, channels: Config["channels"]): Finding[] {
+  const fix = 'Name one as "parley lanes" does: "telegram:default:dm:123"';
+  try {
+    const { channel, account } = parseConversationKey(deliver);
+    const accounts = accountsOf(channels);
+    if (accounts[channel]?.includes(account) === true) return [];
+    return [finding(at, `there is no account ${channel}:${account}`, fix)];
+  } catch (error) {
+    if (isFault(error, "invalid")) return [finding(at, error.message, fix)];
+    throw error;
+  }
 }
 
 function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<string>, index: number): Finding[] {

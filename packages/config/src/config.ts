@@ -28,7 +28,11 @@ export interface Config {
     readonly ownerDisplaySecret?: Secret;
   };
   readonly memory: { readonly citations: "off" | "on" | "auto" };
-  readonly hooks: { readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] } };
+  readonly hooks: {
+    readonly internal: { readonly enabled: boolean; readonly handlers: readonly HookConfig[] };
+    readonly token?: Secret;
+    readonly endpoints: { readonly [name: string]: WebhookConfig };
+  };
   readonly tools: ToolsConfig;
   readonly approvals: { readonly exec: ExecApprovalsConfig };
   readonly skills: SkillsConfig;
@@ -41,6 +45,19 @@ export interface Config {
 }
 
 /** `module`: relative to the config file. */
+/** One of `token`, `secret` or the token of all of them is there. */
+export interface WebhookConfig {
+  readonly agentId?: string;
+  readonly token?: Secret;
+  readonly secret?: Secret;
+  readonly signatureHeader: string;
+  readonly idHeader?: string;
+  readonly message?: string;
+  /** A conversation key. */
+  readonly deliver?: string;
+  readonly maxBytes: number;
+}
+
 export interface HookConfig {
   readonly event: "agent:bootstrap";
   readonly module: string;

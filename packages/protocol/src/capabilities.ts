@@ -1,7 +1,7 @@
 // What a surface can do: one record per channel, read by the drivers, the renderer, the message tool and the prompt.
 
-/** How text reaches the platform. */
-export type Dialect = "telegram" | "discord" | "html" | "plain";
+/** How text reaches the platform; "markdown": as it was written, for programs. */
+export type Dialect = "telegram" | "discord" | "html" | "plain" | "markdown";
 
 export interface Capabilities {
   readonly dialect: Dialect;

@@ -9,12 +9,23 @@ import { isFault, type Log } from "@parley/protocol";
 import { metricsContentType } from "../metrics/text.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
 
+type Handle = (context: Context<{ Bindings: HttpBindings }>) => Promise<Response>;
+
+/** What programs call. */
+export interface ProgramRoutes {
+  readonly complete: Handle;
+  readonly models: Handle;
+  readonly model: Handle;
+  readonly hook: Handle;
+}
+
 export interface HttpOptions {
   readonly hosts: HostRules;
   /** Whether work can be taken; the reasons stay inside. */
   readonly health: () => { readonly ok: boolean };
   /** What takes POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
+  readonly programs: ProgramRoutes;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
   /** Numbers for whoever shows a token, or as the config has it; null: nobody gets any. */
@@ -53,7 +64,7 @@ const securityHeaders: { readonly [name: string]: string } = {
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
-export function httpApp({ hosts, health, webhook, webRoot, metrics, log }: HttpOptions): App {
+export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, log }: HttpOptions): App {
   const app: App = new Hono();
   app.onError((error, context) => {
     log.error({ error, path: context.req.path }, "an HTTP request failed");
@@ -83,6 +94,9 @@ export function httpApp({ hosts, health, webhook, webRoot, metrics, log }: HttpO
     return numbers(context, metrics);
   });
 
+  // For the same reason, and so is its signature.
+  app.post("/hooks/:name", (context) => programs.hook(unkept(context)));
+
   app.use(async (context, next) => {
     const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);
     if (trouble !== null) return context.text(`${trouble}\n`, 403);
@@ -104,6 +118,9 @@ export function httpApp({ hosts, health, webhook, webRoot, metrics, log }: HttpO
     context.header("www-authenticate", "Bearer");
     return context.text('a token with the scope "read" is needed: Authorization: Bearer ...\n', 401);
   });
+  app.post("/v1/chat/completions", (context) => programs.complete(context));
+  app.get("/v1/models", (context) => programs.models(context));
+  app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
   app.notFound((context) => context.text("not found\n", 404));
   return app;
@@ -125,7 +142,7 @@ async function numbers(context: Here, { text }: MetricsPage): Promise<Response> 
   return context.body(await text());
 }
 
-function unkept(context: Context): Context {
+function unkept<C extends Context>(context: C): C {
   context.header("cache-control", "no-store");
   return context;
 }

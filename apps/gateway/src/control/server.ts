@@ -11,12 +11,16 @@ import type { Events } from "@parley/store";
 import { loginAttempts } from "./attempts.ts";
 import { authenticator } from "./authenticate.ts";
 import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
+import { completions } from "./completions.ts";
 import type { Clients } from "./clients.ts";
 import type { Devices } from "./devices.ts";
 import { dispatcher, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
 import { httpApp, type MetricsPage } from "./http.ts";
 import type { Hub } from "./hub.ts";
+import type { ProgramDesk } from "../programs/desk.ts";
+import type { Config } from "@parley/config";
+import { webhooks } from "./webhooks.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
 export interface ControlServerOptions {
@@ -38,6 +42,10 @@ export interface ControlServerOptions {
   readonly health: () => { readonly ok: boolean };
   /** What takes POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
+  readonly desk: ProgramDesk;
+  /** Ids of the agents. */
+  readonly agents: () => readonly string[];
+  readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
   /** What /metrics says, and whether programs of this machine need no token for it; absent: nothing. */
@@ -75,11 +83,18 @@ const frameHeaderBytes = 256;
 export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
   const { clock, ids, log, cells, devices, clients } = options;
   const hosts: HostRules = { listenHost: options.host, allowedHosts: options.allowedHosts };
-  const authenticate = authenticator({ token: options.token, devices, attempts: loginAttempts(clock) });
+  const attempts = loginAttempts(clock);
+  const authenticate = authenticator({ token: options.token, devices, attempts });
+  const ending = new AbortController();
   const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
   const page = options.metrics;
   const metrics: MetricsPage | null = page === undefined ? null : { ...page, admit };
-  const app = httpApp({ metrics, hosts, health: options.health, webhook: options.webhook, webRoot: options.webRoot, log });
+  const { desk, agents, hooks } = options;
+  const programs = {
+    ...completions({ desk, agents, authenticate, clients, closing: ending.signal, clock, ids, log }),
+    hook: webhooks({ desk, hooks, agents, attempts, ids, log }),
+  };
+  const app = httpApp({ metrics, hosts, health: options.health, webhook: options.webhook, programs, webRoot: options.webRoot, log });
   const http = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, getRequestListener(app.fetch));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();
@@ -129,6 +144,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   }
 
   async function shut(): Promise<void> {
+    ending.abort();
     const connections = [...open.keys()];
     // A request that hangs must not hold the daemon back: what is left after the grace is cut, and the client resumes elsewhere.
     await Promise.race([Promise.all(connections.map((each) => each.drain())), sleep(clock, drainMs)]);

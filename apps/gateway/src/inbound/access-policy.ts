@@ -10,6 +10,10 @@ export function accessPolicy(channels: Config["channels"], moved: Pick<MovedChat
       // The control plane has checked the token of everyone who gets as far as this channel.
       case "web":
         return channels.web.enabled ? everybody : null;
+      // Programs, likewise; a webhook's own secret was checked.
+      case "api":
+      case "hook":
+        return everybody;
       case "loopback":
         return everybody;
       case "telegram": {

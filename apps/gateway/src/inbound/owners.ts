@@ -14,11 +14,11 @@ export interface Owners {
 
 const firstOwnerCell = "owner:first";
 
-/** `configured` holds `<channel>:<sender>` ids. Web clients hold the operator's token, so they are the operator. */
+/** `configured` holds `<channel>:<sender>` ids. Web clients and those of the chat API hold the operator's token, so they are the operator. */
 export function owners(configured: readonly string[], cells: Cells): Owners {
   return {
     async isOwner({ channel, sender }) {
-      if (channel === "web") return true;
+      if (channel === "web" || channel === "api") return true;
       const id = `${channel}:${sender.id}`;
       if (configured.length > 0) return configured.includes(id);
       return (await cells.get(firstOwnerCell))?.value === id;

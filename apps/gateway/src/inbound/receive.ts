@@ -11,6 +11,7 @@ import { backlogQuietMs, isBacklog } from "./backlog.ts";
 import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
 import { type Admitted, openingId, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
+import { isProgram } from "../programs/program.ts";
 import type { Presses } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
 import { quietMs } from "./quiet.ts";
@@ -99,10 +100,13 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     if (inbound.kind === "edit") return [{ row: rowOf(by, { kind: "edit" }, null, skill), notices: [] }];
     const settings = queueSettingsOf(await options.spokenIn(route.session, inbound), options.queue);
     const backlog = isBacklog(inbound, options.bootAtMs);
-    const afterMs = Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound), backlog ? backlogQuietMs : 0);
+    const isWhole = isProgram(inbound);
+    const afterMs = isWhole
+      ? 0
+      : Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound), backlog ? backlogQuietMs : 0);
     const wait = afterMs > 0 ? { afterMs } : {};
     // In followup mode every message is a turn of its own; a backlog never is. A command that runs a tool always is.
-    const isAlone = skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
+    const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
     const alone = isAlone ? { barrier: true } : {};
     if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
     const after = messageAfter(command);
@@ -147,7 +151,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     ];
     if (route.agent === null) return refuse(route.reason);
     if ("unwanted" in meant) return refuse(meant.unwanted);
-    const skill = await options.skillCalled(inbound, route);
+    const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
     const command = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
     const admission = await options.admit(inbound, {
       isCommand: (command !== null || skill !== null) && inbound.kind === "command",
@@ -211,8 +215,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   };
 }
 
-/** Directives beside files are about the message that carries the files. */
-function commandOf({ text, attachments }: Inbound): Command | null {
+/** Directives beside files are about the message that carries the files. What a webhook brings is data. */
+function commandOf({ channel, text, attachments }: Inbound): Command | null {
+  if (channel === "hook") return null;
   return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
 }
 

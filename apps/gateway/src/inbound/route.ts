@@ -2,6 +2,7 @@
 // first; they let nobody in.
 import type { BindingConfig } from "@parley/config";
 import { Fault, sessionKeyOf, type DmScope, type Inbound, type SessionKey } from "@parley/protocol";
+import { programRoute } from "../programs/program.ts";
 import type { MovedChats } from "./moved-chats.ts";
 import type { Place, PlaceRules } from "./place-rules.ts";
 
@@ -22,7 +23,7 @@ export interface RouteOptions {
 }
 
 /** What routing looks at. Without its sender no role matches. */
-export type Routable = Place & Partial<Pick<Inbound, "sender">>;
+export type Routable = Place & Partial<Pick<Inbound, "sender" | "channel">>;
 /** Throws Fault("invalid") when several agents are configured and nothing says which one answers. */
 export type RouteInbound = (message: Routable) => Route;
 
@@ -32,6 +33,8 @@ export function router(options: RouteOptions): RouteInbound {
 
   return (message) => {
     const { address } = message;
+    const program = programRoute(message);
+    if (program !== null) return known(program, agents);
     const binding = closest(bindings, message, moved.ids(address));
     const agent = (address.kind === "dm" ? undefined : options.rules(message)?.agent) ?? binding?.agentId ?? fallback;
     if (agent === undefined) {
@@ -43,6 +46,11 @@ export function router(options: RouteOptions): RouteInbound {
     const dmScope = binding?.session?.dmScope ?? options.dmScope;
     return { agent, session: sessionKeyOf(moved.first(address), { agent, dmScope, identityLinks }) };
   };
+}
+
+function known(route: Route, agents: readonly string[]): Route {
+  if (agents.includes(route.agent)) return route;
+  throw new Fault("invalid", `there is no agent "${route.agent}" in agents.list`);
 }
 
 /** Of equally specific bindings the first in the config. */

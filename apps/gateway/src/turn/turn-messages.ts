@@ -91,8 +91,9 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     },
     entryOf: (row) => entry([row], {}),
     messageIdOf(row) {
-      const { kind, messageId } = inboundOf(row);
-      return kind === "callback" || kind === "reaction" || isInternal(row) ? null : messageId;
+      const { kind, messageId, channel, address } = inboundOf(row);
+      // A webhook's call is no message of the chat that its answer goes to.
+      return kind === "callback" || kind === "reaction" || channel !== address.channel || isInternal(row) ? null : messageId;
     },
   };
 }

@@ -32,7 +32,9 @@ export interface Fixture {
   client(options?: ClientOptions): Promise<Client>;
 }
 
-export interface FixtureOptions extends Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook" | "metrics">> {
+export interface FixtureOptions extends Partial<
+  Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook" | "metrics" | "desk" | "agents" | "hooks">
+> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -68,6 +70,9 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     hub,
     health: () => ({ ok: true }),
     webhook: () => null,
+    desk: noPrograms,
+    agents: () => ["main"],
+    hooks: () => ({ endpoints: {} }),
     webRoot: null,
     webAccount: "default",
     version: "0.0.0",
@@ -87,6 +92,13 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
   });
   return { server, store, hub, devices, clients, calls, client: (with_) => openClient(server, with_) };
 }
+
+const noPrograms: ControlServerOptions["desk"] = {
+  ask: () => Promise.reject(new Error("no program is expected")),
+  call: () => Promise.reject(new Error("no webhook is expected")),
+  answer: () => Promise.reject(new Error("no program is expected")),
+  watch: () => () => {},
+};
 
 /** A handler for every method of the table, so that a new one needs nothing here; what a test reads out of an answer it puts in itself. */
 function recording(calls: Fixture["calls"][number][]): Handlers {

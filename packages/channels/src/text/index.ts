@@ -15,7 +15,7 @@ export interface MarkdownOptions extends TextLimits {
   readonly dialect: Dialect;
 }
 
-const renderers: { readonly [dialect in Dialect]: Render } = {
+const renderers: { readonly [dialect in Exclude<Dialect, "markdown">]: Render } = {
   telegram: renderTelegram,
   discord: renderDiscord,
   html: renderHtmlMessage,
@@ -30,7 +30,14 @@ const renderers: { readonly [dialect in Dialect]: Render } = {
 export function renderMarkdown(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
   checkLimit("textChars", options.textChars);
   checkLimit("textEntities", options.textEntities ?? 1);
-  return split(parse(markdown), options, renderers[options.dialect]);
+  const { dialect } = options;
+  if (dialect === "markdown") return whole(markdown);
+  return split(parse(markdown), options, renderers[dialect]);
+}
+
+/** Programs count no characters of a message. */
+function whole(markdown: string): readonly RenderedText[] {
+  return markdown.trim() === "" ? [] : [{ text: markdown, entities: [], plain: plainText(markdown) }];
 }
 
 /** The whole of it as sanitised HTML; classes used: `spoiler`, `language-*`, and `left`, `right`, `center` on cells. */

@@ -1,6 +1,7 @@
 // Keys that only the prompt reads: what is told to the agent about heartbeats, silence, speech, reactions, buttons and who owns it, and the
 // modules that may replace its workspace files.
 import { z } from "zod";
+import { agentName, secretField } from "./fields.ts";
 
 export const heartbeatSchema = z
   .strictObject({
@@ -70,8 +71,42 @@ export const memorySchema = z
   .prefault({})
   .describe("Memory.");
 
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "not a header's name" });
+
 export const hooksSchema = z
   .strictObject({
+    token: secretField("For every webhook that has no token and no secret of its own, as a bearer token.").exactOptional(),
+    endpoints: z
+      .record(
+        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, { error: 'the name of a webhook has a-z, 0-9, "_" and "-"' }),
+        z.strictObject({
+          agentId: agentName.exactOptional().describe('The agent that is told. Default: the only one, or "main".'),
+          token: secretField("What the caller sends as a bearer token, or in X-Parley-Token or X-Gitlab-Token.").exactOptional(),
+          secret: secretField("Key of the HMAC-SHA256 over the body that the caller signs with.").exactOptional(),
+          signatureHeader: headerName
+            .default("x-hub-signature-256")
+            .describe("Where the signature stands: hex or base64, also after sha256=."),
+          idHeader: headerName
+            .exactOptional()
+            .describe("Names a delivery: a repeat is told once. Default: X-GitHub-Delivery, Webhook-Id, Idempotency-Key or X-Request-Id."),
+          message: z
+            .string()
+            .min(1)
+            .max(20_000)
+            .exactOptional()
+            .describe("What the agent is told; {{a.b}} stands for a field of the JSON body, {{body}} for all of it. Default: all of it."),
+          deliver: z
+            .string()
+            .min(1)
+            .exactOptional()
+            .describe(
+              'Where the answer goes, as "parley lanes" names it: "telegram:default:dm:123". Default: nowhere, it is kept in the session.',
+            ),
+          maxBytes: z.number().int().min(1).max(1_048_576).default(262_144).describe("Largest body, in bytes."),
+        }),
+      )
+      .default({})
+      .describe("Webhooks, at /hooks/NAME. Each has a session of its own; its callers have no rights of an owner."),
     internal: z
       .strictObject({
         enabled: z.boolean().default(true).describe("false: no module is loaded."),

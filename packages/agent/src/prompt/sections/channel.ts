@@ -7,6 +7,7 @@ const dialects: { readonly [D in Dialect]: string } = {
   telegram: "Write Markdown; Parley turns it into Telegram formatting. Tables do not show there: use lists.",
   discord: "Write Discord Markdown. Tables do not show there: use lists. Wrap several links in <> to keep previews off.",
   html: "Write Markdown; tables and code blocks show well.",
+  markdown: "Write Markdown; a program reads it as you write it.",
   plain: "Write plain text: Markdown is shown as it stands.",
 };
 

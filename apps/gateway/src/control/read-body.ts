@@ -1,0 +1,21 @@
+// A request's body within a limit, checked while it comes: a length that is promised proves nothing (I9).
+import type { IncomingMessage } from "node:http";
+import { Fault } from "@parley/protocol";
+
+/** Throws Fault("invalid") beyond the limit. */
+export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > limitBytes) throw new TooLarge(limitBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export class TooLarge extends Fault {
+  constructor(limitBytes: number) {
+    super("invalid", `the body has more than ${limitBytes} bytes`);
+  }
+}
