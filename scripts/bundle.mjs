@@ -1,7 +1,7 @@
 // Makes `bundle/`: the daemon, the command line and what they need beside them, for an image or a machine without this checkout. Two
 // programs, each in one folder, in the same places relative to each other as here. Needs the set-up, and the web page built.
 //   node scripts/bundle.mjs [folder]
-import { cpSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,6 +38,20 @@ for (const folder of ["config/templates", "config/skills", "docs", "apps/web/dis
 }
 for (const name of beside) copyPackage(name);
 writeFileSync(join(out, "package.json"), `${JSON.stringify({ name: "parley", private: true, type: "module" }, null, 2)}\n`);
+mkdirSync(join(out, "bin"));
+writeFileSync(
+  join(out, "bin/parley"),
+  `#!/bin/sh
+# \`parley <command>\` from a bundle; without a command, or with \`start\`, the daemon.
+here=$(readlink -f -- "$0") && root=\${here%/bin/parley} || exit 1
+if [ "\${1-start}" = start ]; then
+  [ $# -eq 0 ] || shift
+  exec node --max-semi-space-size=8 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
+fi
+exec node "$root/apps/cli/src/main.js" "$@"
+`,
+);
+chmodSync(join(out, "bin/parley"), 0o755);
 console.log(out);
 
 /** With the binaries for this kind of machine. */

@@ -4,7 +4,7 @@ import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
@@ -28,8 +28,8 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
   await run(process.execPath, [join(root, "scripts/bundle.mjs"), folder], { cwd: root });
   const home = await freshHome();
   await writeFile(join(home, "parley.json5"), JSON.stringify({ ...w.config, ...(await findableGateway()) }));
-  const env = { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home };
-  const child = spawn(process.execPath, [join(folder, "apps/gateway/src/main.js")], { cwd: home, env, stdio: ["ignore", "pipe", "pipe"] });
+  const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: home, PARLEY_HOME: home };
+  const child = spawn(join(folder, "bin/parley"), ["start", "--role", "all"], { cwd: home, env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -38,7 +38,7 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
     await eventually(() => said.includes("Parley is ready"), 20_000, said);
     w.telegram.as(4242).says("hello");
     expect(await w.answered(4242, 1)).toEqual(["echo: hello"]);
-    const { stdout } = await run(process.execPath, [join(folder, "apps/cli/src/main.js"), "--json", "status"], { cwd: home, env });
+    const { stdout } = await run(join(folder, "bin/parley"), ["--json", "status"], { cwd: home, env });
     expect(JSON.parse(stdout)).toMatchObject({ state: "ok", pid: child.pid });
     expect(existsSync(join(home, "workspace", "SOUL.md"))).toBe(true);
   } finally {
@@ -77,13 +77,13 @@ describe("deploy/Dockerfile", () => {
     expect(of("HEALTHCHECK")[0]).toContain("/healthz");
     const entry = JSON.parse(of("ENTRYPOINT")[0] ?? "null") as string[];
     expect(entry[0]).toMatch(/tini$/);
-    expect(entry.at(-1)).toBe("/app/apps/gateway/src/main.js");
+    expect(entry.at(-1)).toBe("/app/bin/parley");
     for (const secret of ["TOKEN", "KEY", "PASSWORD", "SECRET"]) expect(of("ENV").join(" ")).not.toContain(secret);
   });
 
-  test("it writes only below /data and /tmp, so that the root may be read-only", () => {
-    expect(of("VOLUME")).toEqual(["/data"]);
-    expect(of("ENV").join(" ")).toMatch(/PARLEY_HOME=\/data .*NODE_COMPILE_CACHE=\/tmp\//);
-    expect(last.find(({ step }) => step === "WORKDIR")?.words).toBe("/data");
+  test("it writes only below its home and /tmp, so that the root may be read-only", () => {
+    expect(of("VOLUME")).toEqual(["/var/lib/parley"]);
+    expect(of("ENV").join(" ")).toMatch(/PARLEY_HOME=\/var\/lib\/parley .*NODE_COMPILE_CACHE=\/tmp\//);
+    expect(last.find(({ step }) => step === "WORKDIR")?.words).toBe("/var/lib/parley");
   });
 });
