@@ -41,6 +41,12 @@ export function writtenIn(
   };
 }
 
+/** What is left to look for once these are durable: a server that comes back later in the session has told its gap already. */
+export function gapAfter(dispatches: readonly Dispatch[], gap: Gap | undefined): Gap | undefined {
+  const told = new Set(dispatches.map((dispatch) => writtenIn(dispatch, gap)?.guild));
+  return gap === undefined || told.size === 0 ? gap : { ...gap, guilds: gap.guilds.filter((guild) => !told.has(guild)) };
+}
+
 /** Those that hold messages. What a forum has last is a post, and that is a thread of its own. */
 function described(list: unknown): readonly { readonly id: string; readonly last: string }[] {
   return (Array.isArray(list) ? list : []).flatMap((channel: unknown) => {

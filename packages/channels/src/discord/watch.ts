@@ -6,7 +6,7 @@ import type { Accepted } from "./intake.ts";
 import { type DiscordMemory, recall, type SessionNote, sessionSchema, type Watched, watchedSchema } from "./memory.ts";
 import type { Read } from "./reader.ts";
 import { idAt, newerId } from "./snowflake.ts";
-import { type Gap, gapBefore } from "./unheard.ts";
+import { type Gap, gapAfter, gapBefore } from "./unheard.ts";
 
 export interface Self {
   readonly user: string;
@@ -73,7 +73,7 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
     conversations: () => [...conversations.values()],
     async accepted({ dispatches, reads }) {
       const before = note;
-      note = { ...note, ...reached(dispatches), lastMessageId: newest(note.lastMessageId, reads) };
+      note = { ...note, ...reached(dispatches), lastMessageId: newest(note.lastMessageId, reads), gap: gapAfter(dispatches, note.gap) };
       const changed = reads.map(({ seen }) => seen !== undefined && see(seen)).includes(true);
       await Promise.all([
         note === before ? undefined : memory.save("session", JSON.stringify(note)),
