@@ -1,0 +1,109 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { virtualClock } from "@parley/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { logFile } from "../src/log-file.ts";
+import { logger } from "../src/logger.ts";
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "parley-log-"));
+  onTestFinished(() => {
+    chmodSync(made, 0o700);
+    rmSync(made, { recursive: true });
+  });
+  return made;
+}
+
+describe("the log on disk", () => {
+  test("begins a new file at its size, keeps so many older ones and no more, all private", () => {
+    const logs = join(folder(), "logs");
+    const file = logFile({ folder: logs, name: "parley", maxBytes: 30, keep: 2, clock: virtualClock() });
+    for (let n = 0; n < 12; n += 1) file.write(`line ${String(n).padStart(4, "0")}\n`);
+    file.close();
+    expect(readdirSync(logs).toSorted()).toEqual(["parley.1.log", "parley.2.log", "parley.log"]);
+    expect(readFileSync(join(logs, "parley.2.log"), "utf8")).toBe("line 0003\nline 0004\nline 0005\n");
+    expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("line 0009\nline 0010\nline 0011\n");
+    for (const name of readdirSync(logs)) expect(statSync(join(logs, name)).mode & 0o777).toBe(0o600);
+  });
+
+  test("goes on where it was after a restart, and begins anew when somebody moved it away", () => {
+    const logs = folder();
+    const open = () => logFile({ folder: logs, name: "parley", maxBytes: 25, keep: 1, clock: virtualClock() });
+    const first = open();
+    first.write("first 1234\n");
+    first.close();
+    const second = open();
+    second.write("second 123\n");
+    renameSync(join(logs, "parley.log"), join(logs, "taken-away"));
+    second.write("third 1234\n");
+    second.close();
+    expect(readFileSync(join(logs, "taken-away"), "utf8")).toBe("first 1234\nsecond 123\n");
+    expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("third 1234\n");
+  });
+
+  test("never throws where nothing can be written, and writes again once it can", async () => {
+    const clock = virtualClock();
+    const logs = join(folder(), "logs");
+    mkdirSync(join(logs, "parley.log"), { recursive: true });
+    const file = logFile({ folder: logs, name: "parley", maxBytes: 1_000, keep: 1, clock });
+    file.write("lost\n");
+    rmSync(logs, { recursive: true });
+    file.write("lost too\n");
+    await clock.advance(6_000);
+    file.write("kept\n");
+    file.close();
+    expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("kept\n");
+  });
+});
+
+describe("no line carries a secret", () => {
+  const canary = 'canary "0123"/+secret';
+  async function lines(write: (log: Awaited<ReturnType<typeof logger>>["log"]) => void, secrets = [canary]): Promise<string> {
+    let text = "";
+    const { log } = await logger({ level: "debug", pretty: false, secrets, onLine: (line) => (text += line) });
+    write(log);
+    return text;
+  }
+
+  test("in a field, a message, an error with its stack and cause, a URL, a header, in every spelling", async () => {
+    const text = await lines((log) => {
+      log.info({ token: canary }, `it is ${canary}`);
+      log.error({ error: new Error(`refused ${canary}`, { cause: new Error(canary) }) }, "failed");
+      log.child({ url: `https://host/?q=${encodeURIComponent(canary)}` }).warn({}, "asked");
+      log.debug({ header: `Basic ${Buffer.from(canary).toString("base64")}` }, "sent");
+    });
+    expect(text.split("\n").filter(Boolean)).toHaveLength(4);
+    for (const spelling of [
+      canary,
+      JSON.stringify(canary).slice(1, -1),
+      encodeURIComponent(canary),
+      Buffer.from(canary).toString("base64"),
+    ])
+      expect(text).not.toContain(spelling);
+  });
+
+  test.for([
+    ["a bot's token in the path of its API", "https://api.telegram.org/bot123456789:AAHcanarycanarycanarycanary/getMe", "AAHcanary"],
+    ["a password in a URL", "redis://user:canary-pass@redis:6379/0", "canary-pass"],
+    ["a token in a query", "https://host/hook?x=1&access_token=canary-token&y=2", "canary-token"],
+    ["a bearer token", "Authorization: Bearer canary.canary.canary", "canary.canary"],
+  ] as const)("that nobody told us of: %s", async ([, text, secret]) => {
+    const line = await lines((log) => log.warn({ error: new Error(text) }, "failed"), []);
+    expect(line).not.toContain(secret);
+    expect(line).toContain("[secret]");
+    expect(JSON.parse(line)).toMatchObject({ msg: "failed" });
+  });
+
+  test("one that came later is hidden from then on; the level changes for the children that there are", async () => {
+    let text = "";
+    const { log, hide, setLevel } = await logger({ level: "info", pretty: false, secrets: [], onLine: (line) => (text += line) });
+    const child = log.child({ part: "turns" });
+    child.debug({}, "too little");
+    setLevel("debug");
+    hide("minted-later");
+    child.debug({}, "it is minted-later");
+    expect(text).not.toMatch(/too little|minted-later/);
+    expect(text).toContain("it is [secret]");
+  });
+});
