@@ -1,0 +1,108 @@
+// The operator's methods against the real daemon: sessions, injected words, the log, the config, a restart.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { controlClient } from "./control-client.ts";
+import { cleanUp, eventually } from "./daemon.ts";
+import { world, type World } from "./world.ts";
+
+let w: World;
+beforeEach(async () => {
+  w = await world();
+});
+afterEach(async () => {
+  await cleanUp();
+  expect(w.telegram.violations()).toEqual([]);
+  await w.close();
+});
+
+interface Shown {
+  readonly key: string;
+  readonly epoch: number;
+  readonly model: string | null;
+  readonly entries: readonly { readonly type: string; readonly text: string }[];
+}
+
+test("words are injected in lane order, once by key; they are shown, stand in the session and reach the next prompt", async () => {
+  const daemon = await w.start();
+  const control = await controlClient(daemon);
+  await control.call("chat.send", { text: "hello", idempotencyKey: "a" });
+  const injected = (await control.call("chat.inject", { text: "I was *told* this.", idempotencyKey: "b" })) as { sessionKey: string };
+  expect(await control.call("chat.inject", { text: "I was *told* this.", idempotencyKey: "b" })).toEqual(injected);
+  const shown = (): string[] =>
+    control
+      .events()
+      .filter(({ event }) => event === "chat.message")
+      .map(({ payload }) => (payload as { text: string }).text);
+  await eventually(() => shown().length === 3, 10_000, "the answer and the injected words");
+  expect(shown()).toEqual(["hello", "echo: hello", "I was told this."]);
+  await control.call("chat.send", { text: "what was it?", idempotencyKey: "c" });
+  await eventually(() => w.models.requests().length === 2, 10_000, "the second question");
+  expect(JSON.stringify(w.models.requests()[1]?.body["messages"])).toContain("I was *told* this.");
+
+  const session = (await control.call("sessions.show", { key: injected.sessionKey })) as Shown;
+  expect(session.entries.map(({ type, text }) => `${type}: ${text}`)).toContain("assistant: I was *told* this.");
+  expect(await control.call("sessions.patch", { key: session.key, model: "m1" })).toMatchObject({ model: "fake/m1" });
+  await expect(control.call("sessions.patch", { key: session.key, model: "m2x" })).rejects.toMatchObject({ code: "invalid" });
+  expect(await control.call("sessions.reset", { key: session.key })).toMatchObject({ epoch: session.epoch + 1 });
+  expect(((await control.call("sessions.show", { key: session.key })) as Shown).entries).toEqual([]);
+  await expect(control.call("sessions.show", { key: "agent:main:web:dm:nobody" })).rejects.toMatchObject({ code: "missing" });
+  await expect(control.call("sessions.show", { key: "nonsense" })).rejects.toMatchObject({ code: "invalid" });
+  expect(await control.call("agents.list")).toMatchObject({ agents: [{ id: "main", isDefault: true, model: "fake/m1" }] });
+  control.close();
+});
+
+test("the log is read from afar and followed, without a secret in it", async () => {
+  const daemon = await w.start();
+  const control = await controlClient(daemon);
+  const { lines } = (await control.call("logs.tail", { lines: 1000, follow: true })) as { lines: string[] };
+  expect(lines.some((line) => (JSON.parse(line) as { msg: string }).msg === "ready")).toBe(true);
+  w.telegram.as(5).says("hello");
+  await w.answered(5, 1);
+  const followed = (): string[] =>
+    control
+      .events()
+      .filter(({ event }) => event === "log.line")
+      .map(({ payload }) => (payload as { line: string }).line);
+  await eventually(() => followed().some((line) => line.includes("turn committed")), 10_000, "the turn in the log");
+  expect([...lines, ...followed()].join("")).not.toContain(daemon.token);
+  control.close();
+});
+
+test("the config is changed on what was read, keeps its comments, and is refused with every problem by line", async () => {
+  const daemon = await w.start();
+  const path = join(daemon.home, "parley.json5");
+  await writeFile(path, (await readFile(path, "utf8")).replace("{", "{ // mine\n"));
+  const control = await controlClient(daemon);
+  const { hash, config } = (await control.call("config.get")) as { hash: string; config: object };
+  expect(JSON.stringify(config)).not.toContain(daemon.token);
+  const wrong = control.call("config.patch", { patch: { gateway: { prot: 1 }, session: { dmScope: "x" } }, baseHash: hash });
+  await expect(wrong).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringMatching(/gateway\.prot[\s\S]*session\.dmScope/),
+    details: { problems: [{ path: "gateway.prot", line: expect.any(Number) }, { path: "session.dmScope" }] },
+  });
+  const written = await control.call("config.patch", { patch: { messages: { queue: { cap: 7 } } }, baseHash: hash, idempotencyKey: "k" });
+  expect(written).toMatchObject({ changed: ["messages"], backup: `${path}.bak` });
+  expect(await control.call("config.patch", { patch: { messages: { queue: { cap: 7 } } }, baseHash: hash, idempotencyKey: "k" })).toEqual(
+    written,
+  );
+  await expect(control.call("config.patch", { patch: {}, baseHash: hash })).rejects.toMatchObject({ code: "conflict" });
+  expect(await readFile(path, "utf8")).toMatch(/^\{ \/\/ mine\n/);
+  expect(await control.call("config.get")).toMatchObject({ problems: [], config: { messages: { queue: { cap: 7 } } } });
+  control.close();
+});
+
+test("a restart over the control plane comes back on the same database", async () => {
+  const daemon = await w.start();
+  const before = await controlClient(daemon);
+  const { bootId } = (await before.call("status")) as { bootId: string };
+  expect(await before.call("restart", { reason: "test" })).toMatchObject({ pid: daemon.pid });
+  await before.closed;
+  await eventually(() => daemon.log().split('"msg":"ready"').length === 3, 30_000, "the second start");
+  const url = [...daemon.log().matchAll(/"url":"(http[^"]+)\/"/g)].at(-1)?.[1] ?? "";
+  const after = await controlClient({ ...daemon, url });
+  expect(((await after.call("status")) as { bootId: string; pid: number }).bootId).not.toBe(bootId);
+  after.close();
+  expect(await daemon.stop()).toBe(0);
+});
