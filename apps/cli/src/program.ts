@@ -104,6 +104,11 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
     exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
   });
+  command(program, "migrate", "take everything from one store into the other, while no gateway runs")
+    .requiredOption("--to <driver>", "redis or sqlite")
+    .action(async ({ to }: { to: string }) => {
+      exitCode = await (await import("./commands/start.ts")).start(["--migrate", to]);
+    });
   command(program, "nodes", "show the processes of this gateway, what each does, and who leads which account").action(async () => {
     exitCode = await (await import("./commands/nodes.ts")).nodes(await terminal());
   });

@@ -26,6 +26,10 @@ async function run(words: readonly string[]): Promise<void> {
     const { runOnce } = await import("./once.ts");
     return runOnce({ ...loaded, input: process.stdin, output: process.stdout, env: process.env, clock: systemClock(), ids: systemIds() });
   }
+  if (mode === "--migrate") {
+    const { migrate } = await import("./migrate.ts");
+    return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock() });
+  }
   const chosen = startWords(words);
   const { startDaemon } = await import("./daemon.ts");
   const starting = startDaemon({

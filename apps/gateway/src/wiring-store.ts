@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
-import { redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
+import { moveCell, redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
 
 export interface StoreWiring {
   readonly config: Pick<Config, "store">;
@@ -41,6 +41,7 @@ export async function wireStore({ config, home, exclusive, node, onFatal, ...por
   const file = databaseFile(config, home);
   if (file !== null) {
     const store = await sqliteStore({ ...ports, path: file, exclusive, onFatal });
+    await refuseHalf(store, "sqlite");
     return { ...store, file, freeLeases: async () => 0 };
   }
   if (redis === undefined) throw new Fault("invalid", "store.redis.url is missing");
@@ -55,7 +56,15 @@ export async function wireStore({ config, home, exclusive, node, onFatal, ...por
     log,
     ...(exclusive && node !== undefined ? { node: `${node}:${home}` } : {}),
   });
+  await refuseHalf(store, "redis");
   return { ...store, file, unclean: false };
+}
+
+/** Nobody works on a copy that is not finished. */
+async function refuseHalf(store: Store, driver: string): Promise<void> {
+  if ((await store.cells.get(moveCell)) === null) return;
+  await store.close();
+  throw new Fault("invalid", `the store is half a copy: run \`parley migrate --to ${driver}\` again, it goes on where it stopped`);
 }
 
 /** `pools`: those whose work this process does. */
@@ -65,6 +74,15 @@ export async function wireWaker(
 ): Promise<Waker> {
   if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
   return bullWaker({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, pools, source: store.onReady, clock, log });
+}
+
+/** For `parley migrate`: the address of the Redis in the config, whichever driver is in force. Throws Fault("invalid") where there is none. */
+export async function redisOf({
+  store: { redis },
+}: Pick<Config, "store">): Promise<RedisAddress & Pick<RedisConfig, "keyPrefix" | "acceptDataLoss">> {
+  if (redis === undefined)
+    throw new Fault("invalid", "store.redis.url is missing: say where Redis is before anything can be taken there or from there");
+  return { ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, acceptDataLoss: redis.acceptDataLoss };
 }
 
 /** Where one process has the store to itself there is nobody to talk to. */

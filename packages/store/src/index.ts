@@ -7,3 +7,6 @@ export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts
 export { type RedisAddress } from "./redis/connection.ts";
 export { type DeadLeases, type RedisOptions, type RedisStore, redisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";
+export { type MovedKind } from "./move/move.ts";
+export { moveBetween, type MoveOptions } from "./move/open.ts";
+export { type Kind, moveCell } from "./move/records.ts";

@@ -1,0 +1,75 @@
+// Takes everything from one store into another, empty one. May be interrupted at any moment and called again: it goes on where it was. It is done
+// only when both were read again and are the same; until then the new store says that it is not to be used.
+import { createHash } from "node:crypto";
+import { Fault } from "@parley/protocol";
+import { kinds, type Kind, type MoveSide } from "./records.ts";
+
+export interface MovedKind {
+  readonly kind: Kind;
+  readonly count: number;
+}
+
+/** Throws Fault: "conflict" when the target holds something already, "invalid" when the copy is not the same. */
+export async function moveStore(
+  from: MoveSide,
+  to: MoveSide,
+  tell: (kind: Kind, count: number) => void = () => {},
+): Promise<readonly MovedKind[]> {
+  const before = await to.progress();
+  if (before === null && !(await to.isEmpty()))
+    throw new Fault(
+      "conflict",
+      `${to.name} is not empty: nothing is copied over what is there. Empty it, or choose another store.keyPrefix or file`,
+    );
+  let [begun, at] = before === null ? [0, null] : (JSON.parse(before) as [number, string | null]);
+  if (before === null) await to.setProgress(JSON.stringify([0, null]));
+  for (let n = begun; n < kinds.length; n += 1) {
+    const kind = kinds[n] as Kind;
+    let count = 0;
+    for (;;) {
+      const { things, next } = await from.read(kind, at);
+      await to.write(kind, things);
+      count += things.length;
+      tell(kind, count);
+      at = next;
+      if (next === null) break;
+      await to.setProgress(JSON.stringify([n, next]));
+    }
+    await to.setProgress(JSON.stringify([n + 1, null]));
+  }
+  const moved: MovedKind[] = [];
+  for (const kind of kinds) {
+    const [left, right] = [await digest(from, kind), await digest(to, kind)];
+    if (kind !== "counters" && left.sum !== right.sum)
+      throw new Fault(
+        "invalid",
+        `the copy is not the same: ${left.count} ${kind} in ${from.name}, ${right.count} in ${to.name}. Was a gateway running?`,
+      );
+    moved.push({ kind, count: left.count });
+  }
+  await to.setProgress(null);
+  return moved;
+}
+
+/** The same for the same things in any order. */
+async function digest(side: MoveSide, kind: Kind): Promise<{ readonly count: number; readonly sum: bigint }> {
+  let [count, sum, at] = [0, 0n, null as string | null];
+  for (;;) {
+    const { things, next } = await side.read(kind, at);
+    for (const each of things) {
+      sum += BigInt(`0x${createHash("sha256").update(canonical(each)).digest("hex")}`);
+      count += 1;
+    }
+    if (next === null) return { count, sum };
+    at = next;
+  }
+}
+
+/** Keys in order, also inside. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
