@@ -35,6 +35,11 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (flags: { timeout?: string; wait?: boolean }) =>
       done(await (await import("./commands/restart.ts")).restart(await terminal(), flags)),
     );
+  command(
+    program,
+    "reload",
+    "let the gateway read the config and its secrets again; it also does so by itself when the file changes",
+  ).action(async () => done(await (await import("./commands/reload.ts")).reload(await terminal())));
   command(program, "logs", "show what the gateway logged")
     .option("-f, --follow", "and what it logs from now on")
     .option("-n, --lines <n>", "so many of the last lines", "100")

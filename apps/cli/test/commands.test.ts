@@ -12,6 +12,7 @@ const status = {
   state: "ok",
   reasons: [],
   configPath: "/c/parley.json5",
+  config: { takenAtMs: 0, problems: [], restartNeeded: [] },
   model: "rehearsal/rehearsal",
   channels: [{ channel: "telegram", account: "default", state: "down", reason: "bad\u001B[2Jtoken" }],
   turnsRunning: 1,
@@ -51,6 +52,15 @@ describe("status", () => {
     const gateway = await fakeGateway(() => ({ ...status, deadRows: 1, deliveriesTroubled: 2 }));
     const { out } = await parley(gateway.home, ["status"]);
     expect(out).toContain("Trouble   1 dead (parley dead list), 2 not delivered (parley outbox list --troubled)");
+  });
+
+  test("tells what of the config file is not in force", async () => {
+    const config = { takenAtMs: 0, problems: ["/c/parley.json5:2:3 gateway.prot: unknown key"], restartNeeded: ["gateway.port"] };
+    const gateway = await fakeGateway(() => ({ ...status, config }));
+    const { exitCode, out } = await parley(gateway.home, ["status"]);
+    expect(exitCode).toBe(0);
+    expect(out).toContain("the last good config goes on:\n  /c/parley.json5:2:3 gateway.prot: unknown key");
+    expect(out).toContain("waits for `parley restart`: gateway.port");
   });
 
   test("of a gateway in trouble exits with 1", async () => {

@@ -145,6 +145,13 @@ describe("what a command asks and shows", () => {
     ],
     [["devices", "link"], "devices.link", {}, { url: "http://x/#code=1" }, "http://x/#code=1"],
     [["send", "--no-wait", "hi", "you"], "chat.send", { text: "hi you" }, { id: "web:1", sessionKey: "k", duplicate: false }, "web:1"],
+    [
+      ["reload"],
+      "reload",
+      {},
+      { outcome: "taken", changed: ["logging.level"], restarted: ["telegram:default"], restartNeeded: ["gateway.port"], problems: [] },
+      "Taken up: logging.level.\nConnected anew: telegram:default.\nWaits for `parley restart`: gateway.port.",
+    ],
     [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
     [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
     [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],

@@ -21,6 +21,7 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
     ...found.reasons.map((reason) => `  ${style("yellow", harmless(reason))}`),
     `Model     ${found.model}`,
     `Config    ${found.configPath}`,
+    ...configLines(found).map((text) => `  ${style("yellow", harmless(text))}`),
     `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
     ...(found.deadRows + found.deliveriesTroubled === 0 ? [] : [style("yellow", troubleLine(found))]),
     ...found.channels.map(({ channel, account, state, reason }) => {
@@ -28,6 +29,13 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
       return `Channel   ${channel}:${account}  ${style(colour(state), state)}${why}`;
     }),
   ];
+}
+
+/** What of the file is not in force. A gateway from before an upgrade does not say. */
+function configLines(found: Status): string[] {
+  const { problems, restartNeeded } = (found.config as Status["config"] | undefined) ?? { problems: [], restartNeeded: [] };
+  const kept = problems.length === 0 ? [] : ["the file is not taken up, the last good config goes on:", ...problems];
+  return restartNeeded.length === 0 ? kept : [...kept, `waits for \`parley restart\`: ${restartNeeded.join(", ")}`];
 }
 
 function troubleLine({ deadRows, deliveriesTroubled }: Status): string {

@@ -1,9 +1,9 @@
 // What a service runs and where its file lies, decided before anything is written.
 import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
 import { placesIn, type Env } from "@parley/config";
 import { CommandFailure, exitCodes } from "../exit.ts";
+import { gatewayProgram } from "../gateway-program.ts";
 
 export type SupervisorName = "systemd" | "launchd";
 
@@ -22,7 +22,7 @@ export interface UnitPlan {
   readonly name: string;
   /** The unit or property list. */
   readonly file: string;
-  /** The checkout. */
+  /** The checkout or bundle. */
   readonly root: string;
   readonly home: string;
   /** What the service needs of this environment. */
@@ -34,7 +34,7 @@ export interface UnitPlan {
 /** Stands in every file that Parley wrote; others are never replaced or removed. */
 export const marker = "Written by `parley service install`: change it there, or remove this line to keep it as your own.";
 
-const root = fileURLToPath(new URL("../../../..", import.meta.url)).replace(/\/$/, "");
+const root = resolve(dirname(gatewayProgram), "../../..");
 
 export function unitPlan(env: Env, flags: UnitFlags, platform: NodeJS.Platform = process.platform): UnitPlan {
   const manager = flags.manager ?? (platform === "darwin" ? "launchd" : "systemd");
