@@ -29,7 +29,7 @@ import { cluster, type Cluster } from "./nodes/cluster.ts";
 import { freeLeaders } from "./nodes/leadership.ts";
 import { takePlace, type NodePlace, type Role } from "./nodes/node-place.ts";
 import { keepRoll, type Roll } from "./nodes/roll.ts";
-import { sharedHub } from "./nodes/shared-hub.ts";
+import { hubOfNodes } from "./nodes/hub-of-nodes.ts";
 import { programDesk } from "./programs/desk.ts";
 import { reloader, type Reloader } from "./reload/reloader.ts";
 import { takeUp, type TakeUpOptions } from "./reload/take-up.ts";
@@ -120,7 +120,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const store = metrics.store(opened);
   if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
   place.settle(bootId);
-  const bus = await wireBus(config, log);
+  const bus = await wireBus(config, ids, log);
   const jobs = databaseJobs(options.program);
   const damage = store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null;
   let held: SafeMode | null = null;
@@ -285,7 +285,7 @@ interface Assembly extends DaemonOptions {
 
 async function assemble(options: Assembly): Promise<Parts> {
   const { config, store, clock, ids, log, bootId, env, bus, role } = options;
-  const hub = sharedHub(eventHub(), bus, clock);
+  const hub = hubOfNodes(eventHub(), bus, clock);
   const book = movedChats(store.cells);
   await book.load();
   const moved = {

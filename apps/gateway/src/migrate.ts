@@ -3,10 +3,10 @@ import type { Writable } from "node:stream";
 import { join } from "node:path";
 import { secretValues, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock } from "@parley/protocol";
-import { lockHome, moveBetween, redisStore } from "@parley/store";
+import { lockHome, moveBetween, type Store } from "@parley/store";
 import { logger } from "./logger.ts";
 import type { NodeLine } from "./nodes/roll.ts";
-import { redisOf } from "./wiring-store.ts";
+import { lookIntoRedis, redisOf } from "./wiring-store.ts";
 
 export interface MigrateOptions extends LoadedConfig {
   readonly to: string | undefined;
@@ -24,7 +24,7 @@ export async function migrate({ to, output, clock, config, places }: MigrateOpti
   const lock = lockHome(places.home, process.pid);
   try {
     const redis = await redisOf(config);
-    await refuseRunning(redis, clock, log);
+    await refuseRunning(await lookIntoRedis(config, "migrate", log), clock);
     const database = join(places.home, "state.db");
     const moved = await moveBetween({
       to,
@@ -45,12 +45,7 @@ export async function migrate({ to, output, clock, config, places }: MigrateOpti
   }
 }
 
-async function refuseRunning(
-  redis: Awaited<ReturnType<typeof redisOf>>,
-  clock: Clock,
-  log: Awaited<ReturnType<typeof logger>>["log"],
-): Promise<void> {
-  const store = await redisStore({ ...redis, bootId: "migrate", log });
+async function refuseRunning(store: Store, clock: Clock): Promise<void> {
   try {
     for (const { value, expiresAtMs } of await store.cells.list("node:", 1_000)) {
       const { node, state } = JSON.parse(value) as NodeLine;

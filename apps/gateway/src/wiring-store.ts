@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
-import { Fault, type Clock, type Log } from "@parley/protocol";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
 import { moveCell, redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
 
@@ -85,10 +85,15 @@ export async function redisOf({
   return { ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, acceptDataLoss: redis.acceptDataLoss };
 }
 
+/** An operator's look at that Redis, whichever driver is in force. */
+export async function lookIntoRedis(config: Pick<Config, "store">, bootId: string, log: Log): Promise<Store> {
+  return redisStore({ ...(await redisOf(config)), bootId, log });
+}
+
 /** Where one process has the store to itself there is nobody to talk to. */
-export async function wireBus({ store: { redis, driver } }: Pick<Config, "store">, log: Log): Promise<Bus> {
+export async function wireBus({ store: { redis, driver } }: Pick<Config, "store">, ids: Ids, log: Log): Promise<Bus> {
   if (driver === "sqlite" || redis === undefined) return silentBus;
-  return redisBus({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, log });
+  return redisBus({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, ids, log });
 }
 
 async function addressOf({ url, tls }: RedisConfig): Promise<RedisAddress> {

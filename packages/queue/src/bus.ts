@@ -1,7 +1,6 @@
 // Words between the processes of one gateway that matter now or never: a stop, a preview's latest text, a hint that a stream grew. Nothing
 // durable goes this way. A word may be lost, late or come twice; whoever needs the truth reads the store (I3).
-import { randomUUID } from "node:crypto";
-import type { Log } from "@parley/protocol";
+import type { Ids, Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
 
 export interface Bus {
@@ -20,15 +19,16 @@ export const silentBus: Bus = { shared: false, tell() {}, hear: () => () => {}, 
 export interface RedisBusOptions extends RedisAddress {
   /** Of the store. */
   readonly keyPrefix: string;
+  readonly ids: Ids;
   readonly log: Log;
 }
 
 const mostReconnectMs = 1_000;
 
 /** Redis' publish and subscribe. Never rejects for a Redis that is away: words are lost then. */
-export async function redisBus({ url, tls, keyPrefix, log }: RedisBusOptions): Promise<Bus> {
+export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOptions): Promise<Bus> {
   const { Redis } = await import("ioredis");
-  const self = randomUUID();
+  const self = ids.uuid();
   const channel = `{${keyPrefix}}:bus`;
   const listeners = new Map<string, Set<(body: string) => void>>();
   let closed = false;

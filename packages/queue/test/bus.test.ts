@@ -1,5 +1,5 @@
 // Words between processes: heard by all others, by nobody twice, lost while Redis is away and carried again when it is back.
-import { silentLog } from "@parley/protocol";
+import { silentLog, systemIds } from "@parley/protocol";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { redisBus, silentBus } from "../src/index.ts";
@@ -18,7 +18,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     server = await redisServer({ args: ["--appendfsync", "no"] });
   });
   afterAll(() => server.close());
-  const open = (keyPrefix: string) => redisBus({ url: server.url, keyPrefix, log: silentLog });
+  const open = (keyPrefix: string) => redisBus({ url: server.url, keyPrefix, ids: systemIds(), log: silentLog });
 
   test("others of the same gateway hear a topic, who tells it does not; strange words are no words; also after Redis was killed", async () => {
     const [one, two, stranger] = await Promise.all([open("bus"), open("bus"), open("other")]);

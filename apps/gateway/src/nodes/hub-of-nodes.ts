@@ -11,11 +11,11 @@ const sayEveryMs = 20_000;
 const saidHoldsMs = 60_000;
 const mostSaid = 10_000;
 
-export interface SharedHub extends Hub {
+export interface HubOfNodes extends Hub {
   close(): void;
 }
 
-export function sharedHub(own: Hub, bus: Bus, clock: Clock): SharedHub {
+export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
   /** Streams that clients of this node follow, with how many. */
   const here = new Map<string, number>();
   /** Streams that clients of other nodes follow, with when that was said last. */
