@@ -2,8 +2,17 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Channel } from "@parley/channels";
-import { configDesk, describeProblem, listenAddress, restartKeys, secretValues, type Config, type LoadedConfig } from "@parley/config";
-import { accountKey, Fault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
+import {
+  configDesk,
+  describeProblem,
+  listenAddress,
+  restartKeys,
+  rewriteMigrated,
+  secretValues,
+  type Config,
+  type LoadedConfig,
+} from "@parley/config";
+import { accountKey, Fault, isFault, sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Bus, Waker } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { connectedClients } from "./control/clients.ts";
@@ -101,6 +110,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       file?.write(line);
     },
   });
+  await bringUpToDate(options.path, log);
   for (const warning of options.warnings) log.warn({}, describeProblem(options.path, warning));
   const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
   hide(token);
@@ -233,6 +243,17 @@ async function freeDead(store: WiredStore, boot: string, log: Log): Promise<void
   const leases = await store.freeLeases({ holder: boot });
   await freeLeaders(store.cells, boot);
   if (leases > 0) log.info({ boot, leases }, "freed what the process before this one held");
+}
+
+/** A file of an older version is rewritten, and kept as it was beside it. Where it cannot be written it is understood all the same. */
+async function bringUpToDate(path: string, log: Log): Promise<void> {
+  try {
+    const rewritten = await rewriteMigrated(path);
+    if (rewritten !== null) log.info({ path, ...rewritten }, "the config file was brought to this version");
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    log.warn({ path, error }, "the config file is of an older version and could not be rewritten");
+  }
 }
 
 /** Null where the config wants none. Nodes that share a home have a file each. */

@@ -7,6 +7,7 @@ export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
+export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
 export { nearestWord } from "./nearest.ts";
 export { parseConfigPath } from "./path.ts";

@@ -5,6 +5,7 @@ import { check } from "./check.ts";
 import type { Config } from "./config.ts";
 import { emptyDocument, parseDocument, type ConfigDocument } from "./document.ts";
 import { expandPath, placesIn, type Env, type Places } from "./home.ts";
+import { migrated, type Migration } from "./migrate.ts";
 import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./problem.ts";
 import { resolveReferences } from "./references.ts";
 import { configVersion, type ConfigFile } from "./schema/root.ts";
@@ -17,6 +18,8 @@ export interface LoadConfigOptions {
   readonly home?: string;
   /** Null when there is no such file. Default: the file system. */
   readonly readFile?: (path: string) => Promise<string | null>;
+  /** Default: those that there are. */
+  readonly migrations?: readonly Migration[];
 }
 
 export interface LoadedConfig {
@@ -54,7 +57,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
 
   const unresolved: Finding[] = [];
   const value = await resolveReferences(
-    document.value,
+    migrated(document.value, options.migrations).value,
     { env, readFile: readText, absolute: (file) => expandPath(file, places.home) },
     (at, problem) => unresolved.push({ at, problem }),
   );
