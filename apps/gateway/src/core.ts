@@ -372,8 +372,9 @@ export function gatewayCore(options: CoreOptions): Core {
       const own = agent === null ? [] : await skillsDesk.menu(agent);
       return [...commandMenu(commands, inLane), ...own].slice(0, mostMenuCommands);
     },
-    start: (now = () => work, share = { turns: true, accounts: [...channels.keys()] }) =>
-      startPools({
+    start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
+      approvals.heal().catch((error: unknown) => log.warn({ error }, "decisions of before the start could not be looked through"));
+      return startPools({
         store,
         onReady: options.onReady ?? store.onReady,
         holder: options.bootId,
@@ -387,7 +388,8 @@ export function gatewayCore(options: CoreOptions): Core {
         clock,
         ids,
         log,
-      }),
+      });
+    },
   };
 }
 

@@ -330,7 +330,7 @@ async function assemble(options: Assembly): Promise<Parts> {
     () => options.configState().problems,
   );
   const running: Parts["running"] = { pools: null };
-  const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store.cells);
+  const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store);
   const pathOf = messagePaths({
     store,
     onReady: waker.onReady,
@@ -528,7 +528,7 @@ async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promise<void
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
   await pools.drain(drainBudgets);
-  await hands.exec.commands.end();
+  await hands.end();
   await nodes?.handOver();
   await roll.leave();
   nodes?.close();

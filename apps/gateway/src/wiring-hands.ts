@@ -2,7 +2,7 @@
 import { hostname, homedir } from "node:os";
 import type { Config } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
-import type { Cells } from "@parley/store";
+import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import { commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
@@ -20,17 +20,27 @@ export interface HandsWiring {
 
 export interface WiredHands extends Hands {
   readonly exec: NonNullable<Hands["exec"]>;
+  /** Ends all commands; their sessions are told after the next start. */
+  end(): Promise<void>;
 }
 
 /** Ends what the process before this one left running. Call it with the home's lock only. */
-export async function wireHands(wiring: HandsWiring, cells: Cells): Promise<WiredHands> {
+export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Store, "cells" | "inbox">): Promise<WiredHands> {
   const { config, home, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today.
   const node = config.store.driver === "sqlite" ? "local" : `${hostname()}:${home}`;
-  const records = commandRecords({ cells, node });
+  const own = log.child({ part: "commands" });
+  let ending = false;
+  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: own });
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
-  const commands = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: log.child({ part: "commands" }) }, filesAt);
-  return handsOf(wiring, commands);
+  const commands = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: own }, filesAt);
+  return {
+    ...handsOf(wiring, commands),
+    async end() {
+      ending = true;
+      await commands.end();
+    },
+  };
 }
 
 /** To look at without a daemon: nothing can be started. */
@@ -41,7 +51,10 @@ export function idleHands(wiring: Pick<HandsWiring, "home" | "mediaPath" | "env"
   return handsOf(wiring, { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined });
 }
 
-function handsOf({ home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">, commands: Commands): WiredHands {
+function handsOf(
+  { home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">,
+  commands: Commands,
+): Hands & Pick<WiredHands, "exec"> {
   const host = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
   return { home, userHome: homedir(), exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } }, pictures: mediaFolder(mediaPath) };
 }

@@ -308,6 +308,7 @@ describe("after a crash", () => {
       id: "lost1",
       session,
       agent: "main",
+      turn: "t",
       command: "sleep",
       root: it.workspace,
       log: ".parley/exec/a.log",

@@ -86,6 +86,46 @@ describe("commands", () => {
   });
 });
 
+describe("a command in the background", () => {
+  const background = (script: string): ((call: ModelCall) => ModelAnswer) => {
+    return ({ lastUserText, lastToolResult }) => {
+      if (lastUserText.includes("Background command")) return `told: ${lastUserText}`;
+      return lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: script, background: true } }] } : "it runs";
+    };
+  };
+  const full = { tools: { exec: { mode: "full" } } };
+
+  test("tells its session when it ends, where it was started", async () => {
+    await w.start({ config: full });
+    w.models.reply(background("sleep 0.3; echo finished"));
+    w.telegram.as(me).says("start it");
+    const [first, second] = await w.answered(me, 2);
+    expect(first).toBe("it runs");
+    expect(second).toMatch(/told: \[System Message\] Background command \w+ exited with code 0 after \d s/);
+  });
+
+  test("is told to be lost after a kill, once; after /stop it is gone and nothing is told", async () => {
+    const daemon = await w.start({ config: full });
+    w.models.reply(background("sleep 3517"));
+    w.telegram.as(me).says("start it");
+    await w.answered(me, 1);
+    // Its receipt is recorded by then: nothing is sent again.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    const again = await w.start({ home: daemon.home, config: full });
+    expect((await w.answered(me, 2))[1]).toMatch(/Background command \w+ was lost/);
+    w.telegram.as(7).says("start it");
+    await w.answered(7, 1);
+    w.telegram.as(7).says("/stop");
+    expect((await w.answered(7, 2))[1]).toBe("Stopped.");
+    await again.stop();
+    await w.start({ home: daemon.home, config: full });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect([w.answers(me).length, w.answers(7).length]).toEqual([2, 2]);
+  });
+});
+
 describe("the session's own tools", () => {
   test("tell the model and the time, and keep a plan", async () => {
     await w.start({ config: owned });

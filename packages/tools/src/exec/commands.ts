@@ -14,6 +14,8 @@ export interface CommandRecord {
   readonly id: string;
   readonly session: SessionKey;
   readonly agent: string;
+  /** That started it. */
+  readonly turn: string;
   /** For people and the model: one line. */
   readonly command: string;
   /** The folder below which `log` lies: the agent's, or a sandbox's own. */
@@ -50,6 +52,7 @@ export interface CommandsOptions {
 export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" | "pty" | "input"> {
   readonly session: SessionKey;
   readonly agent: string;
+  readonly turn: string;
   readonly command: string;
   readonly files: Rooted;
   readonly timeoutMs: number;
@@ -148,6 +151,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
         id,
         session,
         agent: request.agent,
+        turn: request.turn,
         command: request.command,
         root: files.root,
         log: spool.path,

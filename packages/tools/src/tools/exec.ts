@@ -99,6 +99,7 @@ async function start(
   return ports.commands.start({
     session: scope.session,
     agent: scope.agent,
+    turn: scope.turn,
     command: visible(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
     files: files.own,
     argv: wrapped.argv,

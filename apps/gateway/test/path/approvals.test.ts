@@ -1,0 +1,202 @@
+// Approvals on the message path: who may answer, once, in time, and what happens to a turn that waits.
+import { afterEach, describe, expect, test } from "vitest";
+import { askingTool, type AskingTool } from "./asking-tool.ts";
+import type { Asked, Answer } from "./scripted-model.ts";
+import { stage, type Person, type Stage } from "./stage.ts";
+
+let s: Stage;
+let tool: AskingTool;
+afterEach(() => s.close());
+
+const lane = "agent:main:telegram:dm:olga";
+
+/** Calls the tool when told to, then says what it was told. */
+function script({ messages, text }: Asked): Answer {
+  const last = messages.at(-1);
+  if (last?.role === "tool") return `so: ${JSON.stringify(last.content)}`;
+  return text.endsWith("deploy") ? { calls: { name: "exec", args: { what: "site" } } } : `re: ${text}`;
+}
+
+async function begin(config: object = {}): Promise<Person> {
+  tool = askingTool();
+  s = await stage({ tools: [tool.tool], config: { commands: { ownerAllowFrom: ["telegram:olga", "telegram:oscar"] }, ...config } });
+  s.model.answers(script);
+  return s.person("olga");
+}
+
+/** Asks, and waits until the turn is parked. Returns the approval's id. */
+async function asked(who: Person): Promise<string> {
+  who.says("deploy");
+  await s.until(async () => (await s.core().approvals.list()).some(({ state }) => state === "open"), "the request");
+  await s.until(async () => (await turnOf())?.state === "parked", "the park");
+  const [approval] = await s.core().approvals.list();
+  return approval?.id ?? "";
+}
+
+async function turnOf() {
+  const [row] = await s.rows({ id: "telegram:default:olga-olga-1" });
+  return row?.turn === null || row === undefined ? null : s.store().turns.find(row.turn);
+}
+
+const stateOf = async (id: string): Promise<string | undefined> => (await s.core().approvals.list()).find((each) => each.id === id)?.state;
+
+test("approved, the call runs once and the turn goes on where it was; the request shows what ran", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  expect(s.pools().turnsRunning()).toBe(0);
+  expect(olga.sees()[0]).toContain("run: /opt/deploy site");
+  olga.says(`/approve ${id} once`);
+  await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
+  expect(tool.ran).toEqual(["site"]);
+  expect(olga.sees().filter((text) => text.startsWith("so: "))).toEqual([expect.stringContaining("ran site")]);
+  // The decision itself is no message to the model.
+  expect(s.model.asked).toHaveLength(2);
+  expect(JSON.stringify(s.model.asked.map(({ messages }) => messages))).not.toContain("Approval");
+  expect(await stateOf(id)).toBe("used");
+  for (const again of ["once", "deny"]) {
+    olga.says(`/approve ${id} ${again}`);
+    await s.until(() => olga.sees().at(-1)?.includes("allowed and used before") === true, "the refusal");
+  }
+  expect(tool.ran).toEqual(["site"]);
+});
+
+test("denied, it does not run, and the model is told by whom", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  olga.says(`/deny ${id}`);
+  await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
+  expect(tool.ran).toEqual([]);
+  expect(olga.sees().find((text) => text.startsWith("so: "))).toContain("denied by telegram:olga");
+});
+
+test("unanswered, it is denied when its time is over", async () => {
+  const olga = await begin({ approvals: { exec: { timeoutMinutes: 5 } } });
+  const id = await asked(olga);
+  await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
+  expect(s.clock.mono()).toBeGreaterThanOrEqual(5 * 60_000);
+  expect(olga.sees().find((text) => text.startsWith("so: "))).toContain("nobody approved it in time");
+  expect([tool.ran, await stateOf(id)]).toEqual([[], "expired"]);
+  olga.says(`/approve ${id} once`);
+  await s.until(() => olga.sees().at(-1)?.includes("its time is over") === true, "the refusal");
+});
+
+test("/stop ends the turn and the request with it", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  olga.says("/stop");
+  await s.until(() => olga.sees().includes("Stopped."), "the stop");
+  await s.pass(1_000);
+  olga.says(`/approve ${id} once`);
+  await s.until(() => olga.sees().at(-1)?.includes("was stopped") === true, "the refusal");
+  expect(tool.ran).toEqual([]);
+  const results = (await s.transcript(lane)).filter((entry) => entry.type === "toolResult");
+  expect(results).toHaveLength(1);
+});
+
+test("a death while it waits changes nothing; a death between the decision and its row is healed", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  await s.kill();
+  await s.start();
+  await s.pass(60_000);
+  expect(tool.ran).toEqual([]);
+  // As a process leaves it that died right after the decision was durable.
+  const kept = await s.core().approvals.book.get(id);
+  if (kept === null) throw new Error("it is gone");
+  await s.core().approvals.book.move(kept, { state: "once" }, { what: "once", by: "telegram:olga" });
+  await s.kill();
+  await s.start();
+  await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
+  expect(tool.ran).toEqual(["site"]);
+});
+
+describe("somebody who writes meanwhile", () => {
+  test("is answered; the request stays open, and its later answer runs the call once in a turn of its own", async () => {
+    const olga = await begin();
+    const id = await asked(olga);
+    olga.says("are you there?");
+    await s.until(() => olga.sees().includes("re: are you there?") || olga.sees().some((text) => text.startsWith("so: ")), "an answer");
+    expect(JSON.stringify(s.model.asked.at(-1)?.messages)).toContain("nobody has decided");
+    expect([tool.ran, await stateOf(id)]).toEqual([[], "open"]);
+    const before = olga.sees().length;
+    olga.says(`/approve ${id} once`);
+    await s.until(
+      () =>
+        olga
+          .sees()
+          .slice(before)
+          .some((text) => text.includes("ran site")),
+      "the answer",
+    );
+    await s.pass(60_000);
+    expect(tool.ran).toEqual(["site"]);
+    expect(await stateOf(id)).toBe("used");
+  });
+
+  test("in a conversation that began anew has forgotten the request", async () => {
+    const olga = await begin();
+    const id = await asked(olga);
+    olga.says("/new");
+    await s.pass(5_000);
+    olga.says(`/approve ${id} once`);
+    await s.until(() => olga.sees().at(-1)?.includes("was stopped") === true, "the refusal");
+    expect(tool.ran).toEqual([]);
+  });
+});
+
+describe("who decides", () => {
+  test("a stranger does not; of two owners at once one does, and the other is told", async () => {
+    await begin();
+    const mallory = s.person("mallory");
+    mallory.says("deploy");
+    await s.until(async () => (await s.core().approvals.list()).length === 1, "the request");
+    const [approval] = await s.core().approvals.list();
+    const id = approval?.id ?? "";
+    // It is shown to the owners, in private, and not to who asked.
+    await s.until(() => s.person("olga").sees().length === 1 && s.person("oscar").sees().length === 1, "the cards");
+    expect(mallory.sees()).toEqual([]);
+    mallory.says(`/approve ${id} once`);
+    await mallory.gets(/You may not decide/);
+    const answers = await Promise.allSettled([
+      s.core().approvals.decide(id, "once", { person: "telegram:olga" }),
+      s.core().approvals.decide(id, "deny", { person: "telegram:oscar" }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const lost = answers.find((answer) => answer.status === "rejected");
+    expect(lost?.reason).toMatchObject({ code: "conflict" });
+  });
+
+  test("where nobody is known, nothing is asked and nothing runs", async () => {
+    const olga = await begin({ commands: {} });
+    olga.says("deploy");
+    await s.until(() => olga.sees().length === 1, "the answer");
+    expect(olga.sees()[0]).toContain("there is nobody to ask");
+    expect([tool.ran, await s.core().approvals.list()]).toEqual([[], []]);
+  });
+});
+
+test("what changed between the question and the answer is not run", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  tool.moveTo("/elsewhere");
+  olga.says(`/approve ${id} once`);
+  // The turn asks anew about what it would do now.
+  await s.until(async () => (await s.core().approvals.list()).length === 2, "another request");
+  expect(tool.ran).toEqual([]);
+});
+
+test("always is kept for exactly these words and this folder, and can be taken back", async () => {
+  const olga = await begin();
+  const id = await asked(olga);
+  olga.says(`/approve ${id} always`);
+  await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
+  olga.says("again: deploy");
+  await s.until(() => tool.ran.length === 2, "the second run");
+  tool.moveTo("/elsewhere");
+  olga.says("elsewhere: deploy");
+  await s.until(async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 1, "a request");
+  const [grant] = await s.core().approvals.book.grants("main");
+  expect(grant).toMatchObject({ argv: ["/opt/deploy", "site"], cwd: "/work", sandbox: "none", by: "telegram:olga" });
+  expect(await s.core().approvals.book.revoke(grant?.id ?? "")).toBe(true);
+  expect(await s.core().approvals.book.grants("main")).toEqual([]);
+});
