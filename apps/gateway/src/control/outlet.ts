@@ -35,6 +35,7 @@ const closeGraceMs = 2_000;
 export function socketOutlet(socket: WebSocket, clock: Clock, limits: OutletLimits = outletLimits): Outlet {
   let waiting: (() => void)[] = [];
   let progressAtMs = clock.mono();
+  let closing = false;
 
   const wakeWaiting = (): void => {
     const woken = waiting;
@@ -44,7 +45,9 @@ export function socketOutlet(socket: WebSocket, clock: Clock, limits: OutletLimi
   socket.once("close", wakeWaiting);
 
   function close(code: number, reason: string): void {
-    if (socket.readyState === socket.CLOSED) return;
+    // Once: a client that goes on sending what closes it must not pile up timers.
+    if (socket.readyState === socket.CLOSED || closing) return;
+    closing = true;
     socket.close(code, reason);
     const timer = clock.after(closeGraceMs, () => socket.terminate());
     socket.once("close", () => timer.cancel());
