@@ -120,6 +120,12 @@ export const methods = {
       memoryBytes: z.number(),
     }),
   },
+  /** The accounts of this node's config and how each is. */
+  "channels.list": {
+    scope: "read",
+    params: z.object({}),
+    result: z.object({ channels: z.array(channelStatus) }),
+  },
   "chat.send": {
     scope: "write",
     params: z.object({ text: z.string().min(1).max(200_000), thread: z.string().max(128).optional(), idempotencyKey: key }),

@@ -106,6 +106,7 @@ export function handlers(options: HandlerOptions): Handlers {
     restore: copies.restore,
     health: status.health,
     status: status.status,
+    "channels.list": async () => ({ channels: (await status.status()).channels }),
     "chat.send": chat.send,
     "chat.history": chat.history,
     "chat.abort": chat.abort,
