@@ -84,7 +84,11 @@ export async function* settleCalls(
     }
     yield* runBatch(batch, entries, ports, signal);
     if (signal.aborted) {
-      for (const call of waiting) entries.push(resultEntry(call, [{ type: "text", text: stoppedBefore }], true, ports.clock));
+      for (const call of waiting) {
+        // One that an earlier holder began may have had its effect.
+        const begun = group.begun.has(call.id) && named(ports.tools, call.name)?.effect !== "reads";
+        entries.push(resultEntry(call, [{ type: "text", text: begun ? unknownOutcome : stoppedBefore }], true, ports.clock));
+      }
       return { kind: "aborted" };
     }
     if (tickets !== undefined) return { kind: "parked", tickets };
