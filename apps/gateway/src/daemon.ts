@@ -88,7 +88,8 @@ const channelStopMs = 10_000;
 const restartDelayMs = 50;
 const sweepEveryMs = 60_000;
 const sweepRows = 500;
-const lookEveryMs = 2_000;
+/** The look is a write: an idle disk may sleep in between. */
+const lookEveryMs = 10_000;
 
 /** Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
