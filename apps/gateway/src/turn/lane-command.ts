@@ -1,4 +1,4 @@
-// Commands that keep their place among the messages, because they change what the messages after them meet. The table stands in core.ts;
+// Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
 // a command is one file under commands/. A message that stood after /new is a row of its own behind it.
 import { parseConversationKey, type Inbound, type Json, type Log, type SessionKey } from "@parley/protocol";
 import type { Held } from "@parley/queue";

@@ -1,0 +1,98 @@
+// The table of chat commands: which act past the lane, which keep their place in it, and what the menu of an account shows of both. Each
+// command is listed here once; /help and the menus are made of these lists and cannot say anything else.
+import type { Config } from "@parley/config";
+import type { Models } from "@parley/models";
+import { isFault, type Address } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import type { PairingDesk } from "../inbound/pairing-desk.ts";
+import type { RouteInbound } from "../inbound/route.ts";
+import type { LaneCommand } from "../turn/lane-command.ts";
+import type { ModelBook } from "../turn/model-book.ts";
+import { activationCommand } from "./activation.ts";
+import { approveCommands } from "./approve.ts";
+import { commandMenu, type PastLaneCommand } from "./commands.ts";
+import { compactCommand, type CompactOptions } from "./compact.ts";
+import { contextCommand, type ContextCommandOptions } from "./context.ts";
+import { modelCommand } from "./model.ts";
+import { newCommand, resetCommand } from "./new.ts";
+import { pairCommand } from "./pair.ts";
+import { queueCommand } from "./queue.ts";
+import { reasoningCommand } from "./reasoning.ts";
+import type { SkillDesk } from "./skill.ts";
+import { stopCommand, type Stoppable } from "./stop.ts";
+import { thinkCommand, type DirectiveOptions } from "./think.ts";
+import { usageCommand, type UsageCommandOptions } from "./usage.ts";
+import { whoamiCommand } from "./whoami.ts";
+
+export interface CommandCatalogueOptions
+  extends Omit<CompactOptions, "sessions" | "setUp">, Omit<UsageCommandOptions, "clock">, Pick<ContextCommandOptions, "prompts"> {
+  readonly config: Config;
+  readonly store: Pick<Store, "inbox" | "sessions">;
+  readonly route: RouteInbound;
+  readonly stop: Stoppable;
+  readonly approvals: ApprovalDesk;
+  readonly pairing: PairingDesk;
+  readonly skills: SkillDesk;
+  readonly setUp: ContextCommandOptions["setUp"];
+  readonly forTurn: CompactOptions["setUp"];
+  readonly models: Pick<Models, "get">;
+  readonly book: ModelBook;
+  /** Beside those of the table, past the lane. */
+  readonly more: readonly PastLaneCommand[];
+}
+
+export interface CommandCatalogue {
+  readonly pastLane: readonly PastLaneCommand[];
+  readonly inLane: readonly LaneCommand[];
+  menu(account: Pick<Address, "channel" | "account">): Promise<ReturnType<typeof commandMenu>>;
+}
+
+/** Of Telegram and of Discord alike; what comes last gives way. */
+const mostMenuCommands = 100;
+
+export function commandCatalogue(options: CommandCatalogueOptions): CommandCatalogue {
+  const { config, store, route, skills, setUp, prompts, usage, channel, running, ledger, clock } = options;
+  const { sessions } = store;
+  const pastLane: readonly PastLaneCommand[] = [
+    stopCommand(store.inbox, options.stop),
+    ...approveCommands(options.approvals),
+    queueCommand(sessions, config.messages.queue),
+    whoamiCommand,
+    usageCommand({ usage, ledger, clock }),
+    contextCommand({ sessions, setUp, prompts }),
+    pairCommand(options.pairing),
+    skills.command,
+    ...options.more,
+  ];
+  const talk: DirectiveOptions = { config, sessions, models: options.models, book: options.book };
+  const inLane: readonly LaneCommand[] = [
+    newCommand(sessions, clock),
+    resetCommand(sessions, clock),
+    activationCommand(sessions),
+    thinkCommand(talk),
+    reasoningCommand(talk),
+    modelCommand(talk),
+    compactCommand({ sessions, setUp: options.forTurn, channel, running, ledger, clock }),
+  ];
+
+  return {
+    pastLane,
+    inLane,
+    async menu({ channel: name, account }) {
+      // The menu is the account's, so it shows the skills of whoever answers there in private.
+      const agent = agentFor(route, { channel: name, account, kind: "dm", peer: "0" });
+      const own = agent === null ? [] : await skills.menu(agent);
+      return [...commandMenu(pastLane, inLane), ...own].slice(0, mostMenuCommands);
+    },
+  };
+}
+
+function agentFor(route: RouteInbound, address: Address): string | null {
+  try {
+    return route({ address }).agent;
+  } catch (error) {
+    if (isFault(error, "invalid")) return null;
+    throw error;
+  }
+}

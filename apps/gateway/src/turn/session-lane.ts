@@ -1,0 +1,68 @@
+// A session's lane put together: closing a turn that was told to stop, a command that keeps its place, or a turn of talk. All three end turns
+// of one store and know the same tools, so that what one began another can close.
+import type { Config } from "@parley/config";
+import type { Store } from "@parley/store";
+import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import { streamingOf } from "../account-settings.ts";
+import { injectCommand } from "../commands/inject.ts";
+import { agentTurn, type AgentTurnOptions } from "./agent-turn.ts";
+import { closeTurn, type CloseTurnOptions } from "./close-turn.ts";
+import { laneCommand, type LaneCommand } from "./lane-command.ts";
+import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./media-reader.ts";
+import { runLane, type RunLane } from "./run-lane.ts";
+import type { Solitude } from "./solitude.ts";
+
+export interface SessionLaneOptions extends Pick<
+  AgentTurnOptions,
+  "setUp" | "channel" | "redaction" | "running" | "ledger" | "showProgress" | "bootAtMs" | "clock" | "log"
+> {
+  readonly config: Config;
+  readonly store: Pick<Store, "turns" | "cells" | "sessions" | "outbox">;
+  readonly solitude: Solitude;
+  readonly tools: CloseTurnOptions["tools"];
+  readonly approvals: ApprovalDesk;
+  readonly commands: readonly LaneCommand[];
+  /** Absent: files of messages are told in words. */
+  readonly media: Pick<MediaReaderOptions, "folder" | "transcribe"> | undefined;
+}
+
+export function sessionLane(options: SessionLaneOptions): RunLane {
+  const { config, store, approvals, media, bootAtMs, ledger, clock, log } = options;
+  const { turns, cells, sessions, outbox } = store;
+  return runLane({
+    turns,
+    cells,
+    solitude: options.solitude,
+    close: closeTurn({
+      turns,
+      tools: options.tools,
+      bootAtMs,
+      ledger,
+      withdraw: async (turn) => void (await approvals.stop({ turn })),
+      clock,
+      log,
+    }),
+    command: laneCommand({ turns, commands: [...options.commands, injectCommand(clock)], log }),
+    agent: agentTurn({
+      turns,
+      sessions,
+      setUp: options.setUp,
+      channel: options.channel,
+      outbox,
+      streams: (account) => streamingOf(config, account),
+      readMedia: media === undefined ? describeOnly : mediaReader({ ...media, cells, clock, log }),
+      redaction: options.redaction,
+      running: options.running,
+      ledger,
+      approvals: { desk: approvals, timeoutMs: config.approvals.exec.timeoutMinutes * 60_000 },
+      showProgress: options.showProgress,
+      queue: config.messages.queue,
+      bootAtMs,
+      clock,
+      log,
+    }),
+    log,
+  });
+}
+
+const describeOnly: ReadMedia = async () => ({ kind: "described" });
