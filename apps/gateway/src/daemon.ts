@@ -331,7 +331,8 @@ async function assemble(options: Assembly): Promise<Parts> {
     () => options.configState().problems,
   );
   const running: Parts["running"] = { pools: null };
-  const hands = await wireHands({ config, home: options.places.home, mediaPath, env, clock, ids, log }, store);
+  const desk = configDesk({ env, home: options.places.home });
+  const hands = await wireHands({ ...options, home: options.places.home, mediaPath, desk }, store);
   const pathOf = messagePaths({
     store,
     onReady: waker.onReady,
@@ -379,7 +380,7 @@ async function assemble(options: Assembly): Promise<Parts> {
       wired,
       state,
       skills,
-      desk: configDesk({ env, home: options.places.home }),
+      desk,
       takeUp: async (changed) => {
         await options.reload("a method changed the file");
         return restartKeys(changed);

@@ -1,11 +1,13 @@
-// What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run.
+// What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run, the config file.
 import { hostname, homedir } from "node:os";
-import type { Config } from "@parley/config";
+import type { Config, ConfigDesk } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import type { Reloader } from "./reload/reloader.ts";
 import { commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
+import { agentSettings } from "./turn/settings.ts";
 import type { Hands } from "./turn/tool-book.ts";
 
 export interface HandsWiring {
@@ -16,6 +18,10 @@ export interface HandsWiring {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly desk: ConfigDesk;
+  readonly reload: Reloader["reload"];
+  /** Absent: this process can only be stopped. */
+  readonly restart?: () => void;
 }
 
 export interface WiredHands extends Hands {
@@ -24,7 +30,7 @@ export interface WiredHands extends Hands {
   end(): Promise<void>;
 }
 
-/** Ends what the process before this one left running. Call it with the home's lock only. */
+/** Ends what the process before this one left running, and tells who asked for a restart. Call it with the home's lock only. */
 export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Store, "cells" | "inbox">): Promise<WiredHands> {
   const { config, home, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today.
@@ -34,8 +40,11 @@ export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Stor
   const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: own });
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
   const commands = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: own }, filesAt);
+  const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
+  await settings.restarted();
   return {
     ...handsOf(wiring, commands),
+    settings,
     async end() {
       ending = true;
       await commands.end();

@@ -5,7 +5,7 @@ export type * from "./config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
 export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading, type ConfigVerdict, type ConfigWritten } from "./desk.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";
-export { configJsonSchema } from "./json-schema.ts";
+export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";

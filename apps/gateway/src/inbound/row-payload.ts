@@ -12,12 +12,12 @@ const payloadSchema = z.object({
   /** The skill that the message calls by command. */
   skill: z.object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() }).optional(),
   /** Parley wrote it. */
-  internal: z.object({ kind: z.enum(["approval", "command"]), id: z.string(), turn: z.string() }).optional(),
+  internal: z.object({ kind: z.enum(["approval", "command", "restart"]), id: z.string(), turn: z.string() }).optional(),
 });
 
-/** What a row is that Parley wrote itself: the decision about an approval, the end of a background command. `turn`: the one that asked or began. */
+/** What a row is that Parley wrote itself: the decision about an approval, the end of a background command, of a restart. `turn`: the one that asked or began. */
 export interface InternalRow {
-  readonly kind: "approval" | "command";
+  readonly kind: "approval" | "command" | "restart";
   readonly id: string;
   readonly turn: string;
 }

@@ -2,9 +2,9 @@
 // under the node that runs it. The end of one wakes its session by a row, under the address and authority of the message that began it; the row
 // is durable before the end is recorded, so that no death in between loses it, and its id tells a repeat.
 import { isFault, type Clock, type Log } from "@parley/protocol";
-import type { Cells, Inbox, NewRow } from "@parley/store";
+import type { Cells, Inbox } from "@parley/store";
 import type { CommandRecord, CommandRecords } from "@parley/tools";
-import { formatRowPayload, parseRowPayload } from "../inbound/row-payload.ts";
+import { ownRow } from "./own-row.ts";
 
 export interface CommandRecordsOptions {
   readonly cells: Pick<Cells, "put" | "remove" | "list">;
@@ -37,39 +37,8 @@ export function commandRecords({ cells, inbox, node, isEnding, clock, log }: Com
       log.warn({ command: record.id, turn: record.turn }, "a background command ended, and nobody is known any more to be told");
       return;
     }
-    const { inbound, owner } = parseRowPayload(began.payload);
-    const { guild, parent, channel, account, address, sender } = inbound;
-    const id = `command:${record.id}`;
-    const row: NewRow = {
-      id,
-      pool: began.pool,
-      lane: began.lane,
-      conversation: began.conversation,
-      authority: began.authority,
-      as: { kind: "work" },
-      payload: formatRowPayload({
-        v: 1,
-        inbound: {
-          id,
-          channel,
-          account,
-          address,
-          sender: { id: sender.id, name: "Parley", isBot: false },
-          messageId: id,
-          kind: "message",
-          text: news(record),
-          attachments: [],
-          mentions: [],
-          addressed: true,
-          ...(guild === undefined ? {} : { guild }),
-          ...(parent === undefined ? {} : { parent }),
-          atMs: clock.now(),
-        },
-        owner,
-        internal: { kind: "command", id: record.id, turn: record.turn },
-      }),
-    };
-    await inbox.accept([row]);
+    const { id, turn } = record;
+    await inbox.accept([ownRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now())]);
   }
 
   return {
