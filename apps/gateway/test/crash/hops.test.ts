@@ -7,13 +7,10 @@ import { hops } from "./hops.ts";
 afterEach(cleanUp);
 
 const spread = [
-  "telegram: fetched, not committed",
   "telegram: the platform acted and did not answer",
   "telegram: the preview is shown, its answer swallowed",
   "telegram: a tool that writes is running",
-  "discord: the model is asked, and Discord forgets the session",
   "discord: the platform answered, nothing recorded",
-  "web: said, not committed",
   "web: the model has answered, nothing committed",
 ];
 

@@ -28,7 +28,7 @@ describe("the message path", () => {
   });
 
   test("keeps its laws over crashes, lost answers, doubles and delays at every port", { timeout: patienceMs }, () =>
-    holds(messages, 1, 1_000),
+    holds(messages, 1, 700),
   );
 
   test("parks, is decided and goes on: an approval is used once, with its call's intent", { timeout: patienceMs }, () =>
