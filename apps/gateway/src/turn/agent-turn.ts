@@ -1,30 +1,18 @@
 // A turn of talk: rows become user entries, the agent loop runs over the durable journal, its outcome becomes one commit (I2, I3, I6).
-import { replyParser, runLoop, type LoopEnd, type Redaction, type ReplyParser } from "@parley/agent";
+import { replyParser, runLoop, type Redaction, type ReplyParser } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import type { Model } from "@parley/models";
-import {
-  accountKey,
-  Fault,
-  isFault,
-  parseConversationKey,
-  parseSessionKey,
-  type Address,
-  type Clock,
-  type Json,
-  type Log,
-  type SessionKey,
-} from "@parley/protocol";
-import type { Held, WorkEnd } from "@parley/queue";
-import type { Outbox, Session, Sessions, Turn, Turns } from "@parley/store";
+import type { Streaming } from "@parley/config";
+import { accountKey, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
+import type { Outbox, Sessions, Turns } from "@parley/store";
 import { withStoredCalls } from "../approvals/stored-calls.ts";
 import { turnApprovals, type TurnApprovalsOptions } from "../approvals/turn-approvals.ts";
 import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
 import { untilStored } from "../until-stored.ts";
-import { editedPreview, noPreview, type Preview, type Previewed } from "./preview.ts";
-import { blocks } from "./blocks.ts";
 import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
+import { finishTurn } from "./finish-turn.ts";
+import { growingAnswer } from "./growing-answer.ts";
 import { sessionHistory } from "./history.ts";
 import { listen, newParser, saysNothing } from "./listen.ts";
 import { resultName } from "./long-results.ts";
@@ -33,20 +21,17 @@ import type { ReadMedia } from "./media-reader.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
-import type { PromptNote } from "./prompt-book.ts";
-import { startupField } from "./startup-memory.ts";
-import { openingContext, openingRows, turnJournal, type TurnJournal } from "./turn-journal.ts";
-import { turnCommit, turnOutcome } from "./turn-commit.ts";
-import type { SpendLedger, TurnLedger } from "./ledger.ts";
+import { startupFor } from "./startup-memory.ts";
+import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
+import type { SpendLedger } from "./ledger.ts";
 import { asWanted, saysInstead } from "./thinking.ts";
-import { growingThoughts, thoughtsOf } from "./thoughts.ts";
 import { troubleNotes } from "./trouble-notes.ts";
 import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
 import { isAddressed, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
-import type { SetUpTurn, TurnSetup } from "./turn-setup.ts";
+import type { SetUpTurn } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
   readonly turns: Turns;
@@ -54,7 +39,7 @@ export interface AgentTurnOptions {
   readonly setUp: SetUpTurn;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
-  readonly streams: (account: string) => "edit" | "block" | "off";
+  readonly streams: (account: string) => Streaming;
   readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
@@ -108,7 +93,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       clock,
       log,
     });
-    const startup = await startupOf(turn, session, address, setup);
+    const startup = await startupFor(turn, session, address, setup.startupNotes);
     const account = accountKey(address);
     const channel = options.channel(account);
     const running = options.running.begin(turn.id);
@@ -146,28 +131,20 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const progress = options.showProgress(turn.conversation);
     progress.begin();
     const { reasoning = "off" } = setup;
-    const streams = options.streams(account);
-    // Pieces that went out would stand before the thoughts of which they came.
-    const preview = previewOf(streams === "block" && reasoning === "on" ? "off" : streams, channel, {
+    const answer = growingAnswer({
+      how: options.streams(account),
+      reasoning,
+      channel,
+      progress,
+      outbox: options.outbox,
       turn: turn.id,
       conversation: turn.conversation,
       address,
       journal,
+      clock,
       log,
       signal,
     });
-    let thoughts: string | null = null;
-    const show = (text: string, replyTo?: string): void => {
-      progress.text(turn.id, thoughts !== null && reasoning === "on" ? `${thoughts}\n\n${text}` : text);
-      // With thoughts to keep the growing message is theirs; the answer comes after it.
-      if (thoughts === null || reasoning !== "on") preview.show(text, replyTo);
-    };
-    const showThoughts = (visible: string): void => {
-      thoughts = growingThoughts(visible);
-      if (thoughts === null) return;
-      progress.text(turn.id, thoughts);
-      if (streams !== "block") preview.show(thoughts);
-    };
     const scope = { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} };
     const approvals = turnApprovals({
       options: options.approvals,
@@ -178,7 +155,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       scopeOf: (callId) => ({ ...scope, callId, signal }),
       waiting: held.renew,
       async closePreview() {
-        await preview.close();
+        await answer.close();
         return journal.previews.at(-1)?.delivery ?? null;
       },
       clock,
@@ -233,12 +210,13 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             log,
           },
         ),
-        show,
+        answer.show,
         parser,
-        reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: showThoughts },
+        reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
       );
-      const previewed = await preview.close();
-      return await finish(
+      const previewed = await answer.close();
+      return await finishTurn(
+        options,
         {
           turn,
           previewed,
@@ -264,90 +242,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       spending.close();
       timeout.cancel();
       stopTyping();
-      await preview.close();
+      await answer.close();
       progress.end();
     }
   };
-
-  /** Recent notes for the first message after a bare /new. Read again when the turn is resumed: only what is committed counts as told. */
-  async function startupOf(
-    turn: Turn,
-    session: Session,
-    address: Address,
-    setup: TurnSetup,
-  ): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
-    if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
-    return { text: (await setup.startupNotes?.()) ?? null, patch: { [startupField]: null } };
-  }
-
-  interface Finish {
-    readonly turn: Turn;
-    readonly previewed: Previewed;
-    readonly held: Held;
-    readonly session: Session;
-    readonly address: Address;
-    readonly journal: TurnJournal;
-    readonly isOwed: boolean;
-    readonly parser: ReplyParser;
-    readonly showsThoughts: boolean;
-    readonly promptNote: PromptNote | undefined;
-    readonly spending: TurnLedger;
-    readonly parkedUntilMs: () => number;
-    readonly model: Model;
-    readonly patch: { readonly [field: string]: Json };
-    readonly timedOut: boolean;
-    readonly log: Log;
-  }
-
-  async function finish(at: Finish, end: LoopEnd): Promise<WorkEnd> {
-    const { turn, held, journal, log } = at;
-    if (end.stop === "parked") {
-      await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: at.parkedUntilMs() });
-      log.info({ tickets: end.tickets ?? [] }, "turn parked");
-      return { settled: true };
-    }
-    if (end.stop === "aborted" && !at.timedOut) {
-      // Drained, stopped or lost: the next holder goes on from the journal.
-      const reason: unknown = held.signal.reason;
-      throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
-    }
-    const outcome = turnOutcome({
-      end,
-      timedOut: at.timedOut,
-      replyOwed: at.isOwed,
-      parser: at.parser,
-    });
-    const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), options.redaction) : null;
-    const what = turnCommit({
-      ...at,
-      end,
-      outcome,
-      thoughts,
-      cells: [...(at.promptNote?.cells ?? []), ...(await at.spending.note(end, at.model))],
-    });
-    await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
-    at.promptNote?.committed();
-    at.spending.committed();
-    log.info(
-      {
-        joined: journal
-          .rows()
-          .slice(turn.rows.length)
-          .map((row) => row.id),
-        outcome: outcome.kind,
-        stop: end.stop,
-        steps: journal.steps.length,
-        usage: end.usage,
-      },
-      "turn committed",
-    );
-    return { settled: true };
-  }
-
-  function previewOf(how: "edit" | "block" | "off", channel: Channel | null, at: Parameters<typeof blocks>[0]): Preview {
-    if (channel === null || how === "off") return noPreview;
-    if (how === "block") return blocks(at);
-    const canEdit = channel.capabilities.edits && channel.act !== undefined;
-    return canEdit ? editedPreview({ ...at, channel, outbox: options.outbox, clock }) : noPreview;
-  }
 }

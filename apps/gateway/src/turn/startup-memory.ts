@@ -3,7 +3,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { rootedReader, tailOf } from "@parley/agent";
-import type { Json, Log } from "@parley/protocol";
+import type { Address, Json, Log } from "@parley/protocol";
+import type { Session, Turn } from "@parley/store";
 import { recentDays } from "./local-day.ts";
 import { memoryFolder } from "./memory-note.ts";
 
@@ -24,10 +25,21 @@ export interface StartupRequest {
 }
 
 /** Session field: the epoch whose first message brings the notes along; null once it did. */
-export const startupField = "startupMemory";
+const startupField = "startupMemory";
 
 export function startupDue(epoch: number): { readonly [field: string]: Json } {
   return { [startupField]: epoch };
+}
+
+/** For one turn: what it is told, and what its commit notes. Read again when the turn is resumed: only what is committed counts as told. */
+export async function startupFor(
+  turn: Pick<Turn, "epoch">,
+  session: Pick<Session, "fields">,
+  address: Address,
+  notes: (() => Promise<string | null>) | undefined,
+): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
+  if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
+  return { text: (await notes?.()) ?? null, patch: { [startupField]: null } };
 }
 
 const mostFiles = 20;

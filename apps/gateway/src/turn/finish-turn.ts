@@ -1,0 +1,86 @@
+// How the hold of a turn ends once its loop did: parked with its tickets, given back to the next holder, or committed - outcome, entries,
+// deliveries, spending and the session's fields in the one commit that ends the turn (I2, I6). What is told after it is told only then.
+import type { LoopEnd, Redaction, ReplyParser } from "@parley/agent";
+import type { Model } from "@parley/models";
+import { Fault, isFault, type Address, type Clock, type Json, type Log } from "@parley/protocol";
+import type { Held, WorkEnd } from "@parley/queue";
+import type { Session, Turn, Turns } from "@parley/store";
+import { untilStored } from "../until-stored.ts";
+import type { TurnLedger } from "./ledger.ts";
+import type { Previewed } from "./preview.ts";
+import type { PromptNote } from "./prompt-book.ts";
+import { thoughtsOf } from "./thoughts.ts";
+import { turnCommit, turnOutcome } from "./turn-commit.ts";
+import type { TurnJournal } from "./turn-journal.ts";
+
+export interface FinishOptions {
+  readonly turns: Pick<Turns, "park" | "commit">;
+  /** What no answer may show. */
+  readonly redaction: Redaction;
+  readonly clock: Clock;
+}
+
+export interface EndedTurn {
+  readonly turn: Turn;
+  readonly previewed: Previewed;
+  readonly held: Held;
+  readonly session: Session;
+  readonly address: Address;
+  readonly journal: TurnJournal;
+  readonly isOwed: boolean;
+  readonly parser: ReplyParser;
+  readonly showsThoughts: boolean;
+  readonly promptNote: PromptNote | undefined;
+  readonly spending: TurnLedger;
+  readonly parkedUntilMs: () => number;
+  readonly model: Model;
+  readonly patch: { readonly [field: string]: Json };
+  readonly timedOut: boolean;
+  readonly log: Log;
+}
+
+/** Parks the turn or commits it. Throws Fault for one that was interrupted: it stays as its journal has it. */
+export async function finishTurn({ turns, redaction, clock }: FinishOptions, at: EndedTurn, end: LoopEnd): Promise<WorkEnd> {
+  const { turn, held, journal, log } = at;
+  if (end.stop === "parked") {
+    await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: at.parkedUntilMs() });
+    log.info({ tickets: end.tickets ?? [] }, "turn parked");
+    return { settled: true };
+  }
+  if (end.stop === "aborted" && !at.timedOut) {
+    // Drained, stopped or lost: the next holder goes on from the journal.
+    const reason: unknown = held.signal.reason;
+    throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
+  }
+  const outcome = turnOutcome({
+    end,
+    timedOut: at.timedOut,
+    replyOwed: at.isOwed,
+    parser: at.parser,
+  });
+  const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), redaction) : null;
+  const what = turnCommit({
+    ...at,
+    end,
+    outcome,
+    thoughts,
+    cells: [...(at.promptNote?.cells ?? []), ...(await at.spending.note(end, at.model))],
+  });
+  await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
+  at.promptNote?.committed();
+  at.spending.committed();
+  log.info(
+    {
+      joined: journal
+        .rows()
+        .slice(turn.rows.length)
+        .map((row) => row.id),
+      outcome: outcome.kind,
+      stop: end.stop,
+      steps: journal.steps.length,
+      usage: end.usage,
+    },
+    "turn committed",
+  );
+  return { settled: true };
+}
