@@ -112,7 +112,15 @@ const onStore: { readonly [M in keyof Operate]: true } = {
 };
 
 /** What needs config and workspace besides. */
-const onPrompts: { readonly [M in keyof Prompts]: true } = { "prompt.show": true, "prompt.explain": true, "prompt.diff": true };
+const onPrompts: { readonly [M in keyof Prompts]: true } = {
+  "prompt.show": true,
+  "prompt.explain": true,
+  "prompt.diff": true,
+  "tools.list": true,
+  "approvals.list": true,
+  "approvals.resolve": true,
+  "approvals.revoke": true,
+};
 
 /** What is asked of the store, opened when it is first needed. */
 const listedMethods = [
@@ -152,7 +160,10 @@ function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, alone:
     ...Object.fromEntries(Object.keys(methods).map((method) => [method, notRunning])),
     ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),
     ...Object.fromEntries(
-      Object.keys(onPrompts).map((method) => [method, async (params: never) => (await prompts())[method as keyof Prompts](params)]),
+      Object.keys(onPrompts).map((method) => [
+        method,
+        async (params: never, caller: Caller) => (await prompts())[method as keyof Prompts](params, caller),
+      ]),
     ),
     ...alone,
     backup: home.backup,

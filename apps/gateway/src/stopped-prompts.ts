@@ -1,6 +1,8 @@
-// Prompts while no daemon runs: compiled from the same config, files and store, with what is known of channels that nobody opens.
+// Prompts, tools and approvals while no daemon runs: made from the same config, files and store, with what is known of channels that nobody
+// opens. What is decided here is durable: the next daemon acts on it.
 import type { Config, Places } from "@parley/config";
 import { cooldowns } from "@parley/models";
+import { approvalDesk } from "./approvals/approval-desk.ts";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { houseOf } from "./house.ts";
@@ -9,6 +11,7 @@ import { speakersAt } from "./inbound/authority.ts";
 import { owners } from "./inbound/owners.ts";
 import { movedChats } from "./inbound/moved-chats.ts";
 import { promptMethods } from "./methods/prompt.ts";
+import { toolMethods } from "./methods/tools.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import { promptBook } from "./turn/prompt-book.ts";
 import { modelBook } from "./turn/model-book.ts";
@@ -16,7 +19,7 @@ import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
 import { agentIn, setUp } from "./turn/set-up.ts";
 import { toolBook } from "./turn/tool-book.ts";
 import { idleHands } from "./wiring-hands.ts";
-import { wireModels, wireSkills, wireSurfaces, wireTools } from "./wiring.ts";
+import { configuredAccounts, wireModels, wireSkills, wireSurfaces, wireTools } from "./wiring.ts";
 
 export interface StoppedPromptsOptions {
   readonly config: Config;
@@ -29,7 +32,9 @@ export interface StoppedPromptsOptions {
   readonly log: Log;
 }
 
-export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<ReturnType<typeof promptMethods>> {
+type StoppedPrompts = ReturnType<typeof promptMethods> & ReturnType<typeof toolMethods>;
+
+export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<StoppedPrompts> {
   const { config, places, env, store, clock, ids, log } = options;
   const moved = movedChats(store.cells);
   await moved.load();
@@ -38,12 +43,23 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<Re
   const models = wireModels(config, places.home, clock, log);
   const skills = wireSkills(config, places.home, env);
   const owner = owners(config.commands.ownerAllowFrom, store.cells);
+  const { approvers, target } = config.approvals.exec;
+  const desk = approvalDesk({
+    ...store,
+    approvers: approvers ?? null,
+    target,
+    owners: owner.all,
+    accounts: () => configuredAccounts(config),
+    clock,
+    log,
+  });
   const ready = setUp({
     config,
     models,
     cooldowns: cooldowns(clock),
     tools: toolBook({
       config,
+      grants: desk.book.grants,
       hands: idleHands({ home: places.home, mediaPath: places.home, env }),
       more: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
       readRoots: skills.readRoots(),
@@ -67,5 +83,6 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<Re
     ids,
     log,
   });
-  return promptMethods({ sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" });
+  const asked = { sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" };
+  return { ...promptMethods(asked), ...toolMethods({ ...asked, desk }) };
 }

@@ -55,9 +55,10 @@ export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Stor
 /** To look at without a daemon: nothing can be started. */
 export function idleHands(wiring: Pick<HandsWiring, "home" | "mediaPath" | "env">): Hands {
   const refuse = async (): Promise<never> => {
-    throw new Error("commands run in the daemon only");
+    throw new Error("commands run and the config is changed in the daemon only");
   };
-  return handsOf(wiring, { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined });
+  const commands: Commands = { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined };
+  return { ...handsOf(wiring, commands), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
 }
 
 function handsOf(

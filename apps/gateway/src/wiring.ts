@@ -23,7 +23,7 @@ import {
 import type { Redaction } from "@parley/agent";
 import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
-import { accountKey, isFault, parseConversationKey, type Clock, type Ids, type Log } from "@parley/protocol";
+import { accountKey, isFault, parseConversationKey, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
@@ -116,6 +116,13 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
 
   for (const account of connections(config).keys()) await renew(account);
   return { channels, web, webhooks, renew };
+}
+
+/** Those that can be sent to. */
+export function configuredAccounts({ channels }: Config): readonly Pick<Address, "channel" | "account">[] {
+  const of = (channel: string, accounts: object): Pick<Address, "channel" | "account">[] =>
+    Object.keys(accounts).map((account) => ({ channel, account }));
+  return [...of("telegram", channels.telegram), ...of("discord", channels.discord)];
 }
 
 /** What is known of each account's channel without opening it. */

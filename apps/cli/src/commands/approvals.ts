@@ -2,12 +2,12 @@
 import type { MethodResult } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withState } from "../with-gateway.ts";
 
 type Listed = MethodResult<"approvals.list">;
 
 export async function approvalsList(terminal: Console, all: boolean): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("approvals.list", { all }));
+  const found = await withState(terminal, (client) => client.request("approvals.list", { all }));
   if (terminal.json) {
     line(terminal.out, JSON.stringify(found));
     return exitCodes.ok;
@@ -25,13 +25,13 @@ export async function approvalsList(terminal: Console, all: boolean): Promise<Ex
 export async function approvalsResolve(terminal: Console, id: string, decision: string): Promise<ExitCode> {
   if (decision !== "once" && decision !== "always" && decision !== "deny")
     throw new CommandFailure("usage", `the decision is once, always or deny, not ${JSON.stringify(decision)}`, exitCodes.usage);
-  const done = await withGateway(terminal, (client) => client.request("approvals.resolve", { id, decision }));
+  const done = await withState(terminal, (client) => client.request("approvals.resolve", { id, decision }));
   line(terminal.out, terminal.json ? JSON.stringify(done) : harmless(done.say));
   return exitCodes.ok;
 }
 
 export async function approvalsRevoke(terminal: Console, id: string): Promise<ExitCode> {
-  const done = await withGateway(terminal, (client) => client.request("approvals.revoke", { id }));
+  const done = await withState(terminal, (client) => client.request("approvals.revoke", { id }));
   line(terminal.out, terminal.json ? JSON.stringify(done) : `No longer allowed for good: ${harmless(done.id)}.`);
   return exitCodes.ok;
 }

@@ -2,12 +2,12 @@
 import type { MethodResult } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withState } from "../with-gateway.ts";
 
 type Listed = MethodResult<"tools.list">["tools"][number];
 
 export async function toolsList(terminal: Console, session: string | undefined, explain: boolean): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("tools.list", session === undefined ? {} : { session }));
+  const found = await withState(terminal, (client) => client.request("tools.list", session === undefined ? {} : { session }));
   if (terminal.json) {
     line(terminal.out, JSON.stringify(found));
     return exitCodes.ok;

@@ -7,6 +7,7 @@ import type { ModelAnswer, ModelCall, VisibleMessage } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { controlClient } from "./control-client.ts";
 import { cleanUp, eventually, freshHome } from "./daemon.ts";
+import { parley, parleyJson } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -65,6 +66,8 @@ describe("a command behind a button", () => {
     // A shell's line means something else each time: it cannot be allowed for good.
     expect(asked.buttons.flat().join(" ")).not.toMatch(/Always/);
     expect(await runs(home)).toBe(0);
+    // Its receipt is recorded by then: the card is not sent again.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     daemon.kill("SIGKILL");
     await daemon.exited;
 
@@ -113,4 +116,66 @@ describe("a command behind a button", () => {
     expect(tools.tools.find(({ id }) => id === "web_search")).toMatchObject({ status: "unavailable", reason: "not built yet" });
     control.close();
   });
+
+  test("may be listed, decided and taken back while the daemon is stopped: the next one acts on it", async () => {
+    w.models.reply(({ lastToolResult, lastUserText }) =>
+      lastUserText.includes("do it") && lastToolResult === null
+        ? { toolCalls: [{ name: "exec", args: { command: ["mkdir", "made"] } }] }
+        : "done",
+    );
+    const daemon = await w.start({ config });
+    w.telegram.as(owner).says("do it");
+    await card();
+    expect(await daemon.stop()).toBe(0);
+    const { home } = daemon;
+    const { approvals } = (await parleyJson(home, "approvals", "list")) as MethodResult<"approvals.list">;
+    expect(approvals).toMatchObject([{ state: "open", tool: "exec", always: true }]);
+    const decided = await parley(home, "approvals", "resolve", approvals[0]?.id ?? "", "always");
+    expect([decided.exitCode, decided.out]).toEqual([0, expect.stringMatching(/^♾ Allowed for good by operator/)]);
+    const after = (await parleyJson(home, "approvals", "list")) as MethodResult<"approvals.list">;
+    expect([after.approvals.length, after.grants.length]).toEqual([0, 1]);
+    const { tools } = (await parleyJson(home, "tools", "list")) as MethodResult<"tools.list">;
+    expect(tools.find(({ id }) => id === "exec")).toMatchObject({ status: "ready" });
+    expect((await parley(home, "tools", "explain")).out).toMatch(/^web_search \(.*\): unavailable, because not built yet$/m);
+    expect((await parley(home, "approvals", "revoke", after.grants[0]?.id ?? "")).exitCode).toBe(0);
+    expect(existsSync(join(home, "workspace", "made"))).toBe(false);
+
+    await w.start({ home, config });
+    await eventually(() => existsSync(join(home, "workspace", "made")), 10_000, "the run");
+    await eventually(() => w.answers(owner).some(({ text }) => text === "done"), 10_000, "the answer");
+  }, 60_000);
+
+  test("counts only from whom it is for, and once", async () => {
+    const group = -1_000_000_000_555;
+    w.telegram.group({ id: group });
+    const { channels, ...rest } = w.config as { readonly channels: { readonly telegram: object } };
+    w.models.reply(asks);
+    const home = await freshHome();
+    await w.start({
+      home,
+      config: {
+        ...rest,
+        ...config,
+        approvals: { exec: { target: "channel" } },
+        channels: { telegram: { ...channels.telegram, groups: { [group]: { allowFrom: ["*"], requireMention: false } } } },
+      },
+    });
+    const [me, other] = [w.telegram.as(owner), w.telegram.as(7)];
+    other.says("do it", { chat: group });
+    const asked = await card(group);
+    other.presses(asked.id, valueOf(/Once/), { chat: group });
+    await eventually(() => w.telegram.calls("answerCallbackQuery").length === 1, 10_000, "the answer to the press");
+    expect(w.telegram.calls("answerCallbackQuery")[0]?.params).toMatchObject({ text: "This button is not for you." });
+    // By hand neither.
+    other.says(`/approve ${/Approval (\w+)/.exec(asked.text)?.[1]} once`, { chat: group });
+    await eventually(() => w.answers(group).some(({ text }) => /may not decide|not for you|only/i.test(text)), 10_000, "the refusal");
+    expect(await runs(home)).toBe(0);
+    const once = valueOf(/Once/);
+    me.presses(asked.id, once, { chat: group });
+    me.presses(asked.id, once, { chat: group });
+    await eventually(() => w.answers(group).some(({ text }) => text.startsWith("so: ")), 10_000, "the answer");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await runs(home)).toBe(1);
+    expect(w.answers(group).filter(({ text }) => text.startsWith("so: "))).toHaveLength(1);
+  }, 40_000);
 });
