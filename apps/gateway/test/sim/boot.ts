@@ -2,11 +2,16 @@
 import { noProgress } from "../../src/turn/progress.ts";
 import { gatewayCore, type Core } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
+import { cluster, type Cluster } from "../../src/nodes/cluster.ts";
+import type { Role } from "../../src/nodes/node-place.ts";
 import type { Pools } from "../../src/pools.ts";
+import type { WiredStore } from "../../src/wiring-store.ts";
+import type { Wired } from "../../src/wiring.ts";
 import { noRedaction } from "@parley/agent";
-import type { Channel } from "@parley/channels";
+import type { Channel, WebChannel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";
-import { silentLog, type Log } from "@parley/protocol";
+import { silentLog, type Clock, type Log } from "@parley/protocol";
+import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { seededIds } from "@parley/testkit";
 import { account, polledChannel, pushedChannel, type DriverFlaws } from "./channels.ts";
@@ -29,12 +34,28 @@ export interface BootOptions {
   readonly effects: Effects;
   readonly flaws: DriverFlaws;
   readonly nth: number;
+  /** One of several; absent: alone. */
+  readonly seat?: Seat;
+}
+
+/** Where a process stands among others. */
+export interface Seat {
+  readonly role: Role;
+  readonly name: string;
+  readonly bus: Bus;
+  readonly freeLeases: WiredStore["freeLeases"];
+  /** What its leaderships count by. */
+  readonly leaderClock: Clock;
+  /** Whether clients of the web chat are connected here. */
+  readonly hasClients: () => boolean;
 }
 
 export interface Booted {
   readonly core: Core;
   readonly pools: Pools;
+  /** As they are now: each term of a leader makes its channel anew. */
   readonly channels: readonly Channel[];
+  readonly cluster: Cluster | null;
 }
 
 export async function boot(options: BootOptions): Promise<Booted> {
@@ -46,13 +67,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
   for (const [name, platform] of options.platforms) {
     channels.set(`${name}:${account}`, driverOf(options, name, platform));
   }
+  const nodes = options.seat === undefined ? null : clusterOf(options, options.seat, channels, log);
+  const isLed = (key: string): boolean => nodes !== null && key !== `web:${account}`;
   const model = withFallbacks([simulatedModel(world, life, models)], { clock, ids, log, cooldowns: cooldowns(clock) });
   const tools = simulatedTools(life, options.effects);
   const config = simulatedConfig(world.plan);
   const core = gatewayCore({
     config,
     store: options.store,
-    channels,
+    channels: nodes?.channels ?? channels,
+    ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
     // No chat of the simulation moves, so there is nothing to load.
     moved: movedChats(options.store.cells),
     models: { get: async () => model, list: () => [] },
@@ -76,19 +100,63 @@ export async function boot(options: BootOptions): Promise<Booted> {
     ids,
     log,
   });
-  const pools = core.start();
-  await Promise.all([...channels.values()].map((channel) => channel.start((events) => core.receive(events))));
-  return { core, pools, channels: [...channels.values()] };
+  const alone = [...channels.keys()].filter((key) => !isLed(key));
+  const pools = core.start(undefined, { turns: options.seat?.role !== "edge", accounts: alone });
+  const startChannel = (channel: Channel): Promise<void> => channel.start((events) => core.receive(events));
+  await Promise.all(alone.flatMap((key) => channels.get(key) ?? []).map((channel) => startChannel(channel)));
+  if (options.seat !== undefined && nodes !== null) {
+    const { bus } = options.seat;
+    core.running.tellOthers((turn) => bus.tell("stop", turn));
+    bus.hear("stop", core.running.heard);
+    const led = [...channels].flatMap(([key, channel]) => (isLed(key) ? [channel] : []));
+    await nodes.open(led, { pools, waker: { serve: () => () => {} }, startChannel });
+  }
+  return {
+    core,
+    pools,
+    get channels() {
+      return [...channels.values()];
+    },
+    cluster: nodes,
+  };
 }
 
-function driverOf({ world, life, discord, flaws }: BootOptions, name: string, platform: Platform): Channel {
+function clusterOf(options: BootOptions, seat: Seat, channels: Map<string, Channel>, log: Log): Cluster {
+  const { life, store, platforms } = options;
+  const wired: Wired = {
+    channels,
+    // Only compared: nobody leads it.
+    web: channels.get(`web:${account}`) as WebChannel,
+    webhooks: new Map(),
+    async renew(key) {
+      const [name = ""] = key.split(":");
+      const platform = platforms.get(name);
+      if (platform === undefined) return null;
+      const made = driverOf(options, name, platform);
+      channels.set(key, made);
+      return made;
+    },
+  };
+  return cluster({
+    role: seat.role,
+    node: seat.name,
+    bootId: life.bootId,
+    store: { ...store, file: null, unclean: false, bootHistory: async () => [], freeLeases: seat.freeLeases },
+    bus: seat.bus,
+    wired,
+    clock: seat.leaderClock,
+    log,
+  });
+}
+
+function driverOf({ world, life, discord, flaws, seat }: BootOptions, name: string, platform: Platform): Channel {
   switch (name) {
     case "telegram":
       return polledChannel(world, life, platform, flaws);
     case "discord":
       return gatewayChannel(world, life, platform, discord, flaws);
     default:
-      return pushedChannel(world, life, platform);
+      return pushedChannel(world, life, platform, name === "web" ? seat?.hasClients : undefined);
   }
 }
 

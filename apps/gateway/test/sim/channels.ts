@@ -84,14 +84,15 @@ export function polledChannel(world: World, life: Life, platform: Platform, flaw
   };
 }
 
-export function pushedChannel(world: World, life: Life, platform: Platform): Channel {
+/** `isHere`: whether this process is the one that people's clients are connected to. */
+export function pushedChannel(world: World, life: Life, platform: Platform, isHere: () => boolean = () => true): Channel {
   const inFlight = new Set<Promise<unknown>>();
   const asking = new Set<string>();
   let stopped = false;
 
   /** Each person's client sends one message after the other, and the same one again until it was taken. */
   function push(receive: Receive): void {
-    if (stopped || !life.alive) return;
+    if (stopped || !life.alive || !isHere()) return;
     const people = new Set<string>();
     for (const offered of platform.pending()) {
       const person = offered.inbound.address.peer;

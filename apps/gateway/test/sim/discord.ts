@@ -25,9 +25,10 @@ export interface DiscordMemory {
 /** As in life: Discord keeps a nonce for "the past few minutes", and the product trusts it for two. */
 const nonceLivesMs = 180_000;
 
-export function discordMemory({ draw }: Pick<World, "draw">, flaws: DriverFlaws): DiscordMemory {
+export function discordMemory({ draw, plan }: Pick<World, "draw" | "plan">, flaws: DriverFlaws): DiscordMemory {
   const isBlind = draw("discord is blind") < 0.2;
-  const forgets = !isBlind && draw("discord forgets nonces") < 0.4;
+  // What a paused leader's last request does after its successor looked nobody can see but by its nonce.
+  const forgets = plan.nodes === undefined && !isBlind && draw("discord forgets nonces") < 0.4;
   return {
     watched: new Set(),
     open: new Map(),

@@ -25,7 +25,8 @@ export interface RequestHow {
   readonly onUnknown?: () => void;
 }
 
-export function life(world: World, bootId: string, onDeath: () => void): Life {
+/** `skewMs`: how wrong its wall clock is. */
+export function life(world: World, bootId: string, onDeath: () => void, skewMs = 0): Life {
   const { time } = world;
   const owner = { alive: true, frozenUntilMs: 0 };
   /** Requests on their way, which the platform may still see. */
@@ -41,7 +42,7 @@ export function life(world: World, bootId: string, onDeath: () => void): Life {
       return owner.frozenUntilMs;
     },
     clock: {
-      now: () => time.now(),
+      now: () => time.now() + skewMs,
       mono: () => time.now(),
       after: (afterMs, run) => time.after(afterMs, run, owner),
     },

@@ -1,9 +1,9 @@
-// npm run simulate -- --seed S --runs N [--plant NAME] [--verbose]: runs N schedules from seed S on, on two threads, and ends with 1 and
-// the shrunk schedule when one breaks a law. With --plant the bug of that name is planted first. --verbose prints the history.
+// npm run simulate -- --seed S --runs N [--nodes] [--plant NAME] [--verbose]: runs N schedules from seed S on, on two threads, and ends
+// with 1 and the shrunk schedule when one breaks a law. --nodes: of several nodes. With --plant the bug of that name is planted first. --verbose prints the history.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { messages, plantedScenarios, search, type Found } from "./search.ts";
+import { messages, nodes, plantedScenarios, search, type Found } from "./search.ts";
 import { tellPlan, tellViolations } from "./tell.ts";
 
 interface Share {
@@ -26,7 +26,7 @@ if (isMainThread) await main();
 else parentPort?.postMessage(await work(workerData as Share));
 
 async function work({ firstSeed, runs, stride, plant }: Share): Promise<Report> {
-  const scenario = [messages, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
+  const scenario = [messages, nodes, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
   const seeds = Array.from({ length: Math.ceil(runs / stride) }, (_, index) => firstSeed + index * stride);
   let count = 0;
   const sum = { boots: 0, harmed: 0, shown: 0 };
@@ -45,14 +45,16 @@ async function main(): Promise<void> {
     options: {
       seed: { type: "string", default: "1" },
       runs: { type: "string", default: "2000" },
-      plant: { type: "string", default: messages.name },
+      nodes: { type: "boolean", default: false },
+      plant: { type: "string" },
       verbose: { type: "boolean", default: false },
     },
   });
+  const plant = values.plant ?? (values.nodes ? nodes : messages).name;
   const [seed, runs] = [Number(values.seed), Number(values.runs)];
-  const known = [messages, ...plantedScenarios].map((each) => each.name);
-  if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1 || !known.includes(values.plant)) {
-    console.error(`Usage: npm run simulate -- --seed S --runs N [--plant ${known.join("|")}] [--verbose]`);
+  const known = [messages, nodes, ...plantedScenarios].map((each) => each.name);
+  if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1 || !known.includes(plant)) {
+    console.error(`Usage: npm run simulate -- --seed S --runs N [--nodes] [--plant ${known.join("|")}] [--verbose]`);
     process.exitCode = 2;
     return;
   }
@@ -60,9 +62,7 @@ async function main(): Promise<void> {
   const threads = Math.min(2, availableParallelism(), runs);
   const startedMs = performance.now();
   const reports = await Promise.all(
-    Array.from({ length: threads }, (_, index) =>
-      onThread({ firstSeed: seed + index, runs: runs - index, stride: threads, plant: values.plant }),
-    ),
+    Array.from({ length: threads }, (_, index) => onThread({ firstSeed: seed + index, runs: runs - index, stride: threads, plant })),
   );
   const seconds = (performance.now() - startedMs) / 1000;
   const total = (read: (report: Report) => number): number => reports.reduce((sum, report) => sum + read(report), 0);

@@ -42,8 +42,17 @@ export type Harm = (typeof harms)[number];
 
 export type Trouble =
   | { readonly port: string; readonly nth: number; readonly harm: Harm }
-  | { readonly atMs: number; readonly process: "kill" | "terminate" }
-  | { readonly atMs: number; readonly process: "freeze"; readonly forMs: number };
+  | { readonly atMs: number; readonly process: "kill" | "terminate"; readonly node?: number }
+  | { readonly atMs: number; readonly process: "freeze"; readonly forMs: number; readonly node?: number }
+  /** Between a node and the store: nothing arrives, or what arrives is not answered. */
+  | { readonly atMs: number; readonly process: "cut off" | "deaf"; readonly forMs: number; readonly node: number };
+
+/** One of several processes of one gateway. */
+export interface PlannedNode {
+  readonly role: "all" | "edge" | "worker";
+  /** How wrong its clock is; the time of leases is the store's. */
+  readonly skewMs: number;
+}
 
 export interface Plan {
   readonly seed: number;
@@ -58,4 +67,6 @@ export interface Plan {
   readonly calm: boolean;
   readonly acts: readonly Act[];
   readonly troubles: readonly Trouble[];
+  /** Absent: one process, alone. */
+  readonly nodes?: readonly PlannedNode[];
 }

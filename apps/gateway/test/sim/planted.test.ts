@@ -17,6 +17,8 @@ const laws: { readonly [plant: string]: readonly string[] } = {
   "stopped-resurrected": ["stop"],
   "skipped-history": ["I1"],
   "blind-repeat": ["I5"],
+  "leader-for-ever": ["two leaders"],
+  "unfenced-term": ["I3"],
   "approval-apart": ["I7"],
 };
 

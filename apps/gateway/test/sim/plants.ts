@@ -1,7 +1,8 @@
 // Planted bugs: each a wrapper around a port or a flaw of a driver, never a switch in the product. Each must be found; a law that finds
 // none of them proves nothing.
-import type { ConversationKey } from "@parley/protocol";
+import type { Clock, ConversationKey } from "@parley/protocol";
 import type { Change, DeliveryView, Lease, NewDelivery, Row, Store, Turn } from "@parley/store";
+import { leaderCell } from "../../src/nodes/leadership.ts";
 import type { DriverFlaws } from "./channels.ts";
 
 export interface Plant {
@@ -11,6 +12,8 @@ export interface Plant {
   /** A broken product: stands between the message path and its steps. */
   readonly port?: () => Wrap;
   readonly flaws?: DriverFlaws;
+  /** A broken clock under leaderships. */
+  readonly leaderClock?: (clock: Clock) => Clock;
 }
 
 type Wrap = (store: Store) => Store;
@@ -206,3 +209,53 @@ export const plants: readonly Plant[] = [
   skippedHistory,
   blindRepeat,
 ];
+
+/** A leader that no clock tells that its time is over. */
+const leaderForEver: Plant = { name: "leader-for-ever", leaderClock: (clock) => ({ ...clock, mono: () => 0 }) };
+
+/** Nobody looks at the term: whoever holds a conversation goes on writing for an account that another one leads. */
+const unfencedTerm: Plant = {
+  name: "unfenced-term",
+  store: () => {
+    const terms = new Map<string, number>();
+    const current = new Map<string, Lease>();
+    return (store) => {
+      const termOf = (pool: string): { readonly term?: number } => {
+        const term = terms.get(pool);
+        return term === undefined ? {} : { term };
+      };
+      const renewed = <L extends Lease>(lease: L): L => ({
+        ...lease,
+        ...current.get(lease.lane),
+        ...termOf(lease.lane.split(":", 2).join(":")),
+      });
+      return {
+        ...store,
+        cells: {
+          ...store.cells,
+          async put(key, value, how) {
+            const cell = await store.cells.put(key, value, how);
+            if (cell !== null && key.startsWith(leaderCell(""))) terms.set(key.slice(leaderCell("").length), cell.version);
+            return cell;
+          },
+        },
+        outbox: {
+          ...store.outbox,
+          async take(want) {
+            const found = await store.outbox.take({ ...want, ...termOf(want.pool) });
+            if ("idle" in found) return found;
+            const { lane, token, holder } = found;
+            current.set(lane, { lane, token, holder });
+            return { ...found, ...(want.term === undefined ? {} : { term: want.term }) };
+          },
+          extend: (lease, leaseMs) => store.outbox.extend(renewed(lease), leaseMs),
+          record: (lease, changes) => store.outbox.record(renewed(lease), changes),
+          release: (lease, how) => store.outbox.release(renewed(lease), how),
+        },
+      };
+    };
+  },
+};
+
+/** Those that only several nodes can show. */
+export const plantsOfNodes: readonly Plant[] = [leaderForEver, unfencedTerm];

@@ -2,9 +2,11 @@
 import { makeApprovalPlan, simulateApproval } from "./approval.ts";
 import { makePlan } from "./make-plan.ts";
 import type { Plan } from "./plan.ts";
-import { plants } from "./plants.ts";
+import { makeNodesPlan } from "./make-nodes-plan.ts";
+import { plants, plantsOfNodes } from "./plants.ts";
 import { shrink } from "./shrink.ts";
 import { simulate, type Simulated } from "./simulate.ts";
+import { simulateNodes } from "./simulate-nodes.ts";
 import type { Violation } from "./world.ts";
 
 /** A sort of schedule and how to run one. */
@@ -17,10 +19,13 @@ export interface Scenario {
 /** The product as it is. */
 export const messages: Scenario = { name: "none", make: makePlan, run: (plan) => simulate(plan) };
 export const approvals: Scenario = { name: "approvals", make: makeApprovalPlan, run: (plan) => simulateApproval(plan) };
+/** Several nodes over one store. */
+export const nodes: Scenario = { name: "nodes", make: makeNodesPlan, run: (plan) => simulateNodes(plan) };
 
 /** The product with one bug planted; each must be found. */
 export const plantedScenarios: readonly Scenario[] = [
   ...plants.map((plant): Scenario => ({ name: plant.name, make: makePlan, run: (plan) => simulate(plan, plant) })),
+  ...plantsOfNodes.map((plant): Scenario => ({ name: plant.name, make: makeNodesPlan, run: (plan) => simulateNodes(plan, plant) })),
   { name: "approval-apart", make: makeApprovalPlan, run: (plan) => simulateApproval(plan, true) },
 ];
 

@@ -29,12 +29,12 @@ export interface Simulated {
 }
 
 /** Faults may happen this long; then there are none. */
-const troubledMs = 60_000;
+export const troubledMs = 60_000;
 /** After the last fault everything must be settled within this: leases run out, back-offs end, a day's fences do not matter. */
-const settleMs = 30 * 60_000;
-const probeEveryMs = 2_000;
-const restartMs = 120;
-const drain = { turnsMs: 2_000, flushMs: 500 } as const;
+export const settleMs = 30 * 60_000;
+export const probeEveryMs = 2_000;
+export const restartMs = 120;
+export const drain = { turnsMs: 2_000, flushMs: 500 } as const;
 
 export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simulated> {
   const at = world(plan);
@@ -140,7 +140,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
 }
 
 /** What still waits; empty when nothing does. */
-async function unsettled(store: Store, booted: Booted, platforms: ReadonlyMap<string, Platform>, actsLeft: number): Promise<string> {
+export async function unsettled(store: Store, booted: Booted, platforms: ReadonlyMap<string, Platform>, actsLeft: number): Promise<string> {
   if (actsLeft > 0) return "people are still writing";
   for (const [name, { pending }] of platforms) if (pending().length > 0) return `${name} has events that are not confirmed`;
   const [waiting, claimed, deliveries] = await Promise.all([

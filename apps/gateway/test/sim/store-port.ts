@@ -18,7 +18,10 @@ interface Call {
 /** These are not repeatable by contract. */
 const once: ReadonlySet<string> = new Set(["turns.take", "outbox.take", "inbox.stop", "cells.put"]);
 
-export function storePort(world: World, life: Life, store: Store): Store {
+/** The way to a store that others use too. `deaf`: calls arrive, answers do not. */
+export type Line = "up" | "cut off" | "deaf";
+
+export function storePort(world: World, life: Life, store: Store, line: () => Line = () => "up"): Store {
   let batch: { readonly beat: number; readonly calls: Call[]; harm: string | null } | null = null;
   /** Grows with everything but a take that found nothing: such a take need not be repeated while nothing happened. */
   let changes = 0;
@@ -52,6 +55,8 @@ export function storePort(world: World, life: Life, store: Store): Store {
     const names = calls.map((each) => each.port).join("+");
     if (harm === "crash before") return life.die(`before ${names}`);
     if (harm === "fail before") return refuse(calls, new Fault("unavailable", "simulated: the disk is full"));
+    const way = line();
+    if (way === "cut off") return refuse(calls, new Fault("unavailable", "simulated: the store is away"));
     // All are asked for in one turn of the event loop, so that they share one commit.
     const answers = calls.map((each) => {
       const answer = each.work();
@@ -66,7 +71,7 @@ export function storePort(world: World, life: Life, store: Store): Store {
     }
     world.note(`${names} ${settled.map((answer) => (answer.status === "fulfilled" ? "ok" : String(answer.reason.message))).join(", ")}`);
     if (harm === "crash after") return life.die(`after ${names}`);
-    if (harm === "fail after") return refuse(calls, new Fault("ambiguous", "simulated: the answer was lost"));
+    if (harm === "fail after" || way === "deaf") return refuse(calls, new Fault("ambiguous", "simulated: the answer was lost"));
     if (!life.alive) return;
     for (const [index, answer] of settled.entries()) {
       if (answer.status === "fulfilled") calls[index]?.resolve(answer.value as never);
@@ -111,7 +116,7 @@ export function storePort(world: World, life: Life, store: Store): Store {
     onReady(wake) {
       const stop = store.onReady((pool) => {
         const { nth, harm } = world.harmOf("hint");
-        if (harm === "lost" || !life.alive) return;
+        if (harm === "lost" || !life.alive || line() !== "up") return;
         world.time.after(harm === "slow" ? 500 : world.latencyMs("hint", nth), () => wake(pool), life);
       });
       life.onDeath(stop);

@@ -7,6 +7,7 @@ export function tellPlan(plan: Plan): string {
   const traits = [...(plan.streaming === "off" ? [] : [`streaming by ${plan.streaming}`]), ...(plan.calm ? ["calm"] : [])];
   return [
     `seed ${seed}: scope ${scope}, store of a ${store}, queue ${[queue, ...traits].join(", ")}`,
+    ...(plan.nodes ?? []).map(({ role, skewMs }, index) => `  node-${index + 1}: ${role}, its clock ${skewMs} ms off`),
     ...plan.acts.map((act) => `  ${seconds(act.atMs)} ${act.from} in ${act.chat}: ${tellAct(act)}`),
     ...plan.troubles.map((trouble) => `  ${tellTrouble(trouble)}`),
   ].join("\n");
@@ -31,7 +32,8 @@ function tellAct(act: Act): string {
 
 function tellTrouble(trouble: Trouble): string {
   if ("port" in trouble) return `${trouble.port} no. ${trouble.nth}: ${trouble.harm}`;
-  return `${seconds(trouble.atMs)} ${trouble.process}${trouble.process === "freeze" ? ` for ${trouble.forMs} ms` : ""}`;
+  const where = trouble.node === undefined ? "" : ` node-${trouble.node + 1}`;
+  return `${seconds(trouble.atMs)} ${trouble.process}${where}${"forMs" in trouble ? ` for ${trouble.forMs} ms` : ""}`;
 }
 
 function seconds(ms: number): string {

@@ -1,6 +1,7 @@
 // Stands between the product and the store and watches what no table shows afterwards: which lease wrote (I3), what a stop promised (I2),
 // which lane was taken before which (I15), and in which conversation a session's rows came.
 import type { Lease, NewRow, Stopped, Store, Turn } from "@parley/store";
+import { leaderCell } from "../../src/nodes/leadership.ts";
 import type { World } from "./world.ts";
 
 export interface WitnessBook {
@@ -12,10 +13,12 @@ export interface WitnessBook {
   readonly tokens: Map<string, number>;
   /** Turns that were committed, by the token that did it. */
   readonly commits: Map<string, number>;
+  /** The newest term of an account that was written. */
+  readonly terms: Map<string, number>;
 }
 
 export function witnessBook(): WitnessBook {
-  return { stops: new Map(), accepted: new Set(), tokens: new Map(), commits: new Map() };
+  return { stops: new Map(), accepted: new Set(), tokens: new Map(), commits: new Map(), terms: new Map() };
 }
 
 export function witnessed(world: World, book: WitnessBook, store: Store): Store {
@@ -26,6 +29,21 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
       const newest = book.tokens.get(`${kind} ${lease.lane}`) ?? 0;
       const answer = await run(lease, ...rest);
       if (lease.token < newest) world.broken("I3", `${verb} by lease ${lease.token} of ${lease.lane} was taken, though ${newest} holds it`);
+      return answer;
+    };
+  /** What a leader of an older term would still write must have been refused. */
+  const inTerm = (pool: string, verb: string, term: number | undefined): (() => void) => {
+    const newest = book.terms.get(pool) ?? 0;
+    return () => {
+      if ((term ?? 0) < newest) world.broken("I3", `${verb} of ${pool} in term ${term ?? "(none)"} was taken, though ${newest} leads`);
+    };
+  };
+  const led =
+    <A extends readonly unknown[], T>(verb: string, run: (lease: Lease, ...rest: A) => Promise<T>) =>
+    async (lease: Lease, ...rest: A): Promise<T> => {
+      const taken = inTerm(lease.lane.split(":", 2).join(":"), verb, lease.term);
+      const answer = await run(lease, ...rest);
+      taken();
       return answer;
     };
   const leased = (kind: "i" | "o", lease: Lease): void => void book.tokens.set(`${kind} ${lease.lane}`, lease.token);
@@ -80,12 +98,22 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
     outbox: {
       ...store.outbox,
       async take(want) {
+        const taken = inTerm(want.pool, "take", want.term);
         const found = await store.outbox.take(want);
+        taken();
         if (!("idle" in found)) leased("o", found);
         return found;
       },
-      extend: fenced("o", "extend", store.outbox.extend),
-      record: fenced("o", "record", store.outbox.record),
+      extend: fenced("o", "extend", led("extend", store.outbox.extend)),
+      record: fenced("o", "record", led("record", store.outbox.record)),
+    },
+    cells: {
+      ...store.cells,
+      async put(key, value, how) {
+        const cell = await store.cells.put(key, value, how);
+        if (cell !== null && key.startsWith(leaderCell(""))) book.terms.set(key.slice(leaderCell("").length), cell.version);
+        return cell;
+      },
     },
   };
 

@@ -1,0 +1,16 @@
+// Several nodes over one store, on virtual time: killed, paused past their leases, cut off from the store, with clocks that are wrong, and
+// hints and words lost. The laws are those of one process; besides, never two lead an account, and no write of an old term is taken.
+import { expect, test } from "vitest";
+import { holds, patienceMs } from "./holds.ts";
+import { makeNodesPlan } from "./make-nodes-plan.ts";
+import { nodes, seedsFrom } from "./search.ts";
+import { simulateNodes } from "./simulate-nodes.ts";
+
+test("nodes have one history for one seed", async () => {
+  for (const seed of seedsFrom(1, 2)) {
+    const [once, again] = [await simulateNodes(makeNodesPlan(seed)), await simulateNodes(makeNodesPlan(seed))];
+    expect(again.history).toEqual(once.history);
+  }
+});
+
+test("nodes keep the laws together", { timeout: patienceMs }, () => holds(nodes, 1, 50));
