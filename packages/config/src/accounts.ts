@@ -1,6 +1,6 @@
 // An account of a channel is what its own entry says, then what its channel says, then the default. The channel's own token is the
 // account "default"; the environment's token serves that account only.
-import type { DiscordAccountConfig, TelegramAccountConfig } from "./config.ts";
+import type { DiscordAccountConfig, TelegramAccountConfig } from "./channel-config.ts";
 import type { Env } from "./home.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema/root.ts";

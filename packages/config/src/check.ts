@@ -2,7 +2,8 @@
 import { isAgentId, isUnsafeEnvName, reservedWords } from "@parley/protocol";
 import { accountPath } from "./accounts.ts";
 import { routingFindings } from "./check-routing.ts";
-import { isLoopbackBind, type Config, type DmPolicy } from "./config.ts";
+import type { DmPolicy } from "./channel-config.ts";
+import { isLoopbackBind, type Config } from "./config.ts";
 import { modelRefs, modelTrouble, wellKnownProviders } from "./providers.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema/root.ts";

@@ -1,7 +1,8 @@
 // From the file as the schema leaves it to the config that Parley reads: every default filled, every path absolute.
 import { join } from "node:path";
 import { discordAccounts, telegramAccounts } from "./accounts.ts";
-import type { AgentConfig, AgentDefaults, Config, ModelChoice, StoreConfig } from "./config.ts";
+import type { AgentConfig, AgentDefaults, ModelChoice } from "./agent-config.ts";
+import type { Config, StoreConfig } from "./config.ts";
 import { expandPath, type Env } from "./home.ts";
 import { defaultModel, providersOf } from "./providers.ts";
 import type { ConfigFile } from "./schema/root.ts";

@@ -1,7 +1,11 @@
 // The config: where it lies, what it may say, what it says.
 export { changedKeys, restartKeys } from "./changes.ts";
 export { isLoopbackBind, listenAddress } from "./config.ts";
+export type * from "./agent-config.ts";
+export type * from "./channel-config.ts";
 export type * from "./config.ts";
+export type * from "./provider-config.ts";
+export type * from "./skill-config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
 export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading, type ConfigVerdict, type ConfigWritten } from "./desk.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";

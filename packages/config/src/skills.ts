@@ -1,7 +1,8 @@
 // skills.* as Parley reads it: folders absolute, and of what skills are given everything that looks like a credential a secret, so that logs and
 // answers hide it.
 import { expandPath } from "./home.ts";
-import type { AgentConfig, AgentDefaults, SkillEntryConfig, SkillsConfig } from "./config.ts";
+import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
+import type { SkillEntryConfig, SkillsConfig } from "./skill-config.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { secret } from "./secret.ts";
 
