@@ -4,6 +4,7 @@ import { configJsonSchema, keysAt } from "./json-schema.ts";
 import { nearestWord } from "./nearest.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 import { isSecretPath } from "./references.ts";
+import { schemaFix } from "./schema-fix.ts";
 import { configSchema, type ConfigFile } from "./schema/root.ts";
 
 /** A problem with its place as a path, not yet as a line. */
@@ -30,7 +31,7 @@ export function validate(value: unknown): Validation {
 function findings(issue: z.core.$ZodIssue): readonly Finding[] {
   const at = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...at, key], key));
-  if (issue.code === "invalid_key") return [{ at, problem: { message: issue.issues[0]?.message ?? "not a valid key" } }];
+  if (issue.code === "invalid_key") return [finding(at, issue.issues[0]?.message ?? "not a valid key", "Rename the key")];
   if (issue.code === "invalid_union") {
     // An object can only have been meant as the object form: its own mistakes say more than "no form fits".
     const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
@@ -40,7 +41,7 @@ function findings(issue: z.core.$ZodIssue): readonly Finding[] {
   const isSecret = isSecretPath(at) || (at[0] === "skills" && at[3] === "env");
   const got = typeof fix === "string" || isSecret ? null : describeInput(issue.input);
   const message = got === null ? issue.message : `${got}: ${lowerFirst(issue.message)}`;
-  return [{ at, problem: { message, ...(typeof fix === "string" ? { fix } : {}) } }];
+  return [finding(at, message, typeof fix === "string" ? fix : schemaFix(issue, at))];
 }
 
 function unknownKey(at: ConfigPath, key: string): Finding {

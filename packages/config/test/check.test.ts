@@ -161,7 +161,7 @@ test.for([...reservedWords])("the word %s never names an account", async (word) 
   ]);
 });
 
-test("whatever JSON stands in the file, it loads or names problems that have a line", async () => {
+test("whatever JSON stands in the file, it loads or names problems that have a line and a fix", async () => {
   const keys = fc.constantFrom(
     "gateway",
     "channels",
@@ -188,7 +188,10 @@ test("whatever JSON stands in the file, it loads or names problems that have a l
   }));
   await fc.assert(
     fc.asyncProperty(fc.dictionary(keys, tree, { maxKeys: 4 }), async (value) => {
-      for (const problem of await problemsOf(JSON.stringify(value))) expect(problem.line).toBeGreaterThan(0);
+      for (const problem of await problemsOf(JSON.stringify(value))) {
+        expect(problem.line).toBeGreaterThan(0);
+        expect(problem.fix).toMatch(/\S/);
+      }
     }),
     { numRuns: 300 },
   );

@@ -98,6 +98,20 @@ describe("problems", () => {
     expect(problems.map(({ path }) => path)).toEqual(["logging.level", "gateway.port", "channels.telegram.botTokn"]);
   });
 
+  test.for([
+    ['{ gateway: { port: "many" } }', "Write a number, without quotes"],
+    ["{ gateway: { port: 1.5 } }", "Write a whole number, without quotes"],
+    ["{ gateway: { port: 70000 } }", "Use at most 65535"],
+    ["{ messages: { queue: { cap: 0 } } }", "Use at least 1"],
+    ["{ logging: { level: 1 } }", /^Use "\w+", "\w+"/],
+    ['{ channels: { web: { enabled: "yes" } } }', "Write true or false, without quotes"],
+    ['{ gateway: { allowedHosts: "a" } }', "Write a list, in [ ]"],
+    ['{ gateway: { allowedHosts: ["http://a"] } }', "See gateway.allowedHosts in docs/configuration.md"],
+    ["{ gateway: null }", "Write a block, in { }"],
+  ] as const)("a value of the wrong form says which form is right: %s", async ([text, fix]) => {
+    expect((await problemsOf(text)).map((problem) => problem.fix)).toEqual([typeof fix === "string" ? fix : expect.stringMatching(fix)]);
+  });
+
   test("the fault is invalid, and its message has path, line and fix", async () => {
     const error = await loadText("{ foo: 1 }").catch((fault: unknown) => fault);
     expect(isFault(error, "invalid")).toBe(true);
