@@ -1,11 +1,14 @@
 // A running daemon takes up its config: only what changed is touched, what is wrong is refused with its line, and no message is lost by it.
 import { readFileSync } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { loadConfig } from "@parley/config";
 import type { MethodResult } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { brokenConfigs } from "./broken-configs.ts";
 import { controlClient, type ControlClient } from "./control-client.ts";
 import { cleanUp, eventually, freshHome, testToken, type Daemon } from "./daemon.ts";
+import { parley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -147,43 +150,77 @@ test("an account that goes keeps what was to be sent, and what came in; when it 
 });
 
 describe("a config that is wrong", () => {
-  const broken: readonly (readonly [string, string, RegExp])[] = [
-    ["is no JSON5", "{ gateway: {", /parley\.json5:\d+:\d+ not valid JSON5/],
-    ["has an unknown key", `{\n  gatway: {},\n}`, /parley\.json5:2:3 gatway: unknown key "gatway"\. Did you mean "gateway"\?/],
-    ["has a value of the wrong type", `{\n  gateway: { port: "many" },\n}`, /parley\.json5:2:\d+ gateway\.port:/],
-    ["names a variable that is not set", '{ channels: { telegram: { botToken: "${NO_SUCH_THING}" } } }', /NO_SUCH_THING is not set/],
-    ["names a secret file that is gone", '{ channels: { telegram: { botToken: { file: "gone" } } } }', /gone does not exist/],
-    [
-      "has two accounts of one token",
-      '{ channels: { telegram: { botToken: "1:a", accounts: { b: { botToken: "1:a" } } } } }',
-      /same token/,
-    ],
-    ["names a model that nobody has", '{ agents: { defaults: { model: { primary: "nobody/x" } } } }', /"nobody\/x" names the provider/],
-    ["opens the door without a token", '{ gateway: { bind: "lan" } }', /no token is set/],
-    ["is empty", "", /is empty or gone/],
-  ];
-
-  test("is refused whole: the last good one goes on, the trouble is shown with its line until it is mended", async () => {
-    await begin();
-    for (const [, text, trouble] of broken) {
+  test("is refused whole, be it one of thirty: messages are answered all along, the trouble is shown with its line until it is mended", async () => {
+    const home = await brokenHome();
+    await begin({}, home);
+    const person = w.telegram.as(1);
+    const expected: string[] = [];
+    for (const { is, text, at, says } of brokenConfigs) {
       await save(text);
+      // Said before the reload, so that it is on its way through it.
+      person.says(is);
+      expected.push(`echo: ${is}`);
       const answer = await reload();
-      expect(answer).toMatchObject({ outcome: "refused", changed: [], restarted: [] });
-      expect(answer.problems.join("\n")).toMatch(trouble);
+      expect([is, answer]).toEqual([is, expect.objectContaining({ outcome: "refused", changed: [], restarted: [] })]);
       const shown = await status();
-      expect(shown.config.problems.join("\n")).toMatch(trouble);
-      expect(shown.state).toBe("degraded");
+      expect([is, shown.state]).toEqual([is, "degraded"]);
+      for (const problems of [answer.problems, shown.config.problems]) {
+        expect([is, problems[0]]).toEqual([is, expect.stringContaining(`parley.json5:${at} `)]);
+        expect(problems.join("\n")).toMatch(says);
+        for (const problem of problems) expect(problem).toMatch(placeAndFix);
+      }
+      await w.answered(1, expected.length);
     }
-    await rm(file());
-    expect((await reload()).problems.join()).toContain("is empty or gone");
-    w.telegram.as(1).says("still there?");
-    expect(await w.answered(1, 1)).toEqual(["echo: still there?"]);
+    for (const empty of ["", null]) {
+      await (empty === null ? rm(file()) : save(empty));
+      expect((await reload()).problems.join()).toContain("is empty or gone");
+    }
+    person.says("still there?");
+    expect(await w.answered(1, expected.length + 1)).toEqual([...expected, "echo: still there?"]);
     expect(w.telegram.calls("getMe")).toHaveLength(1);
     await save({});
     await eventually(async () => (await status()).state === "ok");
-    expect(logged("the config was refused; the last good one stays in force").length).toBeGreaterThanOrEqual(broken.length);
+    expect(logged("the config was refused; the last good one stays in force").length).toBeGreaterThanOrEqual(brokenConfigs.length);
+  }, 120_000);
+
+  test("keeps a daemon from starting: every one of thirty with place, key and fix", async () => {
+    const home = await brokenHome();
+    expect(brokenConfigs).toHaveLength(30);
+    for (const { is, text, at, says } of brokenConfigs) {
+      await writeFile(join(home, "parley.json5"), text);
+      const said = await loadConfig({ env: {}, home }).then(
+        () => "it was taken",
+        (error: unknown) => String((error as Error).message),
+      );
+      expect([is, said]).toEqual([is, expect.stringContaining(`parley.json5:${at} `)]);
+      expect(said).toMatch(says);
+      for (const line of said.split("\n")) expect(line).toMatch(placeAndFix);
+    }
+  });
+
+  test.for(["ends in the middle", "has two accounts of one token"])("ends the process with 78: %s", async (chosen) => {
+    const home = await brokenHome();
+    const { text = "", at, says } = brokenConfigs.find(({ is }) => is === chosen) ?? {};
+    await writeFile(join(home, "parley.json5"), text);
+    for (const words of [["start"], ["config", "validate"]]) {
+      const { exitCode, out, err } = await parley(home, ...words);
+      expect([words, exitCode, out]).toEqual([words, 78, ""]);
+      expect(err).toContain(`${join(home, "parley.json5")}:${at} `);
+      expect(err).toMatch(says ?? /never/);
+    }
   });
 });
+
+/** `…/parley.json5:4:7 channels.telegram.botToken: what is wrong. What to do`. */
+const placeAndFix = /parley\.json5:\d+:\d+ \S.*\. ["A-Z]/;
+
+/** A state folder with what the thirty configs name in it. */
+async function brokenHome(): Promise<string> {
+  const home = await freshHome();
+  await mkdir(join(home, "secrets"));
+  await writeFile(join(home, "blank"), " \n");
+  return home;
+}
 
 test("what cannot change while it runs says so by key, and no more once it is taken back; SIGHUP reads the file too", async () => {
   await begin();
