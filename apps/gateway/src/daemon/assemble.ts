@@ -1,0 +1,152 @@
+// What the daemon is made of, and from what each part is made. Nothing is heard, sent or run yet: whatever is not there before the others
+// (the path in force, the pools) is asked for through a function, so that a part never holds an old one.
+import { join } from "node:path";
+import type { Channel } from "@parley/channels";
+import { configDesk, type Config, type Places } from "@parley/config";
+import type { Bus, Waker } from "@parley/queue";
+import { keepMenu } from "../command-menu.ts";
+import { eventHub } from "../control/hub.ts";
+import type { ControlServer } from "../control/server.ts";
+import type { Core } from "../core.ts";
+import { livePath, messagePaths, type MessagePath } from "../message-path.ts";
+import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import { cluster, type Cluster } from "../nodes/cluster.ts";
+import { hubOfNodes } from "../nodes/hub-of-nodes.ts";
+import { movedChatsOfNodes } from "../nodes/moved-chats-of-nodes.ts";
+import type { NodePlace, Role } from "../nodes/node-place.ts";
+import { keepRoll, type Roll } from "../nodes/roll.ts";
+import { turnPools, type Pools } from "../pools.ts";
+import { gatewayState, type GatewayState } from "../state.ts";
+import { version } from "../version.ts";
+import { wireChannels, type Wired } from "../wiring.ts";
+import { wireHands, type WiredHands } from "../wiring-hands.ts";
+import { wireWaker } from "../wiring-store.ts";
+import { controlPlane, type ControlPlaneOptions } from "./control-plane.ts";
+import type { OpenedStore } from "./open-store.ts";
+
+type MadeHere = "hub" | "wired" | "state" | "desk" | "pathNow" | "live";
+
+export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics">, OpenedStore {
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly places: Places;
+  readonly role: Role;
+  readonly place: NodePlace;
+  readonly bus: Bus;
+  readonly metrics: GatewayMetrics;
+}
+
+export interface Parts {
+  readonly core: Core;
+  readonly pathOf: (config: Config) => Promise<MessagePath>;
+  /** Everything is done by this one from then on. */
+  readonly use: (path: MessagePath) => void;
+  readonly wired: Wired;
+  readonly waker: Waker;
+  readonly control: ControlServer;
+  readonly hands: WiredHands;
+  readonly state: GatewayState;
+  readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
+  /** Null where this process is alone on its store. */
+  readonly cluster: Cluster | null;
+  readonly roll: Roll;
+  /** Whether the account is connected and delivered for by the one node that leads it. */
+  readonly isLed: (account: string) => boolean;
+  /** What is made last. */
+  readonly running: { pools: Pools | null };
+  readonly closeHub: () => void;
+  /** Aborted when the daemon stops. */
+  readonly ending: AbortController;
+}
+
+export async function assemble(options: Assembly): Promise<Parts> {
+  const { config, places, env, role, place, store, bus, reloading, metrics, token, bootId, clock, ids, log } = options;
+  const hub = hubOfNodes(eventHub(), bus, clock);
+  const moved = await movedChatsOfNodes(store, bus, log);
+  const mediaPath = join(places.home, "media");
+  const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
+  const nodes = bus.shared ? cluster({ role, node: place.name, bootId, store, bus, wired, clock, log }) : null;
+  const isLed = (account: string): boolean => nodes !== null && wired.channels.get(account) !== wired.web;
+  const served = [...wired.channels.keys()].filter((account) => !isLed(account));
+  const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
+  const state = gatewayState(
+    store,
+    () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
+    options.damage,
+    () => reloading.state().problems,
+  );
+  const desk = configDesk({ env, home: places.home });
+  const hands = await wireHands({ ...options, home: places.home, mediaPath, desk, reload: reloading.reload }, store);
+  const pathOf = messagePaths({
+    store,
+    onReady: waker.onReady,
+    channels: nodes?.channels ?? wired.channels,
+    ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
+    hands,
+    moved,
+    places,
+    configPath: options.path,
+    env,
+    token,
+    hub,
+    state,
+    watched: metrics.models,
+    bootId,
+    clock,
+    ids,
+    log,
+  });
+  let path = await pathOf(config);
+  const pathNow = (): MessagePath => path;
+  const live = livePath(pathNow);
+  const { core } = live;
+  const control = await controlPlane({ ...options, hub, wired, state, pathNow, live, desk });
+  core.running.tellOthers((turn) => bus.tell("stop", turn));
+  bus.hear("stop", core.running.heard);
+  const running: Parts["running"] = { pools: null };
+  const startedAtMs = clock.now();
+  const roll = keepRoll({
+    cells: store.cells,
+    line: () => ({
+      node: place.name,
+      boot: bootId,
+      role,
+      version,
+      pid: process.pid,
+      url: control.url,
+      startedAtMs,
+      state: state.phase(),
+      turns: running.pools?.turnsRunning() ?? 0,
+      deliveries: running.pools?.deliveriesRunning() ?? 0,
+      leads: nodes?.leads() ?? [],
+    }),
+    clock,
+    log,
+  });
+  const ending = new AbortController();
+  const setMenu: Parts["setMenu"] = (channel, signal = ending.signal) =>
+    keepMenu({
+      channel,
+      menuNow: () => core.menu({ channel: channel.name, account: channel.account }),
+      cells: store.cells,
+      clock,
+      log,
+      signal: AbortSignal.any([signal, ending.signal]),
+    });
+  return {
+    core,
+    pathOf,
+    use: (next) => void (path = next),
+    wired,
+    waker,
+    control,
+    hands,
+    state,
+    setMenu,
+    cluster: nodes,
+    roll,
+    isLed,
+    running,
+    closeHub: hub.close,
+    ending,
+  };
+}

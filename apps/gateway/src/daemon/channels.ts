@@ -1,0 +1,62 @@
+// Opening channels: all of them at the start, single ones while the daemon runs, and in safe mode the web chat alone. A channel that cannot
+// start shows in the state and keeps no other from starting (I10). Where nodes share accounts, each is started by the node that leads it.
+import type { Channel } from "@parley/channels";
+import { accountKey, type Clock, type Log } from "@parley/protocol";
+import type { TakeUpOptions } from "../reload/take-up.ts";
+import { safeMode, type SafeMode } from "../safe-mode.ts";
+import type { Parts } from "./assemble.ts";
+
+/** What opening needs of the daemon. */
+export type ChannelParts = Pick<Parts, "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running">;
+
+/** `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator gets in; null when it is not. */
+export async function openChannels(parts: ChannelParts, loopReason: string | null, clock: Clock, log: Log): Promise<SafeMode | null> {
+  const { wired, state } = parts;
+  if (loopReason === null) {
+    await startChannels(parts, [...wired.channels.values()], log);
+    state.enter("running");
+    return null;
+  }
+  log.error({ reason: loopReason }, "safe mode");
+  await startChannels(parts, [wired.web], log);
+  state.enter("safe-mode", loopReason);
+  return safeMode(clock, async () => {
+    log.info({}, "safe mode ends");
+    await startChannels(
+      parts,
+      [...wired.channels.values()].filter((channel) => channel !== wired.web),
+      log,
+    );
+    state.enter("running");
+  });
+}
+
+/** Starts and stops single channels while the daemon runs; in safe mode none but the web chat begins to hear. */
+export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, "start" | "stop"> {
+  const { wired, state } = parts;
+  return {
+    start: async (channel) => {
+      if (state.phase() !== "safe-mode" || channel === wired.web) await startChannels(parts, [channel], log);
+    },
+    stop: (channel) => channel.stop(),
+  };
+}
+
+async function startChannels(parts: ChannelParts, channels: readonly Channel[], log: Log): Promise<void> {
+  const { core, state, setMenu, cluster, waker, running } = parts;
+  const start = async (channel: Channel, signal?: AbortSignal): Promise<void> => {
+    try {
+      await channel.start(core.receive);
+      // Nobody waits for it: messages are heard without a menu.
+      setMenu(channel, signal).catch((error: unknown) =>
+        log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
+      );
+    } catch (error) {
+      log.error({ channel: channel.name, account: channel.account, error }, "a channel cannot start");
+      state.channelFailed(channel, error);
+    }
+  };
+  const led = channels.filter((channel) => parts.isLed(accountKey({ channel: channel.name, account: channel.account })));
+  await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
+  if (running.pools !== null) await cluster?.open(led, { pools: running.pools, waker, startChannel: start });
+}

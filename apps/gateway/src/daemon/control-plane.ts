@@ -1,0 +1,118 @@
+// The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
+// asked of the parts at that moment, never kept (I10).
+import { listenAddress, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { connectedClients } from "../control/clients.ts";
+import { deviceBook } from "../control/devices.ts";
+import type { Hub } from "../control/hub.ts";
+import { controlServer, type ControlServer } from "../control/server.ts";
+import type { DatabaseJobs } from "../database-jobs.ts";
+import type { LogBook } from "../log-book.ts";
+import type { MessagePath } from "../message-path.ts";
+import { handlers } from "../methods/handlers.ts";
+import { logStream } from "../methods/logs.ts";
+import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import { programDesk } from "../programs/desk.ts";
+import type { Reloader } from "../reload/reloader.ts";
+import type { GatewayState } from "../state.ts";
+import { version } from "../version.ts";
+import { webAccount, webRoot, type Wired } from "../wiring.ts";
+import type { WiredStore } from "../wiring-store.ts";
+
+export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path"> {
+  /** Listens here instead of where the config says. */
+  readonly port?: number;
+  /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
+  readonly restart?: () => void;
+  readonly store: WiredStore;
+  readonly hub: Hub;
+  readonly wired: Wired;
+  readonly state: GatewayState;
+  /** The one that everybody in this process changes the file by. */
+  readonly desk: ConfigDesk;
+  /** The path in force, and what is done by it whichever that is. */
+  readonly pathNow: () => Pick<MessagePath, "config">;
+  readonly live: Pick<MessagePath, "core" | "models" | "skills">;
+  readonly reloading: Pick<Reloader, "reload" | "state">;
+  /** Ends safe mode; false when it was not on. */
+  readonly resume: () => Promise<boolean>;
+  readonly jobs: Pick<DatabaseJobs, "backup">;
+  readonly metrics: Pick<GatewayMetrics, "text">;
+  readonly logBook: LogBook;
+  /** The gateway's token; it has every scope. */
+  readonly token: string;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Time for the answer to whoever asked for a restart. */
+const restartDelayMs = 50;
+
+/** Listens when it resolves. Throws Fault("unavailable") when the port is taken or may not be used. */
+export async function controlPlane(options: ControlPlaneOptions): Promise<ControlServer> {
+  const { config, store, hub, wired, state, pathNow, live, reloading, token, bootId, clock, ids, log } = options;
+  const devices = deviceBook(store.cells, clock, ids);
+  const clients = connectedClients();
+  options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
+  const control: ControlServer = await controlServer({
+    host: listenAddress(config.gateway.bind),
+    port: options.port ?? config.gateway.port,
+    allowedHosts: config.gateway.allowedHosts,
+    token,
+    devices,
+    clients,
+    cells: store.cells,
+    events: store.events,
+    hub,
+    handlers: handlers({
+      get config() {
+        return pathNow().config;
+      },
+      ...live,
+      configPath: options.path,
+      databasePath: store.file,
+      store,
+      wired,
+      state,
+      desk: options.desk,
+      takeUp: async (changed) => {
+        await reloading.reload("a method changed the file");
+        return restartKeys(changed);
+      },
+      reload: reloading.reload,
+      configState: reloading.state,
+      devices,
+      clients,
+      loginUrl: (granted) => control.loginUrl(granted),
+      logBook: options.logBook,
+      restart: (reason) => {
+        if (options.restart === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+        log.info({ reason }, "a restart was asked for");
+        clock.after(restartDelayMs, options.restart);
+      },
+      ids,
+      jobs: options.jobs,
+      resume: options.resume,
+      bootId,
+      clock,
+    }),
+    health: state.ready,
+    webhook: (account) => wired.webhooks.get(account) ?? null,
+    desk: programDesk({ ...store, receive: (events) => live.core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),
+    agents: () => pathNow().config.agents.list.map(({ id }) => id),
+    hooks: () => pathNow().config.hooks,
+    webRoot,
+    ...(config.gateway.metrics.enabled
+      ? { metrics: { text: options.metrics.text, openOnLoopback: () => pathNow().config.gateway.metrics.openOnLoopback } }
+      : {}),
+    webAccount,
+    version,
+    bootId,
+    clock,
+    ids,
+    log: log.child({ part: "control" }),
+  });
+  return control;
+}

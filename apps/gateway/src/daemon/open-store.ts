@@ -1,0 +1,45 @@
+// Opening the store for this process: counted from its first call on, what a dead process in its place held is free before anything is
+// taken (I3), and a file that was not closed is looked at as a whole while the daemon already works.
+import type { Config } from "@parley/config";
+import type { Clock, Log } from "@parley/protocol";
+import type { DatabaseJobs } from "../database-jobs.ts";
+import { fullCheck } from "../full-check.ts";
+import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import { freeLeaders } from "../nodes/leadership.ts";
+import type { NodePlace } from "../nodes/node-place.ts";
+import { wireStore, type WiredStore } from "../wiring-store.ts";
+
+export interface OpenStoreOptions {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  readonly place: NodePlace;
+  readonly bootId: string;
+  readonly metrics: Pick<GatewayMetrics, "store">;
+  readonly jobs: Pick<DatabaseJobs, "check">;
+  /** The store can no longer be trusted: the process has to end. */
+  readonly onFatal: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface OpenedStore {
+  readonly store: WiredStore;
+  /** What the full check found; null while that is nothing. */
+  readonly damage: () => string | null;
+}
+
+/** Call it with the home's lock only. Throws Fault when the store cannot be used, with what to do. */
+export async function openStore({ place, metrics, jobs, ...wiring }: OpenStoreOptions): Promise<OpenedStore> {
+  const { bootId, log } = wiring;
+  const store = metrics.store(await wireStore({ ...wiring, exclusive: true, node: place.name }));
+  if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
+  place.settle(bootId);
+  return { store, damage: store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null };
+}
+
+/** Its lock proves the process that stood in this place dead: what it held is free at once. */
+async function freeDead(store: WiredStore, boot: string, log: Log): Promise<void> {
+  const leases = await store.freeLeases({ holder: boot });
+  await freeLeaders(store.cells, boot);
+  if (leases > 0) log.info({ boot, leases }, "freed what the process before this one held");
+}

@@ -1,0 +1,66 @@
+// Taking up the config while the daemon runs. Parts are given it before they are all there; until it begins it refuses, because what is just
+// starting reads its config anyway.
+import type { LoadedConfig } from "@parley/config";
+import { Fault, type Clock, type Log } from "@parley/protocol";
+import type { Pools } from "../pools.ts";
+import { reloader, type Reloader } from "../reload/reloader.ts";
+import { takeUp } from "../reload/take-up.ts";
+import type { Parts } from "./assemble.ts";
+import { channelHand } from "./channels.ts";
+import type { DaemonLog } from "./log-of-daemon.ts";
+
+/** What runs, to be changed. */
+export interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {
+  /** What the daemon started with. */
+  readonly loaded: LoadedConfig;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly parts: Parts;
+  readonly pools: Pools;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Reloading extends Reloader {
+  /** From now on the config is watched and taken up. */
+  begin(running: Reloadable): void;
+}
+
+export function reloading(clock: Clock): Reloading {
+  const startedAtMs = clock.now();
+  let begun: Reloader | null = null;
+  return {
+    async reload(cause) {
+      if (begun === null) throw new Fault("unavailable", "the gateway is just starting, and reads its config anyway");
+      return begun.reload(cause);
+    },
+    state: () => begun?.state() ?? { takenAtMs: startedAtMs, problems: [], restartNeeded: [] },
+    counts: () => begun?.counts() ?? { taken: 0, refused: 0 },
+    stop: async () => begun?.stop(),
+    begin(running) {
+      begun = reloaderOf(running);
+    },
+  };
+}
+
+function reloaderOf({ loaded, env, parts, pools, hide, setLevel, clock, log }: Reloadable): Reloader {
+  const { wired, waker, pathOf, use, isLed } = parts;
+  return reloader({
+    loaded,
+    env,
+    takeUp: takeUp({
+      ...channelHand(parts, log),
+      wired,
+      waker,
+      build: pathOf,
+      use,
+      isLed,
+      pools: () => pools,
+      hide,
+      setLevel,
+      clock,
+      log,
+    }),
+    clock,
+    log,
+  });
+}
