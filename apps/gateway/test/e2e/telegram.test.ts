@@ -50,7 +50,8 @@ describe("the offset", () => {
     const daemon = await w.start();
     // The store's file is locked from outside, so the batch cannot be committed; then the daemon dies.
     const { DatabaseSync } = await import("node:sqlite");
-    const lock = new DatabaseSync(`${daemon.home}/state.db`);
+    // The daemon may just be writing.
+    const lock = new DatabaseSync(`${daemon.home}/state.db`, { timeout: 5_000 });
     lock.exec("begin immediate");
     w.telegram.as(7).says("are you there?");
     await new Promise((resolve) => setTimeout(resolve, 300));
