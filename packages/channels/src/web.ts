@@ -4,6 +4,7 @@ import {
   conversationKey,
   Fault,
   type Address,
+  type Button,
   type Capabilities,
   type Clock,
   type ConversationKey,
@@ -25,8 +26,12 @@ export interface WebMessage {
   readonly text: string;
   /** Sanitised HTML of an answer; empty for what a person typed, which is shown as it is. */
   readonly html: string;
+  readonly buttons?: readonly (readonly WebButton[])[];
   readonly atMs: number;
 }
+
+/** One that says `value` in the chat, or a link. */
+export type WebButton = Pick<Button, "label" | "value" | "url" | "style">;
 
 export interface WebSaid {
   /** Unique in this account: the client's idempotency key under its peer. */
@@ -137,9 +142,29 @@ export function webChannel(options: WebChannelOptions): WebChannel {
           `a text of ${part.text.length} characters is longer than the ${webCapabilities.textChars} that a page takes`,
         );
       }
-      const message: WebMessage = { role: "assistant", text: part.plain, html: part.text, atMs: clock.now() };
+      const buttons = shownButtons(part.buttons ?? []);
+      const message: WebMessage = {
+        role: "assistant",
+        text: part.plain,
+        html: part.text,
+        ...(buttons.length === 0 ? {} : { buttons }),
+        atMs: clock.now(),
+      };
       await options.publish(conversationKey(to), idempotencyKey, message);
       return { messageId: idempotencyKey };
     },
   };
+}
+
+/** A value that the gateway keeps under a short name is none that a person can say: such buttons are for surfaces with presses. */
+function shownButtons(rows: readonly (readonly Button[])[]): readonly (readonly WebButton[])[] {
+  return rows
+    .map((row) =>
+      row.flatMap(({ label, value, url, style }): WebButton[] => {
+        const look = { label, ...(style === undefined ? {} : { style }) };
+        if (url !== undefined) return /^https?:/i.test(url) ? [{ ...look, url }] : [];
+        return value === undefined || value.startsWith("~") ? [] : [{ ...look, value }];
+      }),
+    )
+    .filter((row) => row.length > 0);
 }

@@ -49,6 +49,19 @@ const chatMessage = z.object({
   text: z.string(),
   /** Sanitised HTML of `text`, for pages. */
   html: z.string(),
+  /** Rows of them. A press says `value` in the chat, a link opens `url`. */
+  buttons: z
+    .array(
+      z.array(
+        z.object({
+          label: z.string(),
+          value: z.string().optional(),
+          url: z.string().optional(),
+          style: z.enum(["primary", "success", "danger"]).optional(),
+        }),
+      ),
+    )
+    .optional(),
   atMs: z.number(),
 });
 

@@ -1,4 +1,6 @@
 // The web chat as a person sees it: a real browser, the real daemon, the built page.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { lacks, program, programPath } from "@parley/testkit";
 import type { Browser, Page } from "playwright-core";
@@ -63,5 +65,28 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     );
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await page.getByText("second answer", { exact: false }).count()).toBe(2);
+  });
+
+  test("a request for approval has buttons in both colour schemes; a press runs the command once, and no button can be pressed again", async () => {
+    const daemon = await startDaemon({ config: {} });
+    const page = await visit(daemon);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await say(page, '!tool exec {"command":"echo ran >> runs.txt"}');
+    const once = page.getByRole("button", { name: "Once" });
+    await once.waitFor({ timeout: shownWithinMs });
+    const coloured = (): Promise<string> => once.evaluate((button) => getComputedStyle(button).color);
+    const dark = await coloured();
+    await page.emulateMedia({ colorScheme: "light" });
+    expect(await coloured()).not.toBe(dark);
+    const runs = async (): Promise<string> => readFile(join(daemon.home, "workspace", "runs.txt"), "utf8").catch(() => "");
+    expect(await runs()).toBe("");
+    await once.dblclick();
+    await sees(page, /Allowed once by/);
+    await eventually(async () => (await runs()) === "ran\n", shownWithinMs, "the run");
+    expect(await page.getByRole("button", { name: "Deny" }).isDisabled()).toBe(true);
+    await page.reload();
+    await once.waitFor({ timeout: shownWithinMs });
+    expect(await once.isDisabled()).toBe(true);
+    expect(await runs()).toBe("ran\n");
   });
 });

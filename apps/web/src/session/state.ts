@@ -46,3 +46,13 @@ export function withEcho(state: ChatState, text: string): ChatState {
   if (echoed === undefined) return state;
   return { ...state, outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)) };
 }
+
+/** Which of a message's buttons was answered with; null while none was. What is on its way counts: nobody presses twice by impatience. */
+export function pressed({ messages, outgoing }: ChatState, seq: number, rows: NonNullable<ChatMessage["buttons"]>): string | null {
+  const values = new Set(rows.flat().flatMap(({ value }) => (value === undefined ? [] : [value])));
+  const said = [
+    ...messages.filter((each) => each.role === "user" && each.seq > seq),
+    ...outgoing.filter(({ refused }) => refused === undefined),
+  ];
+  return said.find(({ text }) => values.has(text))?.text ?? null;
+}

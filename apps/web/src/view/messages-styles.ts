@@ -49,6 +49,34 @@ export const messageStyles = css`
     padding: 0.1rem 0.5rem;
     font-size: inherit;
   }
+  .buttons {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.5rem;
+    margin-top: 0.6rem;
+  }
+  .buttons :is(button, a.button) {
+    padding: 0.4rem 0.9rem;
+    border: 1px solid var(--line);
+    border-radius: 0.7rem;
+    background: none;
+    color: var(--ink);
+    font-size: 0.95rem;
+    font-weight: 600;
+    text-decoration: none;
+  }
+  .buttons button:is(.primary, .success) {
+    border-color: var(--accent);
+    color: var(--accent);
+  }
+  .buttons button.danger {
+    border-color: var(--alarm);
+    color: var(--alarm);
+  }
+  .buttons [aria-pressed="true"]:disabled {
+    opacity: 1;
+    background: var(--mine);
+  }
   .alarm {
     color: var(--alarm);
   }

@@ -4,7 +4,7 @@ import type { ChatMessage } from "@parley/protocol";
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import type { ChatState, Outgoing } from "../session/state.ts";
+import { pressed, type ChatState, type Outgoing } from "../session/state.ts";
 import { controlStyles } from "./chat-page-styles.ts";
 import { messageStyles } from "./messages-styles.ts";
 
@@ -25,7 +25,13 @@ export class Messages extends LitElement {
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="Conversation" @scroll=${this.#scrolled}>
         ${empty ? html`<p class="empty">Say hello.</p>` : nothing}
-        <div role="log" aria-live="polite" aria-relevant="additions">${repeat(messages, ({ seq }) => seq, messageOf)}</div>
+        <div role="log" aria-live="polite" aria-relevant="additions">
+          ${repeat(
+            messages,
+            ({ seq }) => seq,
+            (message) => this.#message(message),
+          )}
+        </div>
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
         ${repeat(
           waiting,
@@ -35,6 +41,38 @@ export class Messages extends LitElement {
         ${working && draft === null ? html`<p class="working"><span class="sr-only">Parley is working</span><i></i><i></i><i></i></p>` : nothing}
       </div>
     `;
+  }
+
+  #message(message: ChatMessage): TemplateResult {
+    const { role, text, atMs, buttons = [] } = message;
+    const at = new Date(atMs);
+    return html`<article class=${role} title=${at.toLocaleString()}>
+      <span class="sr-only">${speakers[role]}:</span>
+      ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
+      ${buttons.length === 0 ? nothing : this.#buttons(message.seq, buttons)}
+    </article>`;
+  }
+
+  #buttons(seq: number, rows: NonNullable<ChatMessage["buttons"]>): TemplateResult {
+    const said = pressed(this.chat, seq, rows);
+    const press = (value: string): boolean => this.dispatchEvent(new CustomEvent("press", { detail: value }));
+    return html`${rows.map(
+      (row) =>
+        html`<div class="buttons" role="group" aria-label="Answers">
+          ${row.map(({ label, value, url, style = "plain" }) =>
+            url === undefined
+              ? html`<button
+                  class=${style}
+                  ?disabled=${said !== null}
+                  aria-pressed=${said === value ? "true" : "false"}
+                  @click=${() => press(value ?? "")}
+                >
+                  ${label}
+                </button>`
+              : html`<a class="button" href=${url} target="_blank" rel="noopener noreferrer">${label}</a>`,
+          )}
+        </div>`,
+    )}`;
   }
 
   #outgoing({ key, text, refused }: Outgoing): TemplateResult {
@@ -70,15 +108,6 @@ export class Messages extends LitElement {
     const scroll = this.renderRoot.querySelector(".scroll");
     if (this.#following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }
-}
-
-function messageOf(message: ChatMessage): TemplateResult {
-  const { role, text, atMs } = message;
-  const at = new Date(atMs);
-  return html`<article class=${role} title=${at.toLocaleString()}>
-    <span class="sr-only">${speakers[role]}:</span>
-    ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
-  </article>`;
 }
 
 function contentOf({ text, html: markup }: { readonly text: string; readonly html?: string }): TemplateResult {
