@@ -166,6 +166,12 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
         exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), session, explain);
       });
   }
+  command(tools, "hold", "end what tools do and hold them all, as /estop does").action(async () => {
+    exitCode = await (await import("./commands/tools-hold.ts")).toolsHold(await terminal());
+  });
+  command(tools, "resume", "let tools go on after /estop").action(async () => {
+    exitCode = await (await import("./commands/tools-hold.ts")).toolsResume(await terminal());
+  });
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });

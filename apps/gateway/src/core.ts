@@ -12,6 +12,7 @@ import { isApproved } from "./approvals/gate.ts";
 import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { skillDesk } from "./commands/skill.ts";
 import { commandCatalogue, type CommandCatalogue } from "./commands/catalogue.ts";
+import { toolHold, type ToolHold } from "./guards/tool-hold.ts";
 import { coreMemory, type CoreMemory } from "./core-memory.ts";
 import { startWork, type CoreWork, type Share } from "./core-work.ts";
 import { speakersAt } from "./inbound/authority.ts";
@@ -95,6 +96,7 @@ export interface Core {
   readonly usage: UsageBook;
   readonly ledger: SpendLedger;
   readonly approvals: ApprovalDesk;
+  readonly hold: ToolHold;
   readonly running: RunningTurns;
   /** Which models people may choose. */
   readonly models: ModelBook;
@@ -169,12 +171,19 @@ export function gatewayCore(options: CoreOptions): Core {
     await options.hands?.exec?.commands.end(session);
     return running.length + (await approvals.stop({ session }));
   };
+  const hold = toolHold({
+    ...store,
+    stopTurn: running.stop,
+    endCommands: async () => options.hands?.exec?.commands.end(),
+    clock,
+  });
   const forTurn = options.forTurn ?? ready.forTurn;
   const commands = commandCatalogue({
     config,
     store,
     route,
     stop: { turn: running.stop, beside: endBeside },
+    hold,
     approvals,
     pairing,
     skills: skillsDesk,
@@ -220,6 +229,7 @@ export function gatewayCore(options: CoreOptions): Core {
     tools: options.tools,
     commands: commands.inLane,
     approvals,
+    hold,
     media: options.media,
     redaction: options.redaction,
     running,
@@ -267,6 +277,7 @@ export function gatewayCore(options: CoreOptions): Core {
     ledger,
     running,
     approvals,
+    hold,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
       approvals.heal().catch((error: unknown) => log.warn({ error }, "decisions of before the start could not be looked through"));

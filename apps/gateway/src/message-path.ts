@@ -74,6 +74,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
           inbox: store.inbox,
           queue: config.messages.queue,
           report: state.report,
+          held: () => core.hold.now(),
           turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
             core.setUp.prompt({
               agent,
@@ -111,6 +112,7 @@ export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "mo
     ledger: live(() => now().core.ledger),
     running: live(() => now().core.running),
     approvals: live(() => now().core.approvals),
+    hold: live(() => now().core.hold),
   };
   return { core, models: live(() => now().models), skills: live(() => now().skills) };
 }

@@ -117,6 +117,8 @@ const onPrompts: { readonly [M in keyof Prompts]: true } = {
   "prompt.explain": true,
   "prompt.diff": true,
   "tools.list": true,
+  "tools.hold": true,
+  "tools.resume": true,
   "approvals.list": true,
   "approvals.resolve": true,
   "approvals.revoke": true,

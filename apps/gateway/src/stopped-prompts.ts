@@ -5,6 +5,7 @@ import { cooldowns } from "@parley/models";
 import { approvalDesk } from "./approvals/approval-desk.ts";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
+import { toolHold } from "./guards/tool-hold.ts";
 import { houseOf } from "./house.ts";
 import { accessPolicy } from "./inbound/access-policy.ts";
 import { speakersAt } from "./inbound/authority.ts";
@@ -83,6 +84,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     ids,
     log,
   });
+  const hold = toolHold({ ...store, stopTurn: () => {}, endCommands: async () => {}, clock });
   const asked = { sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" };
-  return { ...promptMethods(asked), ...toolMethods({ ...asked, desk }) };
+  return { ...promptMethods(asked), ...toolMethods({ ...asked, desk, hold }) };
 }

@@ -61,6 +61,10 @@ export const toolMethods = {
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
+  /** /estop: no tool of any session starts until `tools.resume`. `held` is false when that was so before. */
+  "tools.hold": { scope: "admin", params: z.object({}), result: z.object({ held: z.boolean() }) },
+  /** `resumed` is false when they were not held. */
+  "tools.resume": { scope: "admin", params: z.object({}), result: z.object({ resumed: z.boolean() }) },
   /** What a session's next turn could use, and why not the rest. Without a session: the one that last changed. */
   "tools.list": {
     scope: "read",

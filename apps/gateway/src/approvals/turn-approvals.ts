@@ -5,10 +5,12 @@ import type { ToolScope } from "@parley/tools";
 import { placeOf, speakersOf } from "../turn/turn-rows.ts";
 import type { TurnSetup } from "../turn/turn-setup.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
+import { heldText, type ToolHold } from "../guards/tool-hold.ts";
 import { approvalGate, type TurnApprovals } from "./gate.ts";
 
 export interface TurnApprovalsOptions {
   readonly desk: ApprovalDesk;
+  readonly hold: Pick<ToolHold, "now">;
   /** How long a request stays open. */
   readonly timeoutMs: number;
 }
@@ -28,7 +30,8 @@ export interface TurnApprovalsInput {
 export function turnApprovals({ options, turn, session, setup, ...ports }: TurnApprovalsInput): TurnApprovals | null {
   const { execPolicy: policy } = setup;
   if (options === undefined || policy === undefined) return null;
-  return approvalGate({
+  const { hold } = options;
+  const asking = approvalGate({
     ...options,
     ...ports,
     policy,
@@ -41,4 +44,11 @@ export function turnApprovals({ options, turn, session, setup, ...ports }: TurnA
     authority: turn.authority,
     by: speakersOf(turn.rows),
   });
+  return {
+    ...asking,
+    async gate(call, tool) {
+      const held = await hold.now();
+      return held === null ? asking.gate(call, tool) : { kind: "refuse", reason: heldText(held) };
+    },
+  };
 }

@@ -5,6 +5,7 @@ import type { Models } from "@parley/models";
 import { isFault, type Address } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import type { ToolHold } from "../guards/tool-hold.ts";
 import type { PairingDesk } from "../inbound/pairing-desk.ts";
 import type { RouteInbound } from "../inbound/route.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
@@ -13,6 +14,7 @@ import { activationCommand } from "./activation.ts";
 import { approveCommands } from "./approve.ts";
 import { commandMenu, type PastLaneCommand } from "./commands.ts";
 import { compactCommand, type CompactOptions } from "./compact.ts";
+import { estopCommand } from "./estop.ts";
 import { contextCommand, type ContextCommandOptions } from "./context.ts";
 import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./new.ts";
@@ -31,6 +33,7 @@ export interface CommandCatalogueOptions
   readonly store: Pick<Store, "inbox" | "sessions">;
   readonly route: RouteInbound;
   readonly stop: Stoppable;
+  readonly hold: ToolHold;
   readonly approvals: ApprovalDesk;
   readonly pairing: PairingDesk;
   readonly skills: SkillDesk;
@@ -56,6 +59,7 @@ export function commandCatalogue(options: CommandCatalogueOptions): CommandCatal
   const { sessions } = store;
   const pastLane: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, options.stop),
+    estopCommand(options.hold),
     ...approveCommands(options.approvals),
     queueCommand(sessions, config.messages.queue),
     whoamiCommand,

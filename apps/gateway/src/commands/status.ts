@@ -4,6 +4,7 @@ import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
+import type { ToolHold } from "../guards/tool-hold.ts";
 import type { Admitted } from "../inbound/receive.ts";
 import { readEntry } from "../turn/history.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
@@ -16,6 +17,7 @@ export interface StatusCommandOptions {
   readonly inbox: Pick<Inbox, "find">;
   readonly queue: QueueSettings;
   readonly report: () => Promise<StateReport>;
+  readonly held: ToolHold["now"];
   /** What a turn of this session would run with now. */
   readonly turnOf: (
     by: Admitted,
@@ -27,7 +29,7 @@ const countedUpTo = 100;
 /** Newest entries among which the last answer is looked for. */
 const entriesLookedAt = 50;
 
-export function statusCommand({ sessions, inbox, queue, report, turnOf }: StatusCommandOptions): PastLaneCommand {
+export function statusCommand({ sessions, inbox, queue, report, held, turnOf }: StatusCommandOptions): PastLaneCommand {
   async function contextTokens(session: Session): Promise<number> {
     const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
     const last = newest.map(({ body }) => readEntry(body)).findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
@@ -48,16 +50,18 @@ export function statusCommand({ sessions, inbox, queue, report, turnOf }: Status
     summary: "how I am, and what this conversation uses",
     async run(_args, by) {
       const session = await sessions.open(by.route.session);
-      const [{ state }, { model, facts }, context, waits] = await Promise.all([
+      const [{ state }, { model, facts }, context, waits, onHold] = await Promise.all([
         report(),
         turnOf(by, session),
         contextTokens(session),
         queueLine(by.route.session, queueSettingsOf(session, queue)),
+        held(),
       ]);
       const trouble = state === "ok" ? "" : " (the operator sees why with `parley status`)";
       const percent = Math.round((context / model.contextWindow) * 100);
       return [
         `Parley ${version}: ${state}${trouble}`,
+        ...(onHold === null ? [] : ["🛑 Tools: held by /estop; an owner lets them go on with /estop off"]),
         `Model: \`${model.id}\``,
         `Context: ${thousands(context)} of ${thousands(model.contextWindow)} tokens (${percent} %)`,
         waits,

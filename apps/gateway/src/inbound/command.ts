@@ -11,6 +11,7 @@ export interface Command {
 /** These act at once, in receive: they must work while a turn runs. */
 const pastLane = new Set([
   "stop",
+  "estop",
   "status",
   "why",
   "queue",
@@ -27,7 +28,7 @@ const pastLane = new Set([
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
 const inLane = new Set(["new", "reset", "compact", "activation", "model"]);
 /** Anybody else who gives one of these is ignored without a word. */
-const ownersOnly = new Set(["pair", "activation"]);
+const ownersOnly = new Set(["pair", "activation", "estop"]);
 /** What stands after these is the first message of the new conversation. */
 const openers = new Set(["new", "reset"]);
 

@@ -76,6 +76,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ),
     ...toolMethods({
       desk: core.approvals,
+      hold: core.hold,
       sessions: store.sessions,
       prompts: core.prompts,
       setUp: core.setUp,

@@ -13,7 +13,7 @@ export interface StatusOptions {
   readonly configPath: string;
   readonly configState: () => ConfigState;
   readonly store: Store;
-  readonly core: Pick<Core, "running">;
+  readonly core: Pick<Core, "running" | "hold">;
   readonly wired: Wired;
   readonly state: GatewayState;
   readonly bootId: string;
@@ -32,11 +32,12 @@ export function statusMethods(options: StatusOptions) {
       return { ok: now === "ok", reasons: [...reasons] };
     },
     async status(): Promise<MethodResult<"status">> {
-      const [report, lanes, conversations, troubled] = await Promise.all([
+      const [report, lanes, conversations, troubled, held] = await Promise.all([
         state.report(),
         store.turns.list(undefined, laneLimit).catch(whileAway([])),
         store.outbox.list(undefined, laneLimit).catch(whileAway([])),
         store.troubled().catch(whileAway({ rows: 0, deliveries: 0 })),
+        options.core.hold.now().catch(whileAway(null)),
       ]);
       const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
       return {
@@ -44,8 +45,11 @@ export function statusMethods(options: StatusOptions) {
         pid: process.pid,
         bootId: options.bootId,
         startedAtMs,
-        state: report.state,
-        reasons: [...report.reasons],
+        state: held !== null && report.state === "ok" ? "degraded" : report.state,
+        reasons: [
+          ...report.reasons,
+          ...(held === null ? [] : [`all tools are held by /estop of ${held.by}; "parley tools resume" lets them go on`]),
+        ],
         configPath: options.configPath,
         config: shownConfig(options.configState()),
         model: options.config.agents.defaults.model.primary,

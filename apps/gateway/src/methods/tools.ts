@@ -3,10 +3,12 @@ import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import { catalogue, groupsOf } from "@parley/tools";
 import type { Approval } from "../approvals/approval.ts";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import type { ToolHold } from "../guards/tool-hold.ts";
 import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
 
 export interface ToolMethodsOptions extends PromptMethodsOptions {
   readonly desk: ApprovalDesk;
+  readonly hold: ToolHold;
 }
 
 type Listed = MethodResult<"tools.list">["tools"][number];
@@ -15,7 +17,7 @@ export interface DecisionCaller {
   readonly peer: string;
 }
 
-export function toolMethods({ desk, ...options }: ToolMethodsOptions) {
+export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
   const { sessionOf, ofSession } = promptNow(options);
   return {
     async "approvals.list"({ all = false }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
@@ -36,6 +38,12 @@ export function toolMethods({ desk, ...options }: ToolMethodsOptions) {
     async "approvals.revoke"({ id }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
       if (await desk.book.revoke(id)) return { id };
       throw new Fault("missing", `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`);
+    },
+    async "tools.hold"(_params: MethodParams<"tools.hold">, { peer }: DecisionCaller): Promise<MethodResult<"tools.hold">> {
+      return { held: await hold.hold(peer) };
+    },
+    async "tools.resume"(): Promise<MethodResult<"tools.resume">> {
+      return { resumed: await hold.release() };
     },
     async "tools.list"({ session: key }: MethodParams<"tools.list">): Promise<MethodResult<"tools.list">> {
       const session = await sessionOf(key);

@@ -1,0 +1,27 @@
+// /estop: ends all that tools do, everywhere, and holds them until /estop off. For owners.
+import type { ToolHold } from "../guards/tool-hold.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";
+
+export function estopCommand(hold: ToolHold): PastLaneCommand {
+  return {
+    name: "estop",
+    summary: "hold all tools of all conversations; /estop off lets them go on",
+    async run(args, { inbound: { channel, sender }, owner }) {
+      if (!owner) return null;
+      switch (args.trim().toLowerCase()) {
+        case "":
+        case "on":
+          return (await hold.hold(`${channel}:${sender.id}`))
+            ? "🛑 All tools are held, in all conversations, and what they did was ended. /estop off lets them go on."
+            : "🛑 All tools were held before, and are. /estop off lets them go on.";
+        case "off":
+        case "resume":
+          return (await hold.release()) ? "Tools may be used again." : "Tools were not held.";
+        default:
+          return usage;
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// /estop: while it is on, no tool of any session starts. It is kept in the store, so that a restart does not end it; only an operator or an
+// owner does.
+import type { Clock } from "@parley/protocol";
+import type { Cells, Inbox, Turns } from "@parley/store";
+
+export interface ToolHold {
+  /** Durable when this resolves; what runs is ended after that. Whether it was off before. */
+  hold(by: string): Promise<boolean>;
+  /** Whether it was on. */
+  release(): Promise<boolean>;
+  now(): Promise<Held | null>;
+}
+
+export interface Held {
+  readonly by: string;
+  readonly atMs: number;
+}
+
+export interface ToolHoldOptions {
+  readonly cells: Pick<Cells, "get" | "put" | "remove">;
+  readonly inbox: Pick<Inbox, "stop">;
+  readonly turns: Pick<Turns, "list">;
+  /** Ends a turn at once instead of at its next write. */
+  readonly stopTurn: (turn: string) => void;
+  /** Ends the background commands of all sessions. */
+  readonly endCommands: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+const cell = "tools:held";
+/** Far more than can run at once. */
+const mostLanes = 10_000;
+
+export function toolHold({ cells, inbox, turns, stopTurn, endCommands, clock }: ToolHoldOptions): ToolHold {
+  async function now(): Promise<Held | null> {
+    const found = await cells.get(cell);
+    return found === null ? null : (JSON.parse(found.value) as Held);
+  }
+
+  return {
+    now,
+    async hold(by) {
+      const fresh = (await cells.put(cell, JSON.stringify({ by, atMs: clock.now() }), { expect: 0 })) !== null;
+      // After the cell: a call that passed the gate before it belongs to a turn that is ended here.
+      const running = (await turns.list(undefined, mostLanes)).filter(({ holder }) => holder !== null);
+      for (const { lane } of running) {
+        const stopped = await inbox.stop(lane as Parameters<Inbox["stop"]>[0], { turn: "open", reason: "/estop" });
+        if (stopped.turn !== null) stopTurn(stopped.turn);
+      }
+      await endCommands();
+      return fresh;
+    },
+    release: () => cells.remove(cell),
+  };
+}
+
+/** What a model is told that calls a tool meanwhile. */
+export function heldText({ by }: Held): string {
+  return `Not run: all tools are held by /estop of ${by} until an owner resumes them (/estop off, or \`parley tools resume\`). Do not try again; answer without tools and say so.`;
+}
