@@ -1,25 +1,18 @@
 // One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
 // and when) and I6 (to the address that the lane is).
-import {
-  isFault,
-  parseConversationKey,
-  sleep,
-  type Address,
-  type Clock,
-  type Log,
-  type Receipt,
-  type RenderedPart,
-} from "@parley/protocol";
-import { chatIsClosed, migratedChatId, type Channel } from "@parley/channels";
-import type { Change, DeliveryView, NewDelivery, Outbox, Parcel, PartView } from "@parley/store";
+import { isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt } from "@parley/protocol";
+import type { Channel } from "@parley/channels";
+import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
 import { deadline } from "../deadline.ts";
 import type { MovedChats } from "../inbound/moved-chats.ts";
 import type { ClosedChats } from "./closed-chats.ts";
 import { partSender } from "./send-part.ts";
-import { formatContent, parseContent, type Meant } from "./content.ts";
 import { untilStored } from "../until-stored.ts";
 import type { Pacer } from "./pacer.ts";
+import { failedSends } from "./failed-sends.ts";
+import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep } from "./part-place.ts";
+import { lateMs, plannedParts, splitPart, type RenderMeant } from "./plan-parts.ts";
 import { readBack } from "./read-back.ts";
 
 export interface DeliverOptions {
@@ -29,7 +22,7 @@ export interface DeliverOptions {
   /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
   readonly moved: Pick<MovedChats, "current" | "learn">;
   readonly closed: Pick<ClosedChats, "reason" | "close">;
-  readonly render: (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
+  readonly render: RenderMeant;
   readonly pacer: Pacer;
   /** Resolves when nobody else edits this message of ours any more. */
   readonly beforeEdit?: (messageId: string) => Promise<void>;
@@ -43,29 +36,22 @@ export interface DeliverOptions {
   readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
 }
 
-/** An answer whose outcome is unknown is sent again only while it is fresh: nobody wants yesterday's reply twice. */
-const ambiguousFenceMs = 15 * 60_000;
 /** What certainly was not sent stays useful for a day. */
 const queuedFenceMs = 24 * 3_600_000;
-/** Later than this a reply says that it is late. */
-const lateAfterMs = 15 * 60_000;
 /** Longest that one platform request may take; the lease outlives it. */
 const sendTimeoutMs = 30_000;
 /** A wait longer than this gives the lane back instead of holding a slot. */
 const holdWaitMs = 5_000;
 const missingAccountRetryMs = 30_000;
-const unknownRetryMs = 1_500;
 /** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
 const keyLivesMs = 120_000;
 
 export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
 
-/** What one part came to: go on with the next, or give the lane back. */
-type Step = { readonly next: true; readonly change?: Change } | { readonly release: WorkEnd };
-
 export function deliverer(options: DeliverOptions): Deliver {
   const { outbox, pacer, clock, log } = options;
   const sender = partSender();
+  const failed = failedSends({ ...options, record, mayRepeat: sender.mayRepeat });
 
   return async (parcel, held) => {
     const channel = options.channel();
@@ -79,20 +65,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     return { afterMs: 0, reason: "delivered", refund: true };
   };
 
-  interface Place {
-    readonly parcel: Parcel;
-    readonly held: Held;
-    readonly channel: Channel;
-    readonly to: Address;
-  }
-
-  function record(place: Place, changes: readonly Change[]): Promise<void> {
+  function record(place: LanePlace, changes: readonly Change[]): Promise<void> {
     return untilStored(place.held, clock, () => outbox.record(place.parcel, changes));
   }
 
   /** Null when the delivery is done. */
-  async function deliverOne(place: Place, delivery: DeliveryView): Promise<WorkEnd | null> {
-    const { parts, split } = planned(place.channel, delivery);
+  async function deliverOne(place: LanePlace, delivery: DeliveryView): Promise<WorkEnd | null> {
+    const { parts, split } = plannedParts(options.render, place.channel, delivery, clock.now());
     if (parts.length === 0) {
       await record(place, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
       return null;
@@ -102,7 +81,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const closed = await options.closed.reason(place.to);
     const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
     if (closed !== null && delivery.parts[begins]?.state === "queued") {
-      return failRest(
+      return failed.failRest(
         place,
         delivery,
         begins,
@@ -130,7 +109,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       });
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
-      if (owed[0]?.to === "failed") return failRest(place, current, index, parts.length, owed[0], told);
+      if (owed[0]?.to === "failed") return failed.failRest(place, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
     if (owed.length > 0) await record(place, owed);
@@ -138,55 +117,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
   }
 
-  async function failRest(place: Place, delivery: DeliveryView, from: number, count: number, failure: Change, told: Log): Promise<null> {
-    const reason = "reason" in failure ? failure.reason : "an earlier part failed";
-    const changes: Change[] = [failure];
-    for (let part = from + 1; part < count; part += 1)
-      changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
-    await record(place, changes);
-    told.warn({ reason }, "delivery failed for good");
-    options.onTrouble(delivery, reason);
-    return null;
-  }
-
-  /** The parts as they will be sent. Splits and renders once; a delivery that was begun keeps what it was split into. */
-  function planned(
-    channel: Channel,
-    delivery: DeliveryView,
-  ): { readonly parts: readonly PartView[]; readonly split: readonly RenderedPart[] | null } {
-    const [first] = delivery.parts;
-    if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
-    const content = parseContent(first.content);
-    if (content.kind !== "reply" && content.kind !== "preview") return { parts: delivery.parts, split: null };
-    const rendered = options.render(content, channel, lateMs(delivery));
-    const parts = rendered.map((part, index) => ({
-      ...first,
-      ...(index === 0 ? {} : { intoReceipt: null }),
-      content: formatContent({ v: 1, kind: "rendered", part }),
-    }));
-    return { parts, split: rendered };
-  }
-
-  /** 0 while it is on time. */
-  function lateMs(delivery: DeliveryView): number {
-    const ageMs = clock.now() - delivery.createdAtMs;
-    return ageMs > lateAfterMs ? ageMs : 0;
-  }
-
-  interface PartPlace {
-    readonly delivery: DeliveryView;
-    readonly part: PartView;
-    readonly index: number;
-    readonly owed: readonly Change[];
-    readonly split: readonly RenderedPart[] | null;
-    readonly rows: readonly string[];
-    /** Receipt of the part before, as JSON text. */
-    readonly follows: string | null;
-    /** Names the delivery and what caused it. */
-    readonly log: Log;
-  }
-
-  async function deliverPart(place: Place, at: PartPlace): Promise<Step> {
+  async function deliverPart(place: LanePlace, at: PartPlace): Promise<PartStep> {
     const { delivery, part, index } = at;
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
@@ -195,7 +126,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
     const repeats = (place.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
     if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
-      return ambiguous(delivery, name, part.reason ?? "the process ended while it was being sent", at.owed, place);
+      return failed.ambiguous(place, at, part.reason ?? "the process ended while it was being sent", at.owed);
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
       if (at.owed.length > 0) await record(place, at.owed);
@@ -231,12 +162,12 @@ export function deliverer(options: DeliverOptions): Deliver {
       options.onSent(delivery, index, receipt);
       return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
     } catch (error) {
-      return sendFailed(place, at, error);
+      return failed.settle(place, at, error);
     }
   }
 
   /** A part of unknown outcome that had arrived is sent; else whether its repeat is surely the only one. */
-  async function arrived(place: Place, at: PartPlace): Promise<Step | "not there" | "unknown"> {
+  async function arrived(place: LanePlace, at: PartPlace): Promise<PartStep | "not there" | "unknown"> {
     const { delivery, part, index } = at;
     if (at.owed.length > 0) await record(place, at.owed);
     const found = await readBack(options, { ...place, signal: place.held.signal }, delivery, part);
@@ -254,17 +185,11 @@ export function deliverer(options: DeliverOptions): Deliver {
     return found?.done === true;
   }
 
-  /** The first rendered message takes the preview's place, if the delivery had one to edit. */
-  function splitPart(delivery: DeliveryView, part: RenderedPart, index: number): NewDelivery["parts"][number] {
-    const into = index === 0 ? delivery.parts[0]?.into : undefined;
-    return { content: formatContent({ v: 1, kind: "rendered", part }), ...(into === undefined ? {} : { into }) };
-  }
-
-  async function sendPart(place: Place, at: PartPlace): Promise<Receipt> {
+  async function sendPart(place: LanePlace, at: PartPlace): Promise<Receipt> {
     const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
     try {
       const signal = AbortSignal.any([place.held.signal, timeout.signal]);
-      const late = at.index === 0 ? lateMs(at.delivery) : 0;
+      const late = at.index === 0 ? lateMs(at.delivery, clock.now()) : 0;
       return await sender.send(place.channel, place.to, at.part, late, {
         idempotencyKey: `${at.delivery.id}/${at.index}`,
         signal,
@@ -274,61 +199,6 @@ export function deliverer(options: DeliverOptions): Deliver {
     } finally {
       timeout.cancel();
     }
-  }
-
-  async function sendFailed(place: Place, at: PartPlace, error: unknown): Promise<Step> {
-    const { delivery, index, part } = at;
-    const name = { delivery: delivery.id, part: index };
-    if (!isFault(error)) throw error;
-    at.log.warn({ part: index, code: error.code, reason: error.message }, "could not send");
-    const newPeer = migratedChatId(error);
-    if (newPeer !== null) {
-      // The send tells it before the group's own message does, or in place of one that we missed.
-      await options.moved.learn(place.to, place.to.peer, newPeer);
-      await record(place, [{ ...name, to: "queued", reason: error.message }]);
-      return { release: { afterMs: 0, reason: error.message, refund: true } };
-    }
-    switch (error.code) {
-      case "rate_limited": {
-        const afterMs = error.retryAfterMs ?? 1_000;
-        pacer.limited(delivery.lane, afterMs);
-        await record(place, [{ ...name, to: "queued", reason: error.message }]);
-        return { release: { afterMs, reason: error.message, refund: true } };
-      }
-      case "unavailable":
-      case "aborted":
-        await record(place, [{ ...name, to: "queued", reason: error.message }]);
-        throw error;
-      case "conflict":
-        throw error;
-      case "ambiguous": {
-        const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
-        const again = sender.mayRepeat(error) && (repeats || part.state === "queued");
-        // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
-        if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
-          return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
-        }
-        return ambiguous(delivery, name, error.message, [], place);
-      }
-      case "invalid":
-      case "unsupported":
-      case "denied":
-      case "missing":
-        if (chatIsClosed(error)) await options.closed.close(place.to, error.message);
-        return { next: true, change: { ...name, to: "failed", reason: error.message } };
-    }
-  }
-
-  async function ambiguous(
-    delivery: DeliveryView,
-    name: { delivery: string; part: number },
-    reason: string,
-    owed: readonly Change[],
-    place: Place,
-  ): Promise<Step> {
-    await record(place, [...owed, { ...name, to: "ambiguous", reason }]);
-    options.onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
-    return { next: true };
   }
 }
 
