@@ -2,9 +2,11 @@
 export * from "./action.ts";
 export * from "./address.ts";
 export * from "./capabilities.ts";
+export type { ChatMessage } from "./chat-methods.ts";
 export * from "./clock.ts";
 export * from "./entry.ts";
 export * from "./env-names.ts";
+export type * from "./events.ts";
 export * from "./fault.ts";
 export * from "./frames.ts";
 export * from "./ids.ts";

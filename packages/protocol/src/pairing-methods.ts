@@ -1,0 +1,35 @@
+// The control plane's methods about who may talk: who asked, who was let in, letting in and out again.
+import { z } from "zod";
+
+const pairingRequest = z.object({
+  code: z.string(),
+  channel: z.string(),
+  account: z.string(),
+  senderId: z.string(),
+  senderName: z.string(),
+  expiresAtMs: z.number(),
+});
+
+export const pairingMethods = {
+  "pairing.list": {
+    scope: "read",
+    params: z.object({}),
+    result: z.object({
+      pending: z.array(pairingRequest),
+      paired: z.array(
+        z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string(), atMs: z.number() }),
+      ),
+    }),
+  },
+  "pairing.approve": {
+    scope: "approve",
+    params: z.object({ code: z.string().min(1).max(64) }),
+    result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+  },
+  /** `<channel>:<account>:<sender>`, or any end of it that names one person. Ownership that came with the pairing goes along. */
+  "pairing.revoke": {
+    scope: "approve",
+    params: z.object({ id: z.string().min(1).max(1024) }),
+    result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+  },
+} as const;
