@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ModelAnswer, ModelCall } from "@parley/testkit";
+import { lacks, program, type ModelAnswer, type ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cleanUp, freshHome } from "./daemon.ts";
 import { world, type World } from "./world.ts";
@@ -84,6 +84,42 @@ describe("commands", () => {
     expect(existsSync(join(home, "workspace/made.txt"))).toBe(false);
     expect(await daemon.stop()).toBe(0);
   });
+});
+
+describe.skipIf(lacks(program("bwrap")))("a sandbox", () => {
+  test("holds commands and files: the workspace is inside, the state folder is not", async () => {
+    const home = await homeWith({ "a.txt": "alpha\n" });
+    await w.start({
+      home,
+      config: {
+        agents: { defaults: { model: { primary: "fake/m1" }, sandbox: { mode: "all", workspaceAccess: "rw" } } },
+        tools: { exec: { mode: "full" } },
+      },
+    });
+    const state = join(home, "parley.json5");
+    w.models.reply(
+      calling(
+        [
+          "exec",
+          {
+            command: `cat a.txt; echo made > b.txt; cat ${state} 2>&1`,
+          },
+        ],
+        ["read", { path: "b.txt" }],
+        ["read", { path: state }],
+      ),
+    );
+    w.telegram.as(me).says("work inside");
+    await w.answered(me, 1);
+    const [ran, read, refused] = results();
+    expect(ran).toContain("alpha");
+    expect(ran).not.toContain("botToken");
+    expect(ran).toMatch(/No such file|Permission denied/);
+    expect(read).toContain("made");
+    expect(await readFile(join(home, "workspace/b.txt"), "utf8")).toBe("made\n");
+    expect(refused).not.toContain("botToken");
+    expect(w.models.requests()[0]?.system).toMatch(/sandbox/i);
+  }, 30_000);
 });
 
 describe("a command in the background", () => {
