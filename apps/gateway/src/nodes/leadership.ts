@@ -86,7 +86,11 @@ export function leadership(options: LeadershipOptions): Leadership {
     log.info({ account, term: cell.version }, "leads the account");
     changing = changing
       .then(() => (holding.ended ? undefined : options.lead(holding.term)))
-      .catch((error: unknown) => log.error({ account, error }, "could not begin to lead"));
+      .catch((error: unknown) => {
+        log.error({ account, error }, "could not begin to lead");
+        // The next look finds the term still ours, and begins again. Held but not begun, the account would have nobody.
+        if (held === holding) drop("could not begin");
+      });
   }
 
   async function renew(holding: NonNullable<typeof held>): Promise<void> {

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 type Weather = "fine" | "away" | "answers are lost";
 
-function stand(node: string, weather: () => Weather = () => "fine"): Leadership {
+function stand(node: string, weather: () => Weather = () => "fine", begins: () => Promise<void> = async () => {}): Leadership {
   const through =
     <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
@@ -50,7 +50,10 @@ function stand(node: string, weather: () => Weather = () => "fine"): Leadership 
     cells,
     clock,
     log: silentLog,
-    lead: async () => void told.push(`${node} leads`),
+    async lead() {
+      await begins();
+      told.push(`${node} leads`);
+    },
     lost: async () => void told.push(`${node} ended`),
   });
   standing.push(made);
@@ -104,4 +107,17 @@ test("a node whose answers are lost does not think that it leads; it does once t
   await pass(3_000);
   expect(told).toEqual(["a leads"]);
   expect(only.term()).toBe((await store.cells.get(`leader:${account}`))?.version);
+});
+
+test("a leader that could not begin, because the store was away just then, begins again; nobody else leads meanwhile", async () => {
+  let times = 0;
+  const first = stand("a", undefined, async () => {
+    times += 1;
+    if (times === 1) throw new Fault("unavailable", "away");
+  });
+  await pass(300);
+  const second = stand("b");
+  await pass(10_000, () => expect(second.term()).toBeNull());
+  expect([told, times]).toEqual([["a ended", "a leads"], 2]);
+  expect(first.term()).not.toBeNull();
 });

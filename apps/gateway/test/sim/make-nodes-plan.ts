@@ -36,6 +36,7 @@ const ports: readonly (readonly [port: string, calls: number, harms: readonly Ha
   ["cells.touch", 20, ["crash before", "crash after", "fail before", "fail after", "slow"]],
   ["cells.put", 6, ["crash before", "crash after", "fail before", "fail after", "slow"]],
   ["cells.get", 12, ["fail before", "slow"]],
+  ["free leases", 6, ["crash before", "crash after", "fail before", "fail after", "slow"]],
   ["bus", 6, ["lost", "slow", "twice"]],
   ["hint", 40, ["lost"]],
 ];

@@ -14,3 +14,8 @@ test("nodes have one history for one seed", async () => {
 });
 
 test("nodes keep the laws together", { timeout: patienceMs }, () => holds(nodes, 1, 50));
+
+test("a leader that could not begin, because the store was away just then, begins again", async () => {
+  const plan = { ...makeNodesPlan(1), troubles: [{ port: "free leases", nth: 1, harm: "fail before" }] } as const;
+  expect((await simulateNodes(plan)).violations).toEqual([]);
+});

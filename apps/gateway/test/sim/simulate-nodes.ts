@@ -1,6 +1,6 @@
 // Runs one schedule of several nodes over one store: each with its own life, clock and line to the store, leaders by the product's own
 // leadership. Then everything heals and comes to rest, and is judged by the laws of one process; besides, never two lead one account.
-import { silentLog } from "@parley/protocol";
+import { Fault, silentLog } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { freeLeaders } from "../../src/nodes/leadership.ts";
 import { boot, type Booted } from "./boot.ts";
@@ -101,8 +101,11 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
         role: node.planned.role,
         name: node.name,
         bus: bus.join(self, () => node.line === "up"),
-        // Over a line that may be cut, as every other call.
-        freeLeases: (of) => self.request("free leases", JSON.stringify(of), () => {}).then(() => freeLeases(store, accounts, of)),
+        async freeLeases(of) {
+          await self.request("free leases", JSON.stringify(of), () => {});
+          if (node.line !== "up") throw new Fault("unavailable", "simulated: the store is away");
+          return freeLeases(store, accounts, of);
+        },
         leaderClock: plant.leaderClock?.(self.clock) ?? self.clock,
         hasClients: () => standing.find((each) => awake(each) && each.line === "up") === node,
       },
