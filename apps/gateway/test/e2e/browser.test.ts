@@ -74,7 +74,9 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     await say(page, '!tool exec {"command":"echo ran >> runs.txt"}');
     const once = page.getByRole("button", { name: "Once" });
     await once.waitFor({ timeout: shownWithinMs });
-    const coloured = (): Promise<string> => once.evaluate((button) => getComputedStyle(button).color);
+    type Drawn = { readonly ownerDocument: { readonly defaultView: { getComputedStyle(of: unknown): { readonly color: string } } } };
+    const coloured = (): Promise<string> =>
+      once.evaluate((button) => (button as unknown as Drawn).ownerDocument.defaultView.getComputedStyle(button).color);
     const dark = await coloured();
     await page.emulateMedia({ colorScheme: "light" });
     expect(await coloured()).not.toBe(dark);
