@@ -72,7 +72,8 @@ export interface ControlServer {
 /** A chat message of 200,000 characters, each escaped as \uXXXX, fits. */
 const mostFrameBytes = 2_097_152;
 const mostConnections = 512;
-const mostPerAddress = 64;
+/** Everybody behind a proxy, and every command at a shell of this machine, comes from one address. */
+const mostPerAddress = 256;
 /** Time for requests at work when the gateway stops, and for clients to answer the close after that. */
 const drainMs = 3_000;
 const closeGraceMs = 1_000;
