@@ -12,6 +12,7 @@ import { isApproved } from "./approvals/gate.ts";
 import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { skillDesk } from "./commands/skill.ts";
 import { commandCatalogue, type CommandCatalogue } from "./commands/catalogue.ts";
+import type { ToolHooks } from "./guards/tool-hooks.ts";
 import { toolHold, type ToolHold } from "./guards/tool-hold.ts";
 import { coreMemory, type CoreMemory } from "./core-memory.ts";
 import { startWork, type CoreWork, type Share } from "./core-work.ts";
@@ -62,6 +63,8 @@ export interface CoreOptions {
   /** What the tools of the catalogue work with; absent: there are only the other ones. */
   readonly hands?: Hands;
   readonly hooks: readonly BootstrapHook[];
+  /** Absent: there are none. */
+  readonly toolHooks?: ToolHooks;
   readonly commands: readonly PastLaneCommand[];
   readonly showProgress: ShowProgress;
   /** How files of messages are read; absent: they are told in words. */
@@ -146,6 +149,7 @@ export function gatewayCore(options: CoreOptions): Core {
     config,
     grants: approvals.book.grants,
     approved: isApproved(approvals.book),
+    ...(options.toolHooks === undefined ? {} : { watched: options.toolHooks.watched }),
     hands: options.hands,
     more: options.tools,
     readRoots: skills.readRoots(),
@@ -230,6 +234,7 @@ export function gatewayCore(options: CoreOptions): Core {
     commands: commands.inLane,
     approvals,
     hold,
+    toolHooks: options.toolHooks,
     media: options.media,
     redaction: options.redaction,
     running,

@@ -14,6 +14,7 @@ import { findMessage } from "./methods/find-message.ts";
 import { storyTeller } from "./methods/story.ts";
 import { live } from "./reload/live.ts";
 import type { GatewayState } from "./state.ts";
+import { toolHooks } from "./guards/tool-hooks.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import type { SkillBook } from "./turn/skills.ts";
 import { templatesFolder, wireMedia, wireModels, wireProgress, wireRedaction, wireSkills, wireTools } from "./wiring.ts";
@@ -31,6 +32,7 @@ type FromConfig =
   | "media"
   | "tools"
   | "hooks"
+  | "toolHooks"
   | "commands"
   | "showProgress"
   | "redaction"
@@ -68,6 +70,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
       media: wireMedia(config, mediaPath, clock),
       tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
       hooks: bootstrapHooks(config, configPath, clock),
+      toolHooks: toolHooks({ config, configPath, clock, log }),
       commands: [
         statusCommand({
           sessions: store.sessions,

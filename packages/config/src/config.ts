@@ -63,7 +63,7 @@ export interface WebhookConfig {
 
 /** `module`: relative to the config file. */
 export interface HookConfig {
-  readonly event: "agent:bootstrap";
+  readonly event: "agent:bootstrap" | "tool:before" | "tool:after";
   readonly module: string;
   readonly export: string;
 }

@@ -6,11 +6,13 @@ import { placeOf, speakersOf } from "../turn/turn-rows.ts";
 import type { TurnSetup } from "../turn/turn-setup.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import { heldText, type ToolHold } from "../guards/tool-hold.ts";
+import type { ToolHooks } from "../guards/tool-hooks.ts";
 import { approvalGate, type TurnApprovals } from "./gate.ts";
 
 export interface TurnApprovalsOptions {
   readonly desk: ApprovalDesk;
   readonly hold: Pick<ToolHold, "now">;
+  readonly hooks: ToolHooks | undefined;
   /** How long a request stays open. */
   readonly timeoutMs: number;
 }
@@ -30,7 +32,7 @@ export interface TurnApprovalsInput {
 export function turnApprovals({ options, turn, session, setup, ...ports }: TurnApprovalsInput): TurnApprovals | null {
   const { execPolicy: policy } = setup;
   if (options === undefined || policy === undefined) return null;
-  const { hold } = options;
+  const { hold, hooks } = options;
   const asking = approvalGate({
     ...options,
     ...ports,
@@ -48,7 +50,8 @@ export function turnApprovals({ options, turn, session, setup, ...ports }: TurnA
     ...asking,
     async gate(call, tool) {
       const held = await hold.now();
-      return held === null ? asking.gate(call, tool) : { kind: "refuse", reason: heldText(held) };
+      const reason = held === null ? await hooks?.before(call, tool, ports.scopeOf(call.id)) : heldText(held);
+      return typeof reason === "string" ? { kind: "refuse", reason } : asking.gate(call, tool);
     },
   };
 }

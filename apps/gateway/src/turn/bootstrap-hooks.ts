@@ -30,7 +30,7 @@ export interface BootstrapHookFile {
   missing: boolean;
 }
 
-type Handler = (event: BootstrapEvent) => unknown;
+type Handler = (event: object) => unknown;
 
 /** A turn must not wait for a hook that never ends. */
 const hookMs = 5_000;
@@ -38,7 +38,8 @@ const hookMs = 5_000;
 export function bootstrapHooks(config: Config, configPath: string, clock: Clock): readonly BootstrapHook[] {
   const { enabled, handlers } = config.hooks.internal;
   if (!enabled) return [];
-  return handlers.map(({ module, export: name }) => {
+  const own = handlers.filter(({ event }) => event === "agent:bootstrap");
+  return own.map(({ module, export: name }) => {
     const path = expandPath(module, dirname(configPath));
     return async (files, { workspace, session, agent }) => {
       try {
@@ -58,7 +59,7 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
 }
 
 /** The path's time of change is part of the address, so that an edit is seen without a restart. */
-async function handlerOf(path: string, name: string): Promise<Handler> {
+export async function handlerOf(path: string, name: string): Promise<Handler> {
   const { mtimeMs } = await stat(path);
   const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as { readonly [name: string]: unknown };
   const handler = loaded[name];
@@ -66,10 +67,10 @@ async function handlerOf(path: string, name: string): Promise<Handler> {
   return handler as Handler;
 }
 
-async function withinTime<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+export async function withinTime<T>(clock: Clock, work: () => Promise<T>, ms = hookMs): Promise<T> {
   const late = new AbortController();
-  const timeout = sleep(clock, hookMs, late.signal).then(() => {
-    throw new Error(`it took longer than ${hookMs} ms`);
+  const timeout = sleep(clock, ms, late.signal).then(() => {
+    throw new Error(`it took longer than ${ms} ms`);
   });
   try {
     return await Promise.race([work(), timeout]);

@@ -5,6 +5,7 @@ import type { Store } from "@parley/store";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
 import { streamingOf } from "../account-settings.ts";
 import { injectCommand } from "../commands/inject.ts";
+import type { ToolHooks } from "../guards/tool-hooks.ts";
 import type { ToolHold } from "../guards/tool-hold.ts";
 import { agentTurn, type AgentTurnOptions } from "./agent-turn.ts";
 import { closeTurn, type CloseTurnOptions } from "./close-turn.ts";
@@ -23,6 +24,7 @@ export interface SessionLaneOptions extends Pick<
   readonly tools: CloseTurnOptions["tools"];
   readonly approvals: ApprovalDesk;
   readonly hold: ToolHold;
+  readonly toolHooks: ToolHooks | undefined;
   readonly commands: readonly LaneCommand[];
   /** Absent: files of messages are told in words. */
   readonly media: Pick<MediaReaderOptions, "folder" | "transcribe"> | undefined;
@@ -56,7 +58,12 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       redaction: options.redaction,
       running: options.running,
       ledger,
-      approvals: { desk: approvals, hold: options.hold, timeoutMs: config.approvals.exec.timeoutMinutes * 60_000 },
+      approvals: {
+        desk: approvals,
+        hold: options.hold,
+        hooks: options.toolHooks,
+        timeoutMs: config.approvals.exec.timeoutMinutes * 60_000,
+      },
       showProgress: options.showProgress,
       queue: config.messages.queue,
       bootAtMs,

@@ -76,6 +76,8 @@ export interface ToolBookOptions {
   /** What people allowed an agent for good. */
   readonly grants?: (agent: string) => Promise<readonly ExecGrant[]>;
   readonly approved?: ExecPorts["approved"];
+  /** Every tool as it is handed out. */
+  readonly watched?: (tool: Tool) => Tool;
   readonly status: ToolContext["status"];
   readonly plans: ToolContext["plans"];
   readonly clock: Clock;
@@ -159,7 +161,7 @@ export function toolBook(options: ToolBookOptions): ToolBook {
         }),
       );
       return {
-        tools: there.filter(({ name }) => decision.tools.includes(name)),
+        tools: there.filter(({ name }) => decision.tools.includes(name)).map((tool) => options.watched?.(tool) ?? tool),
         decision,
         unavailable: [...unavailable, ...shut],
         files,

@@ -113,7 +113,11 @@ export const hooksSchema = z
         handlers: z
           .array(
             z.strictObject({
-              event: z.enum(["agent:bootstrap"]).describe("agent:bootstrap: before the workspace files go into the prompt."),
+              event: z
+                .enum(["agent:bootstrap", "tool:before", "tool:after"])
+                .describe(
+                  "agent:bootstrap: before the workspace files go into the prompt. tool:before: may block a tool's call. tool:after: is told its result.",
+                ),
               module: z.string().min(1).describe("Path of a TypeScript or JavaScript module, relative to this file."),
               export: z.string().min(1).default("default").describe("Name of the function that the module exports."),
             }),
