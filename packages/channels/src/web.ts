@@ -39,7 +39,12 @@ export interface WebSaid {
   readonly address: Address;
   readonly senderName: string;
   readonly text: string;
+  /** The client's token may not administer, so what it says has no owner's rights. */
+  readonly guest?: boolean;
 }
+
+/** Role of senders whose token may not administer. */
+export const guestRole = "guest";
 
 export interface WebChannel extends Channel {
   /** Resolves when what was said is durable; Fault("unavailable") while the channel does not receive. */
@@ -83,7 +88,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       channel: "web",
       account,
       address: said.address,
-      sender: { id: said.address.peer, name: said.senderName, isBot: false },
+      sender: { id: said.address.peer, name: said.senderName, isBot: false, ...(said.guest === true ? { roles: [guestRole] } : {}) },
       messageId: said.id,
       kind: "message",
       text: said.text,

@@ -54,6 +54,7 @@ export function completions(options: CompletionOptions) {
     const who: ApiUser = {
       agent: agentNamed(request.model, agents()),
       client: caller.peer,
+      guest: !caller.scopes.includes("admin"),
       // Without a name each request is a conversation of its own, and a repeat of it the same one.
       user: named === undefined || named === "" ? `once-${key}` : named,
     };

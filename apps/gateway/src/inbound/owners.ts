@@ -1,4 +1,5 @@
 // Who may do what owners may: the config's list, or, while that is empty, the first person the operator paired. Ids only, never names.
+import { guestRole } from "@parley/channels";
 import type { Inbound } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
@@ -14,11 +15,14 @@ export interface Owners {
 
 const firstOwnerCell = "owner:first";
 
-/** `configured` holds `<channel>:<sender>` ids. Web clients and those of the chat API hold the operator's token, so they are the operator. */
+/**
+ * `configured` holds `<channel>:<sender>` ids. Clients of the page and of the chat API whose token may administer are the operator;
+ * a device that may only write gets no owner's commands by typing them.
+ */
 export function owners(configured: readonly string[], cells: Cells): Owners {
   return {
     async isOwner({ channel, sender }) {
-      if (channel === "web" || channel === "api") return true;
+      if (channel === "web" || channel === "api") return sender.roles?.includes(guestRole) !== true;
       const id = `${channel}:${sender.id}`;
       if (configured.length > 0) return configured.includes(id);
       return (await cells.get(firstOwnerCell))?.value === id;

@@ -9,6 +9,7 @@ import {
   type Inbound,
   type MethodParams,
   type MethodResult,
+  type Scope,
 } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, Turns } from "@parley/store";
@@ -27,9 +28,10 @@ export interface ChatOptions {
   readonly onStopped: (turn: string) => void;
 }
 
-/** Who calls: the web peer that the control plane minted for its token. */
+/** Who calls: the web peer that the control plane minted for its token, and what that token may do. */
 export interface ChatCaller {
   readonly peer: string;
+  readonly scopes: readonly Scope[];
 }
 
 export function chatMethods(options: ChatOptions) {
@@ -49,7 +51,8 @@ export function chatMethods(options: ChatOptions) {
       const said = `${caller.peer}:${params.idempotencyKey}`;
       const id = `web:${options.web().account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
-      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text });
+      const guest = !caller.scopes.includes("admin");
+      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, guest });
       return { id, sessionKey: options.route({ address: to }).session, duplicate: known };
     },
 

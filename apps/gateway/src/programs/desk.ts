@@ -1,6 +1,6 @@
 // What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's end, and what was queued for it.
 // So an answer is the same however often it is asked for, also after a restart.
-import type { Receive } from "@parley/channels";
+import { guestRole, type Receive } from "@parley/channels";
 import {
   addUsage,
   conversationKey,
@@ -113,7 +113,10 @@ export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock 
   }
 
   return {
-    ask: (who, key, text) => store("api", `${who.client}:${key}`, apiAddress(who), { id: who.client, name: who.user, isBot: false }, text),
+    ask(who, key, text) {
+      const roles = who.guest === true ? { roles: [guestRole] } : {};
+      return store("api", `${who.client}:${key}`, apiAddress(who), { id: who.client, name: who.user, isBot: false, ...roles }, text);
+    },
 
     async call({ name, agent, delivery, text, deliver }) {
       const sender = { id: `${agent}/${name}`, name: `webhook ${name}`, isBot: false };

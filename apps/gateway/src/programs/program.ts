@@ -10,6 +10,8 @@ export interface ApiUser {
   /** The web peer that its token has. */
   readonly client: string;
   readonly user: string;
+  /** Its token may not administer. */
+  readonly guest?: boolean;
 }
 
 export function apiAddress({ agent, client, user }: ApiUser): Address {

@@ -106,3 +106,26 @@ test("a restart over the control plane comes back on the same database", async (
   after.close();
   expect(await daemon.stop()).toBe(0);
 });
+
+test("a device that may only write has no owner's rights in the chat either", async () => {
+  const daemon = await w.start();
+  const operator = await controlClient(daemon);
+  const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as { token: string };
+  const phone = await controlClient(daemon, { auth: { token } });
+  for (const [client, expected] of [
+    [phone, /^You are web:web-\w+\.$/m],
+    [operator, /^You are web:web-\w+, an owner\.$/m],
+  ] as const) {
+    await client.call("chat.send", { text: "/estop", idempotencyKey: "a" });
+    await client.call("chat.send", { text: "/whoami", idempotencyKey: "b" });
+    const said = (): string[] =>
+      client
+        .events()
+        .filter(({ event, payload }) => event === "chat.message" && (payload as { role: string }).role === "assistant")
+        .map(({ payload }) => (payload as { text: string }).text);
+    await eventually(() => said().some((text) => text.startsWith("You are")), 10_000, "who it is");
+    expect(said().find((text) => text.startsWith("You are"))).toMatch(expected);
+    expect(said().some((text) => text.startsWith("🛑"))).toBe(client === operator);
+    client.close();
+  }
+});
