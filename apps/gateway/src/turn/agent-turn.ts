@@ -199,6 +199,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             journal,
             ledger: spending,
             context,
+            secrets: options.redaction.secrets,
             spill: (callId, text) => setup.spill(resultName(turn.id, callId), text),
             resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
             gate: async (call, tool) => {

@@ -6,7 +6,7 @@ import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
 import type { BadCall, Journal } from "./journal.ts";
 import { blockedText, repeatLimits, repeatNote, repeatsBefore } from "./repeats.ts";
-import { capped, type Spill } from "./result-cap.ts";
+import { capped, type Spill, withoutSecrets } from "./result-cap.ts";
 
 /** A decision about a call before it starts: policy, approvals, hooks. */
 export type Gate = (call: ToolCall, tool: Tool) => Promise<GateDecision>;
@@ -24,6 +24,8 @@ export interface CallPorts {
   readonly spill: Spill;
   /** Most text of one result that is kept. Default: 8 KB. */
   readonly resultBytes?: number;
+  /** Values that no result may carry into the transcript, to a model or into a spilled file. */
+  readonly secrets?: readonly string[];
   readonly gate?: Gate;
   readonly clock: Clock;
   readonly log: Log;
@@ -138,7 +140,7 @@ async function* runBatch(
       const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
       if (answer === null)
         return { entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock), known: false };
-      const content = await capped(answer, call.id, ports.spill, ports.resultBytes);
+      const content = await capped(withoutSecrets(answer, ports.secrets ?? []), call.id, ports.spill, ports.resultBytes);
       const note = "tool" in what && what.nth >= repeatLimits.warn ? [{ type: "text" as const, text: repeatNote(what.nth) }] : [];
       return { entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock), known: true };
     }),

@@ -24,9 +24,19 @@ const pathChars = 4_096;
 const secretShown = "[secret]";
 const pathShown = "[path]";
 
+/** Whole text in, whole text out: no path is hidden. */
+export function hideSecrets(text: string, secrets: readonly string[]): string {
+  return hiddenWordsOf(secrets).reduce((shown, secret) => shown.replaceAll(secret, secretShown), text);
+}
+
+/** The longest first, so that none is hidden in part. */
+function hiddenWordsOf(secrets: readonly string[]): readonly string[] {
+  return secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
+}
+
 /** Both methods return what may be shown now. */
 export function redactStage({ secrets, stateDirs, workspaces }: Redaction): RedactStage {
-  const hiddenWords = secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
+  const hiddenWords = hiddenWordsOf(secrets);
   const words: readonly Pattern[] = hiddenWords.map(literal);
   const dirs = stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
   const paths = dirs.map(pathUnder);

@@ -239,6 +239,26 @@ describe("caps", () => {
     expect(spilt.get("c0_1")).toHaveLength(1000);
   });
 
+  it("keeps secrets out of results and of what is spilled", async () => {
+    const spilt: string[] = [];
+    const { end } = await run(scripted([{ calls: [{ name: "env" }, { name: "long" }] }]), {
+      tools: [
+        tool("env", "reads", () => said("KEY=sk-canary-1 and sk-canary-12")),
+        tool("long", "reads", () => said("sk-canary-1 ".repeat(2000))),
+      ],
+      secrets: ["sk-canary-1", "sk-canary-12", "KEY"],
+      spill: async (_callId, text) => {
+        spilt.push(text);
+        return "kept.txt";
+      },
+    });
+    const [env, long] = results(end.entries);
+    expect(env).toBe("KEY=[secret] and [secret]");
+    expect(long).not.toContain("canary");
+    expect(spilt).toHaveLength(1);
+    expect(spilt[0]).not.toContain("canary");
+  });
+
   it("keeps the beginning when the spill fails", async () => {
     const { end } = await run(scripted([{ calls: [{ name: "big" }] }]), {
       tools: [tool("big", "reads", () => said("y".repeat(20_000)))],
