@@ -38,7 +38,12 @@ export interface Daemon {
 
 export const testToken = "test-token-for-the-gateway-0123456789";
 
-/** Homes made here are removed by `removeHomes`. */
+/** What `bin/parley` hands its processes, and nothing else of the tester's own. With the compile cache a start costs half as much. */
+export function processEnv(home: string): { readonly [name: string]: string | undefined } {
+  return { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], HOME: home, PARLEY_HOME: home };
+}
+
+/** Homes made here are removed by `cleanUp`. */
 const homes: string[] = [];
 const running = new Set<ChildProcess>();
 
@@ -62,7 +67,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await writeFile(join(home, "parley.json5"), JSON.stringify(config));
   const command = [...(options.under ?? []), process.execPath, main, ...(options.args ?? [])];
   const child = spawn(command[0] ?? process.execPath, command.slice(1), {
-    env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home, ...options.env },
+    env: { ...processEnv(home), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { testToken, type Daemon } from "./daemon.ts";
+import { processEnv, testToken, type Daemon } from "./daemon.ts";
 
 const program = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
 
@@ -15,7 +15,7 @@ export interface Ran {
 
 /** `parley <argv>` on this state folder. */
 export async function parley(home: string, ...argv: readonly string[]): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...argv], { env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home } });
+  const child = spawn(process.execPath, [program, ...argv], { env: processEnv(home) });
   let [out, err] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { cleanUp, eventually, freshHome } from "./daemon.ts";
+import { cleanUp, eventually, freshHome, processEnv } from "./daemon.ts";
 import { findableGateway, parley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
@@ -49,7 +49,7 @@ interface Running {
 
 function startFrom(tree: string, home: string): Running {
   const child = spawn(process.execPath, [join(tree, "apps/gateway/src/main.ts")], {
-    env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
+    env: processEnv(home),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
