@@ -66,7 +66,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(text).not.toContain("root:");
     expect(await run(`cat ${it.outside}/skills/SKILL.md`)).toContain("a skill");
     expect(await run(`echo x > ${it.outside}/skills/SKILL.md`)).toContain("Read-only");
-    expect(await run("touch /usr/x /etc/x 2>&1; echo t > /tmp/x && cat /tmp/x")).toMatch(/Read-only[^]*t\n\[exit code 0/);
+    expect(await run("touch /usr/x /etc/ssl/x 2>&1; echo t > /tmp/x && cat /tmp/x")).toMatch(/Read-only[^]*t\n\[exit code 0/);
     expect(await readFile(join(it.outside, "skills/SKILL.md"), "utf8")).toBe("a skill");
   });
 
@@ -96,6 +96,22 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(await run(["bash", "-c", "ulimit -d; ulimit -u; ulimit -t; ulimit -c"])).toMatch(/^65536\n32\n1\n0\n/);
     expect(await run("head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")).not.toContain("200000000\n");
     expect(await run("while :; do :; done", { yieldMs: 60_000 })).toMatch(/\[(ended by a signal|exit code 137|exit code 152)/);
+  });
+
+  test("bounds what it keeps in memory, and lets nothing else of itself be written", async () => {
+    await open({ limits: { memoryMb: 8, processes: 32, cpuSeconds: 20 } });
+    for (const folder of ["/tmp", "/var/tmp", "/dev/shm"])
+      expect(await run(`head -c 20000000 /dev/zero > ${folder}/x`), folder).toContain("No space");
+    for (const path of ["/x", "/dev/x", "/etc/x", "/run/x"])
+      expect(await run(`echo x > ${path}`), path).toMatch(/Read-only|Permission denied/);
+  });
+
+  test("cannot change the kernel's settings, also where its user is root", async () => {
+    await open();
+    expect(
+      await run("for file in $(find /proc/sys /proc/acpi /proc/driver -type f 2>/dev/null); do test -w $file && echo $file; done; true"),
+    ).toMatch(/^\[exit code 0/);
+    expect(await run("cat /proc/sys/kernel/hostname")).toMatch(/^sandbox\n/);
   });
 
   test("without access to the workspace has a folder of its own, for commands and file tools alike", async () => {

@@ -102,7 +102,7 @@ describe.skipIf(lacks(program("bwrap")))("a sandbox", () => {
         [
           "exec",
           {
-            command: `cat a.txt; echo made > b.txt; cat ${state} 2>&1`,
+            command: `cat a.txt; echo made > b.txt; cat ${state} 2>&1; bash -c 'exec 3<>/dev/tcp/127.0.0.1/${w.telegram.url.split(":").at(-1)}' 2>&1`,
           },
         ],
         ["read", { path: "b.txt" }],
@@ -115,6 +115,7 @@ describe.skipIf(lacks(program("bwrap")))("a sandbox", () => {
     expect(ran).toContain("alpha");
     expect(ran).not.toContain("botToken");
     expect(ran).toMatch(/No such file|Permission denied/);
+    expect(ran).toMatch(/refused|unreachable/i);
     expect(read).toContain("made");
     expect(await readFile(join(home, "workspace/b.txt"), "utf8")).toBe("made\n");
     expect(refused).not.toContain("botToken");

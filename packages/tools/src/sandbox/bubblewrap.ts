@@ -1,8 +1,10 @@
 // Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an empty /tmp, nothing else of the
-// machine; no network unless it is allowed; no capabilities; ended with the gateway. Linux only. Limits are the kernel's resource limits of
-// each process: memory that it writes, its processor time, and how many processes its user may have (not enforced for root).
+// machine; no network unless it is allowed; no capabilities; ended with the gateway. Linux only. Memory and processor time are bounded for each
+// process; how many there are, for all of a sandbox together (the kernel counts a namespace's users by themselves), but not where root starts it.
+import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { relative } from "node:path";
+import { promisify } from "node:util";
 import { Fault } from "@parley/protocol";
 import { ignoring } from "../files/walk.ts";
 import { findProgram } from "../exec/find-program.ts";
@@ -19,6 +21,12 @@ const systemFiles = [
   .split(" ")
   .map((name) => `/etc/${name}`);
 
+/**
+ * What the kernel lets a user change whose number is root's, capabilities or not: core_pattern would run a program on the machine itself.
+ * bubblewrap covers a part of it; the list is the one of containers (runc's readonlyPaths), with folders of drivers.
+ */
+const kernelSettings = "sys sysrq-trigger irq bus fs acpi asound scsi driver dynamic_debug".split(" ").map((name) => `/proc/${name}`);
+
 export async function bubblewrap(
   { network, limits }: SandboxSettings,
   { workspace, readOnly, readRoots, hidden }: Mounts,
@@ -29,15 +37,19 @@ export async function bubblewrap(
     throw new Fault("unsupported", "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend");
   if (prlimit === null) throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
   const below = hidden.map((each) => relative(workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  const scratch = [...((await knowsSizes(bwrap)) ? ["--size", String(limits.memoryMb * 1024 * 1024)] : []), "--tmpfs"];
   const view = [
     ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"],
     network ? ["--share-net"] : [],
     ...(await Promise.all(systemFolders.map(asOnHost))),
     ...systemFiles.map((file) => ["--ro-bind-try", file, file]),
-    ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/run", "--dir", "/var/tmp"],
+    ["--proc", "/proc", ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path])],
+    // What lies in memory is bounded, and all else that is not mounted from elsewhere is read-only.
+    ["--dev", "/dev", ...scratch, "/dev/shm", "--remount-ro", "/dev", ...scratch, "/tmp", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"],
     ...readRoots.map((root) => ["--ro-bind-try", root, root]),
     [readOnly ? "--ro-bind" : "--bind", workspace, insidePath],
     ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+    ["--remount-ro", "/"],
   ].flat();
   const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
   return {
@@ -53,6 +65,15 @@ export async function bubblewrap(
       };
     },
   };
+}
+
+/** Since 0.7 it can bound the folders that it keeps in memory; before, they have the half of the machine's that the kernel gives. */
+async function knowsSizes(bwrap: string): Promise<boolean> {
+  const { stdout } = await promisify(execFile)(bwrap, ["--version"]).catch((cause: unknown) => {
+    throw new Fault("unsupported", `the sandbox needs bubblewrap, and ${bwrap} does not start`, { cause });
+  });
+  const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(stdout) ?? [];
+  return Number(major) > 0 || Number(minor) >= 7;
 }
 
 /** /bin is a folder on some systems and a link to usr/bin on others. */
