@@ -138,6 +138,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     }
   });
 
+  test("a store that was only tried may be copied into; one with a setting in it may not, and is left as it was", async () => {
+    const before = await file("a.db");
+    await fill(before);
+    await before.close();
+    const redis = address();
+    const tried = await redisStore({ ...redis, bootId: "tried", node: "tried", log: silentLog });
+    for (const key of ["node:a", "leader:telegram:default", "menu:telegram:default", "auth:code:x"]) await tried.cells.put(key, "{}", {});
+    const setting = await tried.cells.put("owners", "[]", {});
+    const copy = () => moveBetween({ to: "redis", database: join(dir, "a.db"), redis, clock, log: silentLog });
+    await expect(copy()).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("keyPrefix") as unknown });
+    expect(await tried.cells.get("move:progress")).toBeNull();
+    await tried.cells.remove("owners", setting?.version);
+    await copy();
+    await tried.close();
+  });
+
   test("a copy that is not the same is not taken for one", async () => {
     const before = await file("a.db");
     await fill(before);

@@ -16,11 +16,8 @@ export async function moveStore(
   tell: (kind: Kind, count: number) => void = () => {},
 ): Promise<readonly MovedKind[]> {
   const before = await to.progress();
-  if (before === null && !(await to.isEmpty()))
-    throw new Fault(
-      "conflict",
-      `${to.name} is not empty: nothing is copied over what is there. Empty it, or choose another store.keyPrefix or file`,
-    );
+  if (before === null && !(await isEmpty(to)))
+    throw new Fault("conflict", `${to.name} is not empty: nothing is copied over what is there. ${anotherPlace}`);
   let [begun, at] = before === null ? [0, null] : (JSON.parse(before) as [number, string | null]);
   if (before === null) await to.setProgress(JSON.stringify([0, null]));
   for (let n = begun; n < kinds.length; n += 1) {
@@ -43,12 +40,25 @@ export async function moveStore(
     if (kind !== "counters" && left.sum !== right.sum)
       throw new Fault(
         "invalid",
-        `the copy is not the same: ${left.count} ${kind} in ${from.name}, ${right.count} in ${to.name}. Was a gateway running?`,
+        `the copy is not the same: ${left.count} ${kind} in ${from.name}, ${right.count} in ${to.name}. Was a gateway running? Stop every gateway and begin again. ${anotherPlace}`,
       );
     moved.push({ kind, count: left.count });
   }
   await to.setProgress(null);
   return moved;
+}
+
+const anotherPlace = "For Redis choose another store.redis.keyPrefix, or remove its keys; for SQLite move state.db away";
+
+/** A gateway that was only tried leaves settings that a copy would mix with its own. */
+async function isEmpty(side: MoveSide): Promise<boolean> {
+  if (!(await side.isEmpty())) return false;
+  for (let at: string | null = null; ;) {
+    const { things, next } = await side.read("cells", at);
+    if (things.length > 0) return false;
+    if (next === null) return true;
+    at = next;
+  }
 }
 
 /** The same for the same things in any order. */

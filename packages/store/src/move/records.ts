@@ -25,9 +25,11 @@ export interface MoveSide {
   close(): Promise<void>;
 }
 
-/** Names of cells that belong to running processes, or to the copy itself. */
 export const moveCell = "move:progress";
-export const isOwnCell = (key: string): boolean => key === moveCell || key.startsWith("leader:") || key.startsWith("node:");
+/** What a process that tried the store leaves behind and makes anew: a one-time code, the menu that a platform shows. */
+const ownPrefixes = ["leader:", "node:", "auth:code:", "menu:"];
+/** Names of cells that belong to running processes, or to the copy itself. */
+export const isOwnCell = (key: string): boolean => key === moveCell || ownPrefixes.some((prefix) => key.startsWith(prefix));
 
 /** Without what is absent, so that both drivers' records are the same. */
 export function thing(fields: { readonly [field: string]: Value | undefined }): Thing {
