@@ -1,9 +1,10 @@
 // What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run, the config file.
-import { hostname, homedir } from "node:os";
+import { homedir } from "node:os";
 import type { Config, ConfigDesk } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import type { NodePlace } from "./nodes/node-place.ts";
 import type { Reloader } from "./reload/reloader.ts";
 import { commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
@@ -13,6 +14,8 @@ import type { Hands } from "./turn/tool-book.ts";
 export interface HandsWiring {
   readonly config: Pick<Config, "store">;
   readonly home: string;
+  /** The lock proves the process before this one in it dead, and no other. */
+  readonly place: Pick<NodePlace, "name">;
   readonly mediaPath: string;
   readonly env: { readonly [name: string]: string | undefined };
   readonly clock: Clock;
@@ -30,11 +33,11 @@ export interface WiredHands extends Hands {
   end(): Promise<void>;
 }
 
-/** Ends what the process before this one left running, and tells who asked for a restart. Call it with the home's lock only. */
+/** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
 export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Store, "cells" | "inbox">): Promise<WiredHands> {
-  const { config, home, clock, ids, log } = wiring;
-  // A database file has one process, whatever its machine is called today.
-  const node = config.store.driver === "sqlite" ? "local" : `${hostname()}:${home}`;
+  const { config, home, place, clock, ids, log } = wiring;
+  // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
+  const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
   const own = log.child({ part: "commands" });
   let ending = false;
   const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: own });
