@@ -1,7 +1,7 @@
 // Every check of the repository in one run: web build, lint, format, types, then all test projects. Goes on after a failure, so that one run
 // tells everything, and ends with the line "N passed, N failed": one for each static check, one for each test.
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { at, root, toolEnv } from "./places.mjs";
 import { SetupProblem } from "./problem.mjs";
 import { setUp } from "./set-up.mjs";
@@ -43,7 +43,7 @@ async function staticCheck(name, check) {
   const begunMs = performance.now();
   const passed = await check();
   console.log(`${passed ? "✓" : "✗"} ${name} (${seconds(performance.now() - begunMs)})`);
-  return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0 };
+  return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0, failures: passed ? [] : [name] };
 }
 
 const turbo = (task) => async () => (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
@@ -61,13 +61,15 @@ function prepared(wants) {
 
 /** Counts from vitest's own report. A file that does not load, or an error outside every test, fails the run without a failed test: it counts as one. */
 function counted(report, code) {
-  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 };
-  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-  const unloaded = testResults.filter(
-    (file) => file.status === "failed" && file.assertionResults.every((test) => test.status !== "failed"),
-  ).length;
-  const failed = numFailedTests + unloaded;
-  return { passed: numPassedTests, failed: code !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
+  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0, failures: ["vitest left no report"] };
+  const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+  const failures = testResults.flatMap((file) => {
+    const tests = file.assertionResults.filter((test) => test.status === "failed");
+    if (file.status === "failed" && tests.length === 0) return [`${file.name}: ${file.message}`];
+    return tests.map((test) => `${file.name} > ${test.fullName}\n${test.failureMessages.join("\n")}`);
+  });
+  if (code !== 0 && failures.length === 0) failures.push("an error outside every test; it stands above");
+  return { passed: numPassedTests, failed: failures.length, skipped: numPendingTests, failures };
 }
 
 async function vitest(args, options) {
@@ -104,6 +106,11 @@ export async function runChecks(args) {
     results.push(await vitest(args));
   }
   const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+  const failures = results.flatMap((result) => result.failures);
+  for (const failure of failures) console.log(`✗ ${failure}`);
+  // .ci/run shows them again at its very end, where a log that is cut keeps them.
+  const list = at("node_modules", args.includes("--long-only") ? ".failed-long" : ".failed-quick");
+  if (existsSync(at("node_modules"))) writeFileSync(list, failures.map((failure) => `✗ ${failure}\n`).join(""));
   if (sum("skipped") > 0) console.log(`${sum("skipped")} skipped; the reasons stand above`);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
   return sum("failed") === 0 ? 0 : 1;
