@@ -21,6 +21,8 @@ export interface BullWakerOptions extends RedisAddress {
 const mostHops = 3;
 const hopAfterMs = 50;
 const mostReconnectMs = 1_000;
+/** As the store has it: silence after a command that counts as a dead connection. */
+const silenceMs = 5_000;
 /** The end of a process that Redis has left waits no longer than this for BullMQ. */
 const closeWithinMs = 2_000;
 
@@ -50,6 +52,8 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
       // A worker waits for as long as it takes; what is only told is told now or not at all.
       maxRetriesPerRequest: how.waits ? null : 0,
       enableOfflineQueue: how.waits,
+      // What nobody answers must not pile up; who hears may hear nothing for long.
+      ...(how.waits ? {} : { socketTimeout: silenceMs }),
       retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
     });
     redis.on("error", away);
@@ -65,7 +69,6 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
       connection: telling,
       prefix,
       skipVersionCheck: true,
-      skipMetasUpdate: true,
       streams: { events: { maxLen: 100 } },
     });
     made.on("error", away);

@@ -24,6 +24,8 @@ export interface RedisBusOptions extends RedisAddress {
 }
 
 const mostReconnectMs = 1_000;
+/** As the store has it: silence after a command that counts as a dead connection. */
+const silenceMs = 5_000;
 
 /** Redis' publish and subscribe. Never rejects for a Redis that is away: words are lost then. */
 export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOptions): Promise<Bus> {
@@ -42,6 +44,8 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
       keepAlive: 10_000,
       maxRetriesPerRequest: how.waits ? null : 0,
       enableOfflineQueue: how.waits,
+      // What nobody answers must not pile up; who hears may hear nothing for long.
+      ...(how.waits ? {} : { socketTimeout: silenceMs }),
       retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
     });
     redis.on("error", away);

@@ -95,6 +95,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     for (let n = 0; n < 200; n += 1) first.give("main", `lane-${n % 20}`, 0);
     await vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(21), { timeout: 10_000 });
     await vi.waitFor(async () => expect(await keys()).toBeLessThanOrEqual(before), { timeout: 10_000 });
+    // BullMQ tells its dashboards what happened: that much of it is kept, not ten thousand lines a queue.
+    expect(await server.command("HGET", `{${keyPrefix}}:bull:main:meta`, "opts.maxLenEvents")).toBe("$3\r\n100\r\n");
     await close();
   });
 
