@@ -33,7 +33,9 @@ const shownChars = 4_000;
 
 export function sessionMethods({ config, sessions, turns, models, clock }: SessionMethodsOptions) {
   async function busy(): Promise<ReadonlySet<string>> {
-    return new Set((await turns.list(undefined, lanesLookedAt)).map(({ lane }) => lane));
+    const lanes = await turns.list(undefined, lanesLookedAt);
+    // A lane stays listed when it has come to rest.
+    return new Set(lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane));
   }
 
   /** Asking must not open a session. Throws Fault("missing"). */

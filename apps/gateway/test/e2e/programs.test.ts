@@ -204,6 +204,9 @@ describe("a webhook", () => {
     const control = await controlClient(daemon);
     const { sessions } = (await control.call("sessions.list", {})) as { sessions: { key: string }[] };
     expect(sessions.map(({ key }) => key)).toContain("agent:main:hook:build");
+    const working = async (): Promise<number> =>
+      ((await control.call("sessions.list", {})) as { sessions: { working: boolean }[] }).sessions.filter((each) => each.working).length;
+    await eventually(async () => (await working()) === 0, 5_000, "the sessions' coming to rest");
     control.close();
   });
 
