@@ -67,6 +67,7 @@ export function gatewayState(
       const reasons = [
         ...(phaseReason === undefined ? [] : [phaseReason]),
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
+        ...(checked.ok && checked.danger !== undefined ? [`the store may forget: ${checked.danger}`] : []),
         ...(damaged === null ? [] : [damaged]),
         ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
         ...ailing(),

@@ -451,7 +451,7 @@ export interface Store {
   sweep(limit: number): Promise<boolean>;
   /** Dead rows that nobody dismissed, and troubled deliveries; each counted up to 1,000. */
   troubled(): Promise<{ readonly rows: number; readonly deliveries: number }>;
-  /** Reads and writes a probe. */
-  check(): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
+  /** Reads and writes a probe. `danger`: it works, and may forget what it stored. */
+  check(): Promise<{ readonly ok: true; readonly danger?: string } | { readonly ok: false; readonly reason: string }>;
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import { redisInbox } from "./inbox.ts";
 import { lostTakes } from "./lost-takes.ts";
 import { redisOutbox } from "./outbox.ts";
 import { redisSessions } from "./sessions.ts";
-import { checkServer } from "./start-check.ts";
+import { checkServer, serverDangers } from "./start-check.ts";
 import { redisTurns } from "./turns.ts";
 import { listBootsScript, startBootScript, stopBootScript } from "./verbs/boots.ts";
 import { freeLeasesScript, probeScript, sweepScript, troubledScript } from "./verbs/state.ts";
@@ -75,11 +75,15 @@ function portsOn(connection: Connection, { log, node, bootId, ...options }: Redi
       const [rows, deliveries] = await call<readonly [number, number]>(troubledScript, {});
       return { rows, deliveries };
     },
-    check: () =>
-      call(probeScript, {}).then(
-        () => ({ ok: true }),
-        (error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
-      ),
+    async check() {
+      try {
+        await call(probeScript, {});
+        const dangers = options.acceptDataLoss === true ? [] : await serverDangers(connection);
+        return dangers.length === 0 ? { ok: true } : { ok: true, danger: dangers.join("; ") };
+      } catch (error) {
+        return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+      }
+    },
     async bootHistory() {
       if (node === undefined) return [];
       const boots = await call<readonly BootReply[]>(listBootsScript, { node });

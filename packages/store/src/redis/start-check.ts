@@ -1,4 +1,4 @@
-// What a Redis must be before anything is trusted to it. Each refusal names the line of redis.conf that heals it.
+// What a Redis must be before anything is trusted to it, and stay while it is. Each refusal names the line of redis.conf that heals it.
 // INFO alone decides where it can, because hosted servers forbid CONFIG.
 import { Fault, type Log } from "@parley/protocol";
 import type { Connection } from "./connection.ts";
@@ -16,9 +16,7 @@ export interface CheckOptions {
 /** Throws Fault("unsupported") for what no setting heals, Fault("invalid") for settings. */
 export async function checkServer(server: Server, { acceptDataLoss = false, log }: CheckOptions): Promise<void> {
   const { place } = server;
-  const [about, memory, persistence, replication, cluster] = await Promise.all(
-    ["server", "memory", "persistence", "replication", "cluster"].map((section) => server.info(section)),
-  );
+  const [about, replication, cluster] = await Promise.all(["server", "replication", "cluster"].map((section) => server.info(section)));
   const version = about?.get("redis_version") ?? "0";
   if (isOlder(version)) {
     throw new Fault("unsupported", `Redis at ${place} is version ${version}: Parley needs ${oldest.join(".")} or newer`);
@@ -30,19 +28,29 @@ export async function checkServer(server: Server, { acceptDataLoss = false, log 
     throw new Fault("invalid", `Redis at ${place} is a replica: let store.redis.url name its primary`);
   }
 
-  const fsync = await server.setting("appendfsync");
-  const dangers = [
-    ...evictionDanger(memory?.get("maxmemory_policy")),
-    ...persistenceDanger(persistence?.get("aof_enabled") === "1", fsync),
-  ];
-  for (const { what, line } of dangers) {
-    const text = `Redis at ${place} ${what}. Set "${line}" in redis.conf`;
+  const { dangers, fsync } = await look(server);
+  for (const text of dangers) {
     if (!acceptDataLoss) throw new Fault("invalid", `${text}; store.redis.acceptDataLoss: true starts all the same`);
     log.warn({ redis: place }, text);
   }
   if (fsync === "everysec") {
     log.info({ redis: place }, 'Redis writes to its disk once a second ("appendfsync everysec"): a power cut may lose the last second');
   }
+}
+
+/** Why it may forget, each with the line to change: settings can be changed, and a server started anew, under a gateway that runs. */
+export async function serverDangers(server: Server): Promise<readonly string[]> {
+  return (await look(server)).dangers;
+}
+
+async function look(server: Server): Promise<{ readonly dangers: readonly string[]; readonly fsync: string | null }> {
+  const [memory, persistence, fsync] = await Promise.all([
+    server.info("memory"),
+    server.info("persistence"),
+    server.setting("appendfsync"),
+  ]);
+  const found = [...evictionDanger(memory.get("maxmemory_policy")), ...persistenceDanger(persistence.get("aof_enabled") === "1", fsync)];
+  return { dangers: found.map(({ what, line }) => `Redis at ${server.place} ${what}. Set "${line}" in redis.conf`), fsync };
 }
 
 interface Danger {

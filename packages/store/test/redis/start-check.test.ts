@@ -34,6 +34,20 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
     await server.close();
   });
 
+  test("that is changed while a gateway runs is told, with the line to change, until it is changed back", async () => {
+    const server = await redisServer();
+    const store = await redisStore(redisOptions(server));
+    await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    await server.command("CONFIG", "SET", "appendonly", "no");
+    const danger: unknown = expect.stringMatching(/allkeys-lru.*"maxmemory-policy noeviction".*"appendonly yes"/);
+    expect(await store.check()).toEqual({ ok: true, danger });
+    await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    await server.command("CONFIG", "SET", "appendonly", "yes");
+    expect(await store.check()).toEqual({ ok: true });
+    await store.close();
+    await server.close();
+  });
+
   test("that forbids CONFIG is judged by what it tells", async () => {
     const server = await redisServer({ args: ["--rename-command", "CONFIG", ""] });
     const store = await redisStore(redisOptions(server));
