@@ -67,6 +67,8 @@ type App = Hono<{ Bindings: HttpBindings }>;
 export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, log }: HttpOptions): App {
   const app: App = new Hono();
   app.onError((error, context) => {
+    // A client that leaves in mid-request is no trouble of ours, and must not be able to fill the log.
+    if (error === context.env.incoming.errored) return context.body(null, 400);
     log.error({ error, path: context.req.path }, "an HTTP request failed");
     return context.text("something went wrong; the log says what\n", 500);
   });

@@ -2,14 +2,19 @@
 import type { IncomingMessage } from "node:http";
 import { Fault } from "@parley/protocol";
 
-/** Throws Fault("invalid") beyond the limit. */
+/** Throws Fault: "invalid" beyond the limit, "aborted" when the client leaves before its end. */
 export async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > limitBytes) throw new TooLarge(limitBytes);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limitBytes) throw new TooLarge(limitBytes);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause !== request.errored) throw cause;
+    throw new Fault("aborted", "the client left before it had sent its body", { cause });
   }
   return Buffer.concat(chunks);
 }

@@ -11,6 +11,7 @@ import type { Events } from "@parley/store";
 import { loginAttempts } from "./attempts.ts";
 import { authenticator } from "./authenticate.ts";
 import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
+import { boundConnections } from "./bound-connections.ts";
 import { completions } from "./completions.ts";
 import type { Clients } from "./clients.ts";
 import type { Devices } from "./devices.ts";
@@ -77,6 +78,8 @@ const mostPerAddress = 256;
 /** Time for requests at work when the gateway stops, and for clients to answer the close after that. */
 const drainMs = 3_000;
 const closeGraceMs = 1_000;
+/** A request that comes slowly is cut when Node next looks: by its own choice only every half minute. */
+const requestLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
 /** A masked frame of less than 64 KiB has a header of eight bytes; a ping or two may come along. */
 const frameHeaderBytes = 256;
 
@@ -96,7 +99,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     hook: webhooks({ desk, hooks, agents, attempts, ids, log }),
   };
   const app = httpApp({ metrics, hosts, health: options.health, webhook: options.webhook, programs, webRoot: options.webRoot, log });
-  const http = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, getRequestListener(app.fetch));
+  const http = createServer({ ...requestLimits, shouldUpgradeCallback: wantsWebSocket }, getRequestListener(app.fetch));
+  boundConnections(http, log);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();
   let closing: Promise<void> | null = null;
@@ -167,6 +171,11 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     connections: () => open.size,
     close: () => (closing ??= shut()),
   };
+}
+
+/** Some HTTP clients offer HTTP/2 with every first request (`Upgrade: h2c`): that is answered as the plain request that it is. */
+function wantsWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
 }
 
 interface Refusal {

@@ -1,7 +1,10 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { Fault, methods, scopes, type Log } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
-import { gatewayToken, startControl, type Client } from "./control-fixture.ts";
+import { WebSocket } from "ws";
+import { gatewayToken, handshake, startControl, until, type Client } from "./control-fixture.ts";
 
 const validParams: { readonly [method: string]: unknown } = {
   "chat.send": { text: "hi", idempotencyKey: "k" },
@@ -207,4 +210,38 @@ describe("whatever a client sends", () => {
       { numRuns: 150 },
     );
   });
+
+  test("nothing of it stays in memory", async () => {
+    const control = await startControl();
+    /** Sockets of its own: those of the fixture are kept until the test ends. */
+    const rude = async (messages: readonly string[]): Promise<void> => {
+      const socket = new WebSocket(`ws://127.0.0.1:${control.server.port}/ws`);
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      socket.on("error", () => {});
+      socket.once("open", () => {
+        for (const message of messages) socket.send(message);
+        socket.send("x".repeat(1_000_000), { fin: false });
+        socket.send("not a beginning", { fin: true });
+      });
+      await closed;
+    };
+    const greeting = JSON.stringify({ type: "req", id: "c", method: "connect", params: { ...handshake, auth: { token: gatewayToken } } });
+    const large = Array.from({ length: 32 }, (_, n) => JSON.stringify({ type: "req", id: `${n}`, method: "x".repeat(60_000) }));
+    const round = (): Promise<unknown> => Promise.all([rude(["x".repeat(20_000)]), rude([greeting]), rude([greeting, ...large])]);
+    const heldAfter = async (rounds: number): Promise<number> => {
+      for (let n = 0; n < rounds; n += 1) await round();
+      await until(() => control.server.connections() === 0);
+      return heldBytes();
+    };
+    const before = await heldAfter(4);
+    // Some sixty megabytes are sent in twelve rounds.
+    expect((await heldAfter(12)) - before).toBeLessThan(16_000_000);
+  });
 });
+
+function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
