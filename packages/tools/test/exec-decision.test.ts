@@ -21,7 +21,18 @@ function action(command: string | readonly string[], more: Partial<ExecAction> =
   const line = typeof command === "string" ? readCommandLine(command) : { kind: "words" as const, argv: command };
   const parts = line.kind === "words" ? [bin(line.argv)] : (line.parts?.map(bin) ?? null);
   const argv = line.kind === "words" ? bin(line.argv) : ["/bin/sh", "-c", String(command)];
-  return { kind: "exec", argv, shell: line.kind === "shell", parts, cwd: "/ws", env: {}, sandbox: "none", interactive: false, ...more };
+  return {
+    kind: "exec",
+    argv,
+    shell: line.kind === "shell",
+    parts,
+    cwd: "/ws",
+    env: {},
+    sandbox: "none",
+    interactive: false,
+    files: [],
+    ...more,
+  };
 }
 const policy = (...allowlist: readonly (string | AllowedCommand)[]): ExecPolicy => ({
   mode: "allowlist",
@@ -197,7 +208,7 @@ describe("the allowlist", () => {
 });
 
 describe("a grant", () => {
-  const granted = { argv: ["/bin/zsh", "-lc", "whoami"], cwd: "/ws", sandbox: "none" };
+  const granted = { argv: ["/bin/zsh", "-lc", "whoami"], cwd: "/ws", sandbox: "none", files: [] };
   const rules = { ...policy(), grants: [granted] };
 
   test("is for exactly these words in exactly this folder and sandbox", () => {
@@ -210,9 +221,17 @@ describe("a grant", () => {
     expect(execDecision(action(granted.argv, { env: { A: "b" } }), rules).kind).toBe("ask");
   });
 
+  test("covers files as they were then", () => {
+    const files = [{ path: "deploy.sh", sha256: "1" }];
+    const script = { ...policy(), grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files }] };
+    expect(execDecision(action(["/ws/deploy.sh"], { files }), script).kind).toBe("run");
+    for (const now of [[], [{ path: "deploy.sh", sha256: "2" }], [...files, { path: "more.sh", sha256: "1" }]])
+      expect(execDecision(action(["/ws/deploy.sh"], { files: now }), script).kind).toBe("ask");
+  });
+
   test("is worth nothing for a shell's line", () => {
     const line = action("whoami | cat");
-    expect(execDecision(line, { ...policy(), grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none" }] }).kind).toBe("ask");
+    expect(execDecision(line, { ...policy(), grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none", files: [] }] }).kind).toBe("ask");
   });
 });
 
@@ -336,6 +355,8 @@ describe("what is shown and hashed", () => {
       { ...base, sandbox: "docker" },
       { ...base, interactive: true },
       { ...base, shell: true },
+      { ...base, files: [{ path: "a", sha256: "1" }] },
+      { ...base, files: [{ path: "a", sha256: "2" }] },
     ];
     expect(new Set([base, ...others].map(actionHash)).size).toBe(others.length + 1);
     expect(actionHash({ ...base, env: { B: "2", A: "1" } })).toBe(actionHash({ ...base, env: { A: "1", B: "2" } }));

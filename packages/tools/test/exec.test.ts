@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from "nod
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
-import { actionHash, openCommands, rooted, type CommandRecord, type ExecPolicy } from "../src/index.ts";
+import { actionHash, describeAction, openCommands, rooted, type CommandRecord, type ExecPolicy } from "../src/index.ts";
 import { processBegan, startChild } from "../src/exec/child.ts";
 import { findProgram } from "../src/exec/find-program.ts";
 import { exec } from "../src/tools/exec.ts";
@@ -177,6 +177,41 @@ describe("without leave", () => {
     expect(await refusedWith(exec(own.context), { command: "touch one", background: true })).toContain("approval");
     expect(await said(exec(own.context), { command: "touch one" })).toContain("exit code 0");
     expect(await readdir(own.workspace)).toEqual([".parley", "one"]);
+    await own.close();
+  });
+
+  test.each([
+    ["itself", ["./job.sh"]],
+    ["by an interpreter", ["sh", "job.sh"]],
+    ["by a wrapper, inside a word", ["env", "sh", "-c", "exec sh ./job.sh now"]],
+    ["by a shell", "cd . && sh job.sh > out"],
+    ["by a shell, as its own", ". ./job.sh $HOME"],
+  ])("a script that is run %s is approved as it is: changed, it is another action", async (_how, command) => {
+    const own = await stage({ exec: { policy: asking } });
+    const tool = made(exec(own.context));
+    const action = async () => {
+      const parsed = tool.parse({ command });
+      return tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)) ?? expect.unreachable("exec has an action");
+    };
+    await writeFile(join(own.workspace, "job.sh"), "echo harmless\n", { mode: 0o755 });
+    await writeFile(join(own.workspace, "out"), "old\n");
+    const before = await action();
+    expect(before.files.map(({ path }) => path)).toContain("job.sh");
+    expect(describeAction(before)).toMatch(/^file: job.sh as it is now \(sha256 [0-9a-f]{16}\)$/m);
+    expect(actionHash(await action())).toBe(actionHash(before));
+    await writeFile(join(own.workspace, "job.sh"), "echo harmful!\n");
+    expect(actionHash(await action())).not.toBe(actionHash(before));
+    await own.close();
+  });
+
+  test("what a command only reads or writes may change meanwhile", async () => {
+    const own = await stage({ exec: { policy: asking } });
+    const tool = made(exec(own.context));
+    await writeFile(join(own.workspace, "data.txt"), "one\n");
+    for (const command of [["cp", "data.txt", "copy"], "cat data.txt >> log", "cat data.txt | wc -l"]) {
+      const parsed = tool.parse({ command });
+      expect((await tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)))?.files, String(command)).toEqual([]);
+    }
     await own.close();
   });
 

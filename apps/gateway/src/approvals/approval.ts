@@ -33,7 +33,14 @@ const schema = z.object({
   shown: z.string(),
   reason: z.string(),
   /** What "always" would allow; null where it may not be chosen. */
-  grant: z.object({ argv: z.array(z.string()), cwd: z.string(), sandbox: z.string() }).nullable(),
+  grant: z
+    .object({
+      argv: z.array(z.string()),
+      cwd: z.string(),
+      sandbox: z.string(),
+      files: z.array(z.object({ path: z.string(), sha256: z.string() })).default([]),
+    })
+    .nullable(),
   /** `<channel>:<id>`; the operator, with a client of the gateway, may always decide. */
   approvers: z.array(z.string()),
   createdAtMs: z.number(),

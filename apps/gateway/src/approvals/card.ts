@@ -27,7 +27,7 @@ export function cardDeliveries(
   const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to run this command (${plain(reason)}).`;
   const tail = [
     `Answer within ${minutes} minutes with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
-    ...(grant === null ? [] : ["Always: exactly these words in this folder and sandbox, for this agent."]),
+    ...(grant === null ? [] : ["Always: exactly these words in this folder and sandbox, with files as they are now, for this agent."]),
   ].join("\n");
   const block = fenced(shown);
   const markdown = isLong ? `${head}\nIt stands in full above.\n\n${tail}` : `${head}\n\n${block}\n\n${tail}`;

@@ -81,7 +81,7 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
       if (approval.session !== session) return refuse("Not run: that approval is of another conversation.");
       if (approval.hash !== hash)
         return refuse(
-          "Not run: what this command would do now is not what was approved (its program, folder or sandbox changed). Ask again.",
+          "Not run: what this command would do now is not what was approved (its program, its files, the folder or the sandbox changed). Ask again.",
         );
       if (isGiven(approval)) return use(kept, call.id);
       if (approval.state !== "open") return decision.kind === "run" ? go : refuse(`Not run: ${closedWords(approval)}`);
@@ -138,7 +138,7 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
         hash,
         shown,
         reason: why.reason,
-        grant: why.always ? { argv: [...action.argv], cwd: action.cwd, sandbox: action.sandbox } : null,
+        grant: why.always ? { argv: [...action.argv], cwd: action.cwd, sandbox: action.sandbox, files: [...action.files] } : null,
         approvers: await desk.people(),
         createdAtMs: nowMs,
         expiresAtMs: nowMs + options.timeoutMs,

@@ -23,6 +23,7 @@ export function askingTool(): AskingTool {
     env: {},
     sandbox: "none",
     interactive: false,
+    files: [],
   });
   return {
     ran,

@@ -2,6 +2,7 @@
 // this value. Nothing that changes the effect stands outside it.
 import { createHash } from "node:crypto";
 import type { Json } from "@parley/protocol";
+import type { BoundFile } from "./bound-files.ts";
 
 export interface ExecAction {
   readonly kind: "exec";
@@ -19,12 +20,15 @@ export interface ExecAction {
   readonly sandbox: string;
   /** It can be sent input later, which nobody is asked about again. */
   readonly interactive: boolean;
+  /** What it would run of the workspace's files, by path, as they are now. */
+  readonly files: readonly BoundFile[];
 }
 
 /** Hex sha256 over every field, in a fixed order. */
 export function actionHash(action: ExecAction): string {
   const { kind, argv, shell, cwd, sandbox, interactive } = action;
-  const canonical: Json = [kind, argv, shell, cwd, sandbox, interactive, Object.entries(action.env).toSorted(byName)];
+  const files = action.files.map(({ path, sha256 }) => [path, sha256]);
+  const canonical: Json = [kind, argv, shell, cwd, sandbox, interactive, Object.entries(action.env).toSorted(byName), files];
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
@@ -32,14 +36,18 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
   return a < b ? -1 : 1;
 }
 
+/** Enough to compare by eye; the whole is hashed. */
+const shownDigits = 16;
+
 /** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
-export function describeAction({ argv, shell, cwd, env, sandbox, interactive }: ExecAction): string {
+export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files }: ExecAction): string {
   return [
     shell ? `shell: ${visible(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
     `in: ${visible(cwd)}`,
     ...Object.entries(env).map(([name, value]) => `with: ${name}=${quoted(value)}`),
     `sandbox: ${sandbox}`,
     ...(interactive ? ["it stays open for input"] : []),
+    ...files.map(({ path, sha256 }) => `file: ${visible(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
   ].join("\n");
 }
 

@@ -1,6 +1,7 @@
 // Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not certain is asked about, and where
 // nobody may be asked it is refused.
 import { basename } from "node:path";
+import type { BoundFile } from "./bound-files.ts";
 import { isCarrier, startingOption } from "./carriers.ts";
 import type { ExecAction } from "./exec-action.ts";
 import { isSafeFilter } from "./safe-filters.ts";
@@ -15,11 +16,12 @@ export interface AllowedCommand {
   readonly argPattern?: string;
 }
 
-/** What a person allowed for good: exactly these words in exactly this folder and sandbox. */
+/** What a person allowed for good: exactly these words in exactly this folder and sandbox, with files as they were then. */
 export interface ExecGrant {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly sandbox: string;
+  readonly files: readonly BoundFile[];
 }
 
 export interface ExecPolicy {
@@ -58,9 +60,8 @@ function grantable({ shell, env, interactive }: ExecAction): boolean {
 
 /** Null when the allowlist covers it; else what it does not cover. */
 function missing(action: ExecAction, { allowlist, grants }: ExecPolicy): string | null {
-  const { argv, shell, parts, cwd, env, sandbox, interactive } = action;
-  if (grantable(action) && grants.some((grant) => grant.cwd === cwd && grant.sandbox === sandbox && sameWords(grant.argv, argv)))
-    return null;
+  const { argv, shell, parts, env, interactive } = action;
+  if (grantable(action) && grants.some((grant) => isGranted(action, grant))) return null;
   if (shell) {
     const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, allowlist) === null ? [] : [part[0] ?? ""]));
     if (parts === null) return "a shell would run it, and what it would start is not certain";
@@ -91,6 +92,14 @@ function isProgram(command: string, program: string): boolean {
 function matches(pattern: string, args: readonly string[]): boolean {
   if (args.some((arg) => /\s/.test(arg) || arg === "")) return false;
   return new RegExp(`^(?:${pattern})$`, "u").test(args.join(" "));
+}
+
+function isGranted({ argv, cwd, sandbox, files }: ExecAction, grant: ExecGrant): boolean {
+  return grant.cwd === cwd && grant.sandbox === sandbox && sameWords(grant.argv, argv) && sameWords(grant.files.map(mark), files.map(mark));
+}
+
+function mark({ path, sha256 }: BoundFile): string {
+  return `${sha256} ${path}`;
 }
 
 function sameWords(a: readonly string[], b: readonly string[]): boolean {

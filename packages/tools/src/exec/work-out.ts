@@ -4,6 +4,7 @@ import { Fault } from "@parley/protocol";
 import { walk, type Folder } from "../files/walk.ts";
 import type { Rooted } from "../files/rooted.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { boundFiles } from "./bound-files.ts";
 import { readCommandLine } from "./command-line.ts";
 import { checkedEnv, type CommandEnv } from "./environment.ts";
 import type { ExecAction } from "./exec-action.ts";
@@ -51,6 +52,7 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       env,
       sandbox: sandbox.rules,
       interactive: interactive || pty,
+      files: await boundFiles(parts, argv.at(-1) ?? "", folder.path, files),
     };
     return use(action, folder);
   });
