@@ -6,7 +6,7 @@ import { Fault, isFault, type Log, sleep } from "@parley/protocol";
 import { type BotApi, grammySignal, pollSeconds } from "./bot-api.ts";
 import { wantedUpdates } from "./normalize.ts";
 import { type Persistence, waitAfterMs } from "../persist.ts";
-import { refusalWords } from "./refusals.ts";
+import { isTokenRefused, refusalWords } from "./refusals.ts";
 
 export interface PollOptions extends Persistence {
   readonly api: BotApi;
@@ -20,10 +20,12 @@ const mostUpdates = 100;
 /** After a 409 the other poller's request may live as long as a poll: a shorter wait only trades kicks with it. */
 const conflictMs = pollSeconds * 1000;
 const conflictJitterMs = 10_000;
+/** A token that is refused seldom works again, but an outage can say so too (I10): asked this seldom, it is no loop. */
+const refusedMs = 10 * 60_000;
 /** Rest after a poll that came back empty at once: some servers and proxies do not hold polls, and must not be called in a circle. */
 const notHeldMs = 1_000;
 
-/** Runs until the signal aborts or Telegram denies the account. Never rejects for a failure of Telegram or of `accept`. */
+/** Runs until the signal aborts. Never rejects for a failure of Telegram or of `accept`. */
 export async function pollUpdates(options: PollOptions): Promise<void> {
   const { api, clock, ids, log, health, accept, signal } = options;
   let offset: number | undefined;
@@ -62,7 +64,6 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       if (signal.aborted) return;
       failures++;
       isProven = false;
-      if (isFault(error, "denied")) return health.set("down", error.message);
       if (isFault(error, "conflict") && /webhook is active/.test(refusalWords(error)) && !webhookRemoved) {
         // Once: should it come back, another process sets it, and two of them must not fight.
         webhookRemoved = true;
@@ -74,11 +75,12 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       }
       // A batch too large to read is asked for in smaller bites.
       if (isFault(error, "invalid")) limit = Math.max(1, limit >> 1);
-      health.set("degraded", error instanceof Error ? error.message : String(error));
+      const isRefused = isTokenRefused(error);
+      health.set(isRefused ? "down" : "degraded", error instanceof Error ? error.message : String(error));
       if (!isFault(error)) log.error({ err: error }, "the poll loop met a bug");
       if (isFault(error, "conflict")) api.transport.renewPoll();
-      const waitMs = isFault(error, "conflict") ? conflictMs + ids.chance() * conflictJitterMs : waitAfterMs(error, failures, ids);
-      await sleep(clock, waitMs, signal);
+      const conflictWaitMs = isFault(error, "conflict") ? conflictMs + ids.chance() * conflictJitterMs : null;
+      await sleep(clock, isRefused ? refusedMs : (conflictWaitMs ?? waitAfterMs(error, failures, ids)), signal);
     }
   }
 }

@@ -38,6 +38,11 @@ export function chatIsClosed(error: unknown): boolean {
   return errorCode === 403 || (errorCode === 400 && /chat not found|user_is_blocked|peer_id_invalid/i.test(description));
 }
 
+/** 401 is about the token alone; 403 and 404 to a call that worked before come from whatever stands in front of the Bot API. */
+export function isTokenRefused(error: unknown): boolean {
+  return error instanceof Fault && error.cause instanceof TelegramRefusal && error.cause.errorCode === 401;
+}
+
 /** Telegram's own words behind a Fault; empty when it was no refusal. */
 export function refusalWords(error: unknown): string {
   return error instanceof Fault && error.cause instanceof TelegramRefusal ? error.cause.description : "";

@@ -114,20 +114,23 @@ test("a webhook that comes back is not fought over", async () => {
   expect(rig.fake.calls("deleteWebhook")).toHaveLength(1);
 });
 
-test("401 while polling stops the account without a loop, and others go on", async () => {
+test("401 while polling takes the account down and asks again only after ten minutes; others go on", async () => {
   await rig.channel.start(receive);
   await healthy();
   rig.fake.inject({
     method: "getUpdates",
-    times: null,
+    times: 2,
     token: defaultToken,
     trouble: { kind: "answer", status: 401, body: refusalBody(401, "Unauthorized") },
   });
   rig.fake.as(alice).says("ends the poll that is held");
   await expect.poll(() => rig.channel.health().state).toBe("down");
   const count = polls().length;
-  await rig.clock.advance(3_600_000);
+  await rig.clock.advance(599_999);
   expect(polls()).toHaveLength(count);
+  await rig.clock.advance(1);
+  await expect.poll(() => polls().length).toBe(count + 1);
+  await expect.poll(() => rig.channel.health().state).toBe("down");
   const other = "2000002:another";
   rig.fake.bot(other);
   const neighbour = await rig.open({ account: "second", token: other });
@@ -135,6 +138,16 @@ test("401 while polling stops the account without a loop, and others go on", asy
   await neighbour.start(async (batch) => void heard.push(...batch.map((event) => event.account)));
   rig.fake.as(alice, other).says("hello neighbour");
   await expect.poll(() => heard).toEqual(["second"]);
+  await until(() => rig.channel.health().state === "ok", 10_000);
+});
+
+test("404 to a poll, from whatever stands in front of the Bot API, passes by itself", async () => {
+  await rig.channel.start(receive);
+  await healthy();
+  rig.fake.inject({ method: "getUpdates", trouble: { kind: "answer", status: 404, body: refusalBody(404, "Not Found") } });
+  rig.fake.as(alice).says("ends the poll that is held");
+  await expect.poll(() => rig.channel.health().state).toBe("degraded");
+  await until(() => texts().length === 1 && rig.channel.health().state === "ok", 10_000);
 });
 
 test("429 waits exactly as long as Telegram says", async () => {
