@@ -167,6 +167,16 @@ describe("a client that takes nothing at all", () => {
     expect([...seen, ...textsOf(again)]).toEqual(numbered(1, count));
   });
 
+  test("is not one that asks for a large answer: that arrives, and the connection stays", async () => {
+    const messages = [{ seq: 1, role: "assistant" as const, text: "x".repeat(10_000_000), html: "", atMs: 1 }];
+    const control = await startControl({
+      handlers: { "chat.history": () => Promise.resolve({ sessionKey: "k", messages, working: false }) },
+    });
+    const client = await follower(control);
+    expect(await client.request("chat.history", {})).toMatchObject({ ok: true, payload: { messages } });
+    expect(await client.request("health", {})).toMatchObject({ ok: true });
+  });
+
   test("but asks for much is closed when eight mebibytes wait for it", async () => {
     const messages = [{ seq: 1, role: "assistant" as const, text: "x".repeat(1_000_000), html: "", atMs: 1 }];
     const control = await startControl({
