@@ -146,6 +146,12 @@ describe("never run without being asked about", () => {
     ["git", "clone", "--upload-pack", "id", "x"],
     ["git", "clone", "--upload=id", "x"],
     ["git", "grep", "-Oid", "x"],
+    ["git", "--git-dir=evil", "status"],
+    ["git", "--git-dir", "evil", "log"],
+    ["git", "init", "--template=hooks"],
+    ["git", "clone", "-u", "id", "x", "y"],
+    ["git", "archive", "-o", "/tmp/x", "HEAD"],
+    ["git", "format-patch", "-o", "/tmp", "HEAD~1"],
     ["sort", "--compress-program=sh"],
     ["sort", "--compress-prog=sh"],
     ["sort", "-o", "x"],
@@ -163,7 +169,21 @@ describe("never run without being asked about", () => {
   });
 
   test("versions of interpreters, and wrappers by name", () => {
-    for (const name of ["python3.12", "perl5.36", "node", "nice", "nohup", "timeout", "stdbuf", "sudo", "setsid", "ld-linux-x86-64.so.2"])
+    for (const name of [
+      "python3.12",
+      "perl5.36",
+      "node",
+      "nice",
+      "nohup",
+      "timeout",
+      "stdbuf",
+      "sudo",
+      "setsid",
+      "sqlite3",
+      "psql",
+      "split",
+      "ld-linux-x86-64.so.2",
+    ])
       expect(execDecision(action([name, "x"]), policy(name)).kind, name).toBe("ask");
   });
 
@@ -380,7 +400,17 @@ describe("the environment of a command", () => {
       { SKILL_KEY: "k" },
       { COLOR: "1", LC_ALL: "D" },
     );
-    expect(env).toEqual({ PATH: "/bin", LC_ALL: "C", SKILL_KEY: "k", COLOR: "1", TERM: "dumb", PARLEY_SHELL: "exec" });
+    expect(env).toEqual({
+      PATH: "/bin",
+      LC_ALL: "C",
+      SKILL_KEY: "k",
+      COLOR: "1",
+      TERM: "dumb",
+      PARLEY_SHELL: "exec",
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.bareRepository",
+      GIT_CONFIG_VALUE_0: "explicit",
+    });
   });
 
   test.each(

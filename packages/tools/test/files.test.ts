@@ -184,6 +184,17 @@ describe("paths", () => {
     expect(await said(write({ ...it.context, files: inside }), { path: "fine", content: "" })).toContain("Created");
   });
 
+  test("into a .git folder may be read and not written: git runs what stands there", async () => {
+    await mkdir(at("repo/.git/hooks"), { recursive: true });
+    await writeFile(at("repo/.git/config"), "[core]");
+    await symlink("repo/.git", at("innocent"));
+    for (const path of ["repo/.git/config", "repo/.git/hooks/pre-commit", "innocent/config", ".git", "new/.GIT/config"])
+      expect(await refusedWith(write(it.context), { path, content: "x" }), path).toContain("change it with git");
+    expect(await refusedWith(edit(it.context), { path: "innocent/config", oldText: "[core]", newText: "x" })).toContain("with git");
+    expect(await said(read(it.context), { path: "repo/.git/config" })).toBe("1\t[core]");
+    expect(await said(write(it.context), { path: ".gitignore", content: "x" })).toContain("Created");
+  });
+
   test("that turn into links while they are opened never lead outside", async () => {
     await mkdir(join(it.outside, "target"));
     await writeFile(join(it.outside, "target/file"), "secret");

@@ -96,6 +96,12 @@ describe("a patch", () => {
     expect(await refusedWith(applyPatch(it.context), { input: "*** Begin Patch\n*** Add File: x\n+x" })).toContain("End Patch");
   });
 
+  test("changes nothing in a .git folder", async () => {
+    const input = "*** Begin Patch\n*** Add File: fine.txt\n+x\n*** Add File: .git/hooks/pre-commit\n+id\n*** End Patch";
+    expect(await refusedWith(applyPatch(it.context), { input })).toContain("change it with git");
+    expect(await readdir(it.workspace)).not.toContain("fine.txt");
+  });
+
   test("whose last step fails takes the others back", async () => {
     await writeFile(at("a.txt"), "1\n");
     await mkdir(at("locked"));

@@ -10,6 +10,9 @@ const carriers = new Set(
     "node nodejs deno bun tsx ts-node npx npm pnpm yarn corepack python pypy perl ruby irb php lua luajit tclsh wish Rscript R julia java jshell scala groovy",
     "awk gawk mawk nawk sed jq ed ex vi vim nvim view emacs nano less more man m4 make gmake cmake ninja cargo go gcc cc clang ld osascript",
     "ssh scp sftp rsync docker podman kubectl nerdctl lxc machinectl ncat nc socat telnet ftp tmux screen dtach",
+    "sqlite3 mysql mariadb psql mongosh openssl gpg hg svn tcpdump ip nmap aria2c pandoc latex pdflatex xelatex lualatex tex gnuplot octave",
+    "mvn gradle ant sbt rake composer dotnet swift ghci erl elixir iex clojure kotlin just task terraform ansible helm vagrant run-parts split",
+    "start-stop-daemon rlwrap unbuffer sshpass logrotate dumb-init tini gosu su-exec chpst newgrp sg pkexec mount xdg-open open",
     "tar zip curl wget fd busctl logger install pip pip3 uv uvx pipx gem bundle apt apt-get dpkg dnf yum apk brew snap flatpak ld.so ld-linux-x86-64.so.2 ld-linux-aarch64.so.1",
   ]
     .join(" ")
@@ -36,15 +39,23 @@ const startingOptions: { readonly [program: string]: { readonly long: readonly s
       "--textconv",
       "--open-files-in-pager",
       "--output",
+      "--git-dir",
+      "--work-tree",
+      "--template",
+      "--separate-git-dir",
     ],
-    short: "cO",
+    short: "cOo",
   },
   sort: { long: ["--compress-program", "--output", "--files0-from", "--temporary-directory"], short: "oT" },
   grep: { long: ["--file"], short: "f" },
   rg: { long: ["--pre", "--hostname-bin", "--search-zip", "--file"], short: "zf" },
 };
 /** git's commands that run what a repository, its configuration or the line itself says. */
-const gitCarriers = new Set("bisect difftool mergetool filter-branch rebase submodule config hook daemon shell alias".split(" "));
+const gitCarriers = new Set(
+  "bisect difftool mergetool filter-branch rebase submodule config hook daemon shell alias clone archive instaweb send-email svn p4 gui citool for-each-repo".split(
+    " ",
+  ),
+);
 
 /** Null when no argument makes the program start another; else the argument. */
 export function startingOption(argv: readonly string[]): string | null {

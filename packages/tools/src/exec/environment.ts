@@ -15,6 +15,12 @@ const refused =
 const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const longestValue = 32_768;
 
+/**
+ * A folder that merely looks like a repository has a configuration that names programs for git to run. File tools write no `.git`; this is for
+ * those without that name (git-config, safe.bareRepository; git 2.38).
+ */
+const plainGit = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.bareRepository", GIT_CONFIG_VALUE_0: "explicit" };
+
 /** Throws Fault("denied") or Fault("invalid") for a name or value that a model may not set. */
 export function checkedEnv(asked: CommandEnv): CommandEnv {
   for (const [name, value] of Object.entries(asked)) {
@@ -28,5 +34,5 @@ export function checkedEnv(asked: CommandEnv): CommandEnv {
 /** `turn`: what the operator's configuration gives this turn (skills); it wins over the host, the model's wins over neither. */
 export function commandEnv(host: CommandEnv, turn: CommandEnv, asked: CommandEnv): CommandEnv {
   const kept = Object.entries(host).filter(([name]) => fromHost.includes(name) || name.startsWith("LC_"));
-  return { ...checkedEnv(asked), ...Object.fromEntries(kept), ...turn, TERM: "dumb", PARLEY_SHELL: "exec" };
+  return { ...checkedEnv(asked), ...Object.fromEntries(kept), ...turn, ...plainGit, TERM: "dumb", PARLEY_SHELL: "exec" };
 }

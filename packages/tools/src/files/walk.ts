@@ -66,7 +66,7 @@ export function partsBelow(spec: RootSpec, path: string, realRoot?: string): str
 
 /**
  * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing folders on the way.
- * Throws Fault: `denied` outside the root, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
+ * Throws Fault: `denied` outside the root, and in `.git` when `make`, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
  */
 export async function walk<T>(spec: RootSpec, path: string, make: boolean, use: (place: Place) => Promise<T>): Promise<T> {
   const realRoot = await realpath(spec.root).catch((cause: unknown) => {
@@ -111,6 +111,8 @@ async function descend(
 
   for (;;) {
     const name = rest.shift();
+    if (make && name?.toLowerCase() === ".git")
+      throw new Fault("denied", `${asked} is in a .git folder, where git keeps what it runs by itself; change it with git`);
     if (name === undefined) return { folder: top(), name: ".", path: top().path, stat: await top().handle.stat() };
     if (name === "" || name === ".") continue;
     if (name === "..") {
