@@ -9,7 +9,7 @@ export const slowClose = 1013;
 export interface OutletLimits {
   /** Bytes in the buffer from which on shown events are dropped and durable ones wait. */
   readonly softBytes: number;
-  /** Bytes in the buffer at which the client is closed. */
+  /** Bytes in the buffer at which the client is closed, when more is to be sent: one answer may be larger than that. */
   readonly hardBytes: number;
   /** Longest time without any byte taken. */
   readonly stalledMs: number;
@@ -18,7 +18,7 @@ export interface OutletLimits {
 export const outletLimits: OutletLimits = { softBytes: 1_048_576, hardBytes: 8_388_608, stalledMs: 30_000 };
 
 export interface Outlet {
-  /** Always queued; closes the client at the hard limit. */
+  /** Queued; beyond the hard limit the client is closed in its place. */
   send(frame: string): void;
   /** Dropped when the client lags. */
   offer(frame: string): void;
@@ -56,11 +56,11 @@ export function socketOutlet(socket: WebSocket, clock: Clock, limits: OutletLimi
   function send(frame: string): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount === 0) progressAtMs = clock.mono();
+    if (socket.bufferedAmount > limits.hardBytes) return close(slowClose, "the client does not read");
     socket.send(frame, () => {
       progressAtMs = clock.mono();
       if (socket.bufferedAmount < limits.softBytes) wakeWaiting();
     });
-    if (socket.bufferedAmount > limits.hardBytes) close(slowClose, "the client does not read");
   }
 
   return {

@@ -12,7 +12,7 @@ import {
   type Scope,
 } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
-import type { Events, Inbox, Turns } from "@parley/store";
+import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
 import { injectName } from "../commands/inject.ts";
 import { rowOf } from "../inbound/new-rows.ts";
 import type { RouteInbound } from "../inbound/route.ts";
@@ -27,6 +27,9 @@ export interface ChatOptions {
   /** Hears of the turn that has to end, so that it ends now and not at its next write. */
   readonly onStopped: (turn: string) => void;
 }
+
+/** A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes. */
+const historyChars = 2_097_152;
 
 /** Who calls: the web peer that the control plane minted for its token, and what that token may do. */
 export interface ChatCaller {
@@ -63,7 +66,10 @@ export function chatMethods(options: ChatOptions) {
         events.newest(conversationKey(to), params.limit ?? 100),
         inbox.find({ lane: session, state: "claimed", limit: 1 }),
       ]);
-      const messages = found.map((event): ChatMessage => ({ ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">), seq: event.seq }));
+      const messages = newestWithin(found).map((event): ChatMessage => ({
+        ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">),
+        seq: event.seq,
+      }));
       return { sessionKey: session, messages, working: open.length > 0 };
     },
 
@@ -99,4 +105,11 @@ export function chatMethods(options: ChatOptions) {
       return { stopped: stopped.turn !== null, cancelled: stopped.rows.length };
     },
   };
+}
+
+/** The newest always, and those before it while they fit. */
+function newestWithin(events: readonly StoredEvent[]): readonly StoredEvent[] {
+  let chars = 0;
+  const tooMuch = events.findLastIndex(({ body }) => (chars += body.length) > historyChars);
+  return events.slice(Math.min(tooMuch + 1, events.length - 1));
 }
