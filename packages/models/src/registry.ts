@@ -113,6 +113,7 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
     modelId,
     baseUrl: rootOf(api, baseUrl.replace(/\/+$/, "")),
     facts: factsOf(modelId, declared, api),
+    limited: declaredModel(modelId, declared)?.maxTokens !== undefined,
     clock,
     log: log.child({ model: id }),
     ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
@@ -131,7 +132,11 @@ function rootOf(api: ModelApi, baseUrl: string): string {
 /** Memory for a context is taken on somebody's own machine: where nobody said how much, it is asked for no more than this. */
 const localContextWindow = 32_768;
 
+function declaredModel(modelId: string, provider: DeclaredProvider | undefined): DeclaredModel | undefined {
+  return provider?.models?.find((model) => model.id === modelId);
+}
+
 function factsOf(modelId: string, provider: DeclaredProvider | undefined, api: ModelApi): ModelFacts {
-  const { id: _, ...declared } = provider?.models?.find((model) => model.id === modelId) ?? { id: modelId };
+  const { id: _, ...declared } = declaredModel(modelId, provider) ?? { id: modelId };
   return { ...knownModel(modelId), ...(api === "ollama" ? { contextWindow: localContextWindow } : {}), ...declared };
 }

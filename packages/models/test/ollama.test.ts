@@ -62,7 +62,7 @@ describe("Ollama", () => {
     expect(bodies[0]).toMatchObject({ think: "low", options: { num_ctx: 32_768 }, tools: [{ function: { name: "weather" } }] });
   });
 
-  it("is told the declared context, off, images, and the results by their tools", async () => {
+  it("is told the declared context and limit, off, images, and the results by their tools", async () => {
     const image = { type: "image", mediaType: "image/png", path: "a.png" } as const;
     const messages = [
       { role: "user", content: [{ type: "text", text: "look" }, image] },
@@ -71,6 +71,8 @@ describe("Ollama", () => {
     ] as const;
     await ask(await qwen({ contextWindow: 8_192 }), asking("", { messages, tools: [weatherTool], toolChoice: "none", maxTokens: 99 }));
     expect(bodies[0]).toMatchObject({ think: false, options: { num_ctx: 8_192, num_predict: 99 } });
+    await ask(await qwen({ maxTokens: 77 }));
+    expect(bodies[1]).toMatchObject({ options: { num_predict: 77 } });
     expect(bodies[0]?.["tools"]).toBeUndefined();
     expect(bodies[0]?.["messages"]).toMatchObject([
       { role: "system" },

@@ -156,6 +156,17 @@ describe("what each provider is sent", () => {
     expect(server.requests()[1]?.body).toMatchObject(openai);
   });
 
+  it("sends the most tokens of an answer where somebody set them, and Anthropic no more than that for thoughts and answer", async () => {
+    const facts = { contextWindow: 100_000, maxTokens: 3000, input: ["text"], reasoning: true } as const;
+    for (const { model } of wires) await ask(model(server.url, { more: { facts, limited: true } }), asking("hi", { thinking: "high" }));
+    const [chat, responses, anthropic] = server.requests().map(({ body }) => body);
+    expect(chat).toMatchObject({ max_tokens: 3000 });
+    expect(responses).toMatchObject({ max_output_tokens: 3000 });
+    expect(anthropic).toMatchObject({ max_tokens: 3000, thinking: { type: "enabled", budget_tokens: 1500 } });
+    await ask(wires[0].model(server.url, { more: { facts } }), asking("hi"));
+    expect(server.requests()[3]?.body).not.toHaveProperty("max_tokens");
+  });
+
   it("never sends a thinking setting to a model that does not reason", async () => {
     for (const { model } of wires) await ask(model(server.url), asking("hi", { thinking: "high" }));
     for (const request of server.requests()) {

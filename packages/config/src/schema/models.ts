@@ -10,7 +10,12 @@ const price = (what: string) => z.number().nonnegative().describe(`US dollars pe
 const modelEntry = z.strictObject({
   id: z.string().min(1).describe("The model's id as the provider spells it."),
   contextWindow: z.number().int().positive().exactOptional().describe("Tokens that fit into one request with its answer."),
-  maxTokens: z.number().int().positive().exactOptional().describe("Most tokens of one answer."),
+  maxTokens: z
+    .number()
+    .int()
+    .positive()
+    .exactOptional()
+    .describe("Most tokens of one answer, thoughts included; sent with every request where it is set."),
   input: z
     .array(z.enum(["text", "image"]))
     .exactOptional()

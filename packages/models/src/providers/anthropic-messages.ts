@@ -19,7 +19,7 @@ export function anthropicMessages(options: ProviderOptions): Model {
         baseURL: options.baseUrl,
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: fetchOnce,
+        fetch: (input, init) => fetchOnce(input, { ...init, body: within(options.facts.maxTokens, init?.body) }),
       });
       return anthropic(options.modelId);
     },
@@ -29,4 +29,18 @@ export function anthropicMessages(options: ProviderOptions): Model {
       return callOptions(limited, options, { ...promptOptions(provider, options), cacheMark });
     },
   });
+}
+
+/** Thoughts count as answer here, and no budget for them may be smaller. */
+const leastBudgetTokens = 1024;
+
+/** The SDK adds the budget of the thoughts to the limit of the answer: a server refuses more than its model can give in one. */
+function within(maxTokens: number, body: RequestInit["body"]): NonNullable<RequestInit["body"]> | null {
+  if (typeof body !== "string") return body ?? null;
+  const request = JSON.parse(body) as { max_tokens?: number; thinking?: { budget_tokens?: number } };
+  if (request.max_tokens === undefined || request.max_tokens <= maxTokens) return body;
+  const { thinking } = request;
+  const budgetTokens = Math.max(leastBudgetTokens, Math.min(thinking?.budget_tokens ?? 0, Math.floor(maxTokens / 2)));
+  const fitted = budgetTokens < maxTokens ? { ...thinking, budget_tokens: budgetTokens } : { type: "disabled" };
+  return JSON.stringify({ ...request, max_tokens: maxTokens, ...(thinking?.budget_tokens === undefined ? {} : { thinking: fitted }) });
 }

@@ -32,11 +32,14 @@ export function completionsDriver(options: ProviderOptions): Driver {
     },
     async write(request) {
       const written = await callOptions(request, options, promptOptions(provider, options));
-      const { reasoning, ...plain } = written;
+      const { reasoning, maxOutputTokens, ...plain } = written;
       const cacheKey = isOpenAi ? { prompt_cache_key: request.cacheKey.slice(-cacheKeyChars) } : {};
+      // OpenAI's own models that think refuse the field that all others know.
+      const limit = isOpenAi && maxOutputTokens !== undefined ? { max_completion_tokens: maxOutputTokens } : {};
       return {
         ...plain,
-        providerOptions: { [provider]: { ...cacheKey, ...effortFields(reasoning, options, isOpenAi) } },
+        ...(isOpenAi || maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        providerOptions: { [provider]: { ...cacheKey, ...limit, ...effortFields(reasoning, options, isOpenAi) } },
       };
     },
   };

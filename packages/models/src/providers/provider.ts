@@ -27,6 +27,8 @@ export interface ProviderOptions {
   readonly apiKey?: string;
   readonly headers?: { readonly [name: string]: string };
   readonly facts: ModelFacts;
+  /** Somebody set `facts.maxTokens`: it is sent with every request, also where the server would do without. */
+  readonly limited?: boolean;
   readonly timers?: Partial<ModelTimers>;
   /** Absent: images are named in words. */
   readonly readImage?: ReadImage;

@@ -12,12 +12,13 @@ export async function callOptions(
   prompt: PromptOptions,
 ): Promise<LanguageModelV4CallOptions> {
   const tools = toolsOf(request, prompt.cacheMark);
-  const maxTokens = request.maxTokens === undefined ? undefined : Math.min(request.maxTokens, options.facts.maxTokens);
+  const { facts, limited = false } = options;
+  const maxTokens = request.maxTokens === undefined && !limited ? undefined : Math.min(request.maxTokens ?? Infinity, facts.maxTokens);
   return {
     prompt: await promptOf(request, prompt),
     ...(tools.length === 0 ? {} : { tools, toolChoice: { type: request.toolChoice ?? "auto" } }),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-    ...(options.facts.reasoning ? { reasoning: effortOf(request, options) } : {}),
+    ...(facts.reasoning ? { reasoning: effortOf(request, options) } : {}),
   };
 }
 
