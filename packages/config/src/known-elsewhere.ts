@@ -1,0 +1,126 @@
+// Keys that people copy from the config of other gateways and that Parley does not have: what does the same here, or that nothing does.
+// They stay unknown keys (never taken and ignored); only the fix of the problem says more than a list of keys would.
+import type { ConfigPath } from "./problem.ts";
+
+type Fixes = { readonly [key: string]: string };
+
+const streaming = 'Use streaming: "edit", "block" or "off"';
+const approvals = "Use approvals.exec: approvers, target, timeoutMinutes";
+const history = "Use messages.groupChat.historyLimit, which holds for every channel";
+const mentions =
+  "Remove it: a mention, a reply or a command calls the agent; requireMention: false at a group lets it answer to everything";
+const prefix = "Remove it: answers are sent as they are";
+const errors = "Remove it: a failed turn tells its own conversation once";
+const threads = "Remove it: every thread and topic is a conversation of its own";
+const noAck = "Remove it: typing is shown while the agent works, and the agent reacts by itself (reactionLevel)";
+
+/** Of an account of any chat platform. */
+const account: Fixes = {
+  ackReaction: noAck,
+  ackReactionScope: noAck,
+  actions: 'Remove it, or narrow what the agent may do with tools: { deny: ["message"] } at a group, or tools.deny',
+  blockStreaming: streaming,
+  blockStreamingCoalesce: streaming,
+  botLoopProtection: "Remove it: with allowBots loops of bots are cut by a fixed rule",
+  chunkMode: "Remove it: a long text is cut between paragraphs, then lines, then words",
+  configWrites: "Remove it: Parley does not write to this file by itself",
+  contextVisibility: "Remove it: only what allowed senders say is kept as context",
+  defaultAccount: 'Name the account "default"; bindings choose others by accountId',
+  dmHistoryLimit: "Remove it: a private conversation is kept whole and compacted (agents.defaults.compaction)",
+  dms: "Remove it: a private conversation is kept whole and compacted (agents.defaults.compaction)",
+  draftChunk: streaming,
+  errorPolicy: errors,
+  execApprovals: approvals,
+  healthMonitor: "Remove it: a stalled connection is found and made anew by itself",
+  historyLimit: history,
+  joinIntro: "Remove it: the agent does not speak before it is spoken to",
+  markdown: "Remove it: tables become preformatted text where the platform has none",
+  mediaMaxMb: "Remove it: the platform's own limits hold for files",
+  mentionPatterns:
+    "Remove it: a mention, a reply or a command calls the agent; requireMention: false at a group lets it answer to everything",
+  name: "Remove it, and say in a comment what the account is for",
+  replyToMode: "Remove it: the agent quotes a message where it says [[reply_to_current]]",
+  responsePrefix: prefix,
+  retry: "Remove it: what certainly was not sent is tried again for 24 hours, as late as the platform asks",
+  silentReply: "Use agents.defaults.silentReply",
+  streamMode: streaming,
+  textChunkLimit: "Remove it: messages are as long as the platform takes them",
+  threadBindings: threads,
+  timeoutSeconds: "Remove it: every call to the platform has its deadline",
+};
+
+const gatewayPort =
+  "Remove it: the gateway's own port (gateway.port) serves POST /telegram/<account>; point webhookUrl at it through your proxy";
+
+const telegram: Fixes = {
+  ...account,
+  commands: "Use commands.nativeSkills; the menu of commands is kept by itself",
+  customCommands: "Make a skill: skills that people may call stand in the menu of commands",
+  direct: "Bind the chat to an agent with rules of its own (bindings with peer), or use tools.toolsBySender",
+  dmScope: "Use session.dmScope",
+  linkPreview: "Remove it: answers show no link previews",
+  network: "Remove it: addresses of both families are tried",
+  pollingStallThresholdMs: "Remove it: a poll that is not answered in time is ended and made anew",
+  proxy: "Remove it: set apiRoot to a Bot API server or reverse proxy that this machine can reach",
+  richMessages: "Remove it: answers are text with entities",
+  token: "Use botToken",
+  tokenFile: 'Use botToken: { file: "path" }',
+  trustedLocalFileRoots: "Remove it: files are fetched over the Bot API",
+  webhookCertPath: gatewayPort,
+  webhookHost: gatewayPort,
+  webhookPath: gatewayPort,
+  webhookPort: gatewayPort,
+};
+
+const blocks: { readonly [block: string]: Fixes } = {
+  "channels.telegram": telegram,
+  "channels.telegram.groups": {
+    botLoopProtection: "Remove it: with allowBots loops of bots are cut by a fixed rule",
+    errorPolicy: errors,
+    historyLimit: history,
+    mentionPatterns: mentions,
+    toolsBySender: "Use tools.toolsBySender, beside the other tools settings; tools here are for everybody",
+  },
+  "channels.discord": account,
+  session: {
+    groupScope: "Remove it: every group has a conversation of its own",
+    mainKey: 'Remove it: the shared conversation of dmScope "main" is always called main',
+    maintenance: "Remove it: what ended is tidied up by itself",
+    resetTriggers: "Remove it: /new and /reset begin anew, and words behind them are the first message",
+    scope: "Use session.dmScope, which says who shares a conversation in private",
+    sendPolicy: 'Say where the agent speaks: groups with enabled: false, dmPolicy: "disabled", bindings',
+    threadBindings: threads,
+  },
+  "session.resetByType": { dm: 'Use "direct"' },
+  messages: {
+    ackReaction: noAck,
+    ackReactionScope: noAck,
+    inbound: "Remove it: parts of one message are waited for by themselves; messages.queue.debounceMs is for the mode collect",
+    removeAckAfterReply: noAck,
+    responsePrefix: prefix,
+    statusReactions: noAck,
+  },
+  "messages.groupChat": {
+    mentionPatterns: mentions,
+    unmentionedInbound: "Remove it: what nobody called the agent for is context; requireMention: false at a group makes it a question",
+    visibleReplies: "Remove it: an answer is always sent to where its question came from",
+  },
+  "messages.queue": { byChannel: "Remove it: /queue sets the mode of one conversation" },
+};
+
+/** What to do in place of writing the key at this path; null for a key that nobody is known to have. */
+export function fixOfKnownElsewhere(at: ConfigPath): string | null {
+  const key = String(at.at(-1));
+  const fixes = blocks[blockOf(at.slice(0, -1))];
+  return fixes !== undefined && Object.hasOwn(fixes, key) ? (fixes[key] ?? null) : null;
+}
+
+/** The block's name, the same for each account and each group or topic. */
+function blockOf(at: ConfigPath): string {
+  const [first, channel, ...rest] = at;
+  if (first !== "channels") return at.join(".");
+  const [step, ...inner] = rest[0] === "accounts" ? rest.slice(2) : rest;
+  return step === "groups" && inner.length > 0
+    ? `channels.${channel}.groups`
+    : ["channels", channel, ...(step === undefined ? [] : [step])].join(".");
+}
