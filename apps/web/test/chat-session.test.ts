@@ -18,13 +18,13 @@ interface Page {
 }
 
 /** Opens the page: with the storage of an earlier one it is a reload. */
-function openPage(gateway: FakeGateway, storage = memoryStorage(), code: string | null = null): Page {
+function openPage(gateway: FakeGateway, storage = memoryStorage(), code: string | null = null, clock = systemClock()): Page {
   let chat = emptyChat;
   const session = chatSession({
     origin: gateway.origin,
     token: storedToken(storage),
     outbox: storedOutbox(storage),
-    clock: systemClock(),
+    clock,
     ids: systemIds(),
     onChange: (next) => {
       chat = next;
@@ -183,6 +183,51 @@ test("wherever the line breaks, everything is said once, in order, and seen once
     ),
     { numRuns: 40 },
   );
+});
+
+describe("a line that died without a word", () => {
+  const { after, ...rest } = systemClock();
+  const hasty = { ...rest, after: (afterMs: number, run: () => void) => after(afterMs / 100, run) };
+
+  /** Whoever is connected hears nothing any more; who connects anew is served. */
+  const goDead = (gateway: FakeGateway): void => {
+    let isDead = true;
+    gateway.beforeAnswer = ({ method }) => {
+      if (method === "connect") isDead = false;
+      return isDead ? "silence" : undefined;
+    };
+  };
+
+  test("is noticed by what is not answered, and that goes over a new one", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn(), null, hasty);
+    await page.until(isOnline);
+    goDead(gateway);
+    page.session.send("hi");
+    await page.until((chat) => allSent(chat) && chat.messages.length === 1);
+    expect(page.shown()).toEqual(["hi"]);
+  });
+
+  test("is noticed while nobody writes, so that an answer does not wait behind it", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn(), null, hasty);
+    await page.until(isOnline);
+    goDead(gateway);
+    gateway.log.push({ seq: 1, role: "assistant", text: "told to nobody", html: "", atMs: 0 });
+    while (page.chat().messages.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(page.shown()).toEqual(["told to nobody"]);
+  });
+
+  test("before it was open is given up", async () => {
+    const gateway = await fakeGateway();
+    let isFirst = true;
+    gateway.beforeAnswer = () => {
+      const answer = isFirst ? "silence" : undefined;
+      isFirst = false;
+      return answer;
+    };
+    await openPage(gateway, loggedIn(), null, hasty).until(isOnline);
+  });
 });
 
 describe("what is shown at the moment", () => {

@@ -15,8 +15,8 @@ export interface FakeGateway {
   tell(event: string, payload: unknown, seq?: number): void;
   /** Cuts every line. */
   cut(): void;
-  /** Called before each answer; `"cut"` breaks the line in its place, an object refuses. */
-  beforeAnswer: (request: RequestFrame) => undefined | "cut" | { readonly code: string; readonly message: string };
+  /** Called before each answer; `"cut"` breaks the line in its place, after `"silence"` nothing comes, an object refuses. */
+  beforeAnswer: (request: RequestFrame) => undefined | "cut" | "silence" | { readonly code: string; readonly message: string };
 }
 
 export async function fakeGateway(): Promise<FakeGateway> {
@@ -91,6 +91,7 @@ export async function fakeGateway(): Promise<FakeGateway> {
       const request = JSON.parse(message.toString("utf8")) as RequestFrame;
       gateway.requests.push(request);
       const refusal = gateway.beforeAnswer(request);
+      if (refusal === "silence") return undefined;
       if (typeof refusal === "object") return socket.send(JSON.stringify({ type: "res", id: request.id, ok: false, error: refusal }));
       try {
         const payload = payloadOf(request, socket);

@@ -25,14 +25,15 @@ export interface ChatSession {
   discard(key: string): void;
   /** Stops the agent's work. */
   stop(): void;
-  /** Connects now instead of at the end of the wait: the browser came online, the page became visible. */
+  /** Connects now instead of at the end of the wait, or looks whether the line still lives: the network changed, the page became visible. */
   hurry(): void;
   end(): void;
 }
 
 const historyLimit = 200;
 const firstWaitMs = 500;
-const longestWaitMs = 15_000;
+/** A gateway has few pages, and a person sits before each. */
+const longestWaitMs = 5_000;
 /** These may go away by themselves; any other refusal is final. */
 const passing: ReadonlySet<string> = new Set(["closed", "unavailable", "rate_limited", "internal", "ambiguous", "aborted"]);
 
@@ -63,7 +64,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     change({ connection: { kind: "connecting" } });
     try {
       const hello = { auth, ...(lastSeq === undefined ? {} : { lastSeq }) };
-      const { link: made, welcome } = await openLink({ origin: options.origin, hello, onEvent, onClose: disconnected });
+      const { link: made, welcome } = await openLink({ origin: options.origin, hello, clock, onEvent, onClose: disconnected });
       link = made;
       if (welcome.deviceToken !== undefined) {
         token.keep(welcome.deviceToken);
@@ -200,6 +201,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     },
     hurry() {
       if (retry !== null) void connect();
+      else link?.probe();
     },
     end() {
       ended = true;

@@ -1,7 +1,9 @@
 // One WebSocket to the gateway: the handshake, requests with their answers, events. It lives once; reconnecting is the session's matter.
+// A line may be dead long before the browser says so (a laptop that slept, another network): what is asked is answered in time or it ends.
 import {
   controlPath,
   protocolRange,
+  type Clock,
   type ConnectParams,
   type ConnectResult,
   type EventFrame,
@@ -9,6 +11,7 @@ import {
   type MethodName,
   type MethodParams,
   type MethodResult,
+  type Timer,
   type WireError,
 } from "@parley/protocol";
 
@@ -26,6 +29,8 @@ export class RequestFailure extends Error {
 
 export interface Link {
   request<M extends MethodName>(method: M, params: MethodParams<M>): Promise<MethodResult<M>>;
+  /** Asks whether the other side is still there; ends the link if nothing comes back. */
+  probe(): void;
   close(): void;
 }
 
@@ -33,15 +38,22 @@ export interface LinkOptions {
   /** The page's own origin, `http://127.0.0.1:7275`. */
   readonly origin: string;
   readonly hello: Pick<ConnectParams, "auth" | "lastSeq">;
+  readonly clock: Clock;
   readonly onEvent: (event: EventFrame) => void;
   /** Once, whatever ends the link after it was made. */
   readonly onClose: () => void;
 }
 
+/** Without any frame for this long while an answer is awaited, the line is dead. */
+const answerWithinMs = 10_000;
+/** After this much silence the other side is asked whether it is there. */
+const quietMs = 30_000;
+
 /** Rejects with RequestFailure when the gateway cannot be reached or refuses. */
 export async function openLink({
   origin,
   hello,
+  clock,
   onEvent,
   onClose,
 }: LinkOptions): Promise<{ readonly link: Link; readonly welcome: ConnectResult }> {
@@ -49,38 +61,68 @@ export async function openLink({
   const pending = new Map<string, { resolve(payload: unknown): void; reject(failure: RequestFailure): void }>();
   let requests = 0;
   let made = false;
+  let isOver = false;
+  let watch: Timer = clock.after(answerWithinMs, over);
+
+  function over(): void {
+    if (isOver) return;
+    isOver = true;
+    watch.cancel();
+    for (const { reject } of pending.values()) reject(lost());
+    pending.clear();
+    // A dead line answers no goodbye: nothing waits for it.
+    socket.close();
+    if (made) onClose();
+  }
+
+  function watchOn(): void {
+    watch.cancel();
+    if (!isOver) watch = pending.size > 0 ? clock.after(answerWithinMs, over) : clock.after(quietMs, probe);
+  }
 
   socket.addEventListener("message", ({ data }) => {
+    if (isOver) return;
     const frame = JSON.parse(String(data)) as Frame;
+    const waiting = frame.type === "res" ? pending.get(frame.id) : undefined;
+    if (frame.type === "res") pending.delete(frame.id);
+    watchOn();
     if (frame.type === "event") onEvent(frame);
     if (frame.type !== "res") return;
-    const waiting = pending.get(frame.id);
-    pending.delete(frame.id);
     if (frame.ok) waiting?.resolve(frame.payload);
     else waiting?.reject(new RequestFailure(frame.error ?? { code: "internal", message: "The gateway gave no reason." }));
   });
-  socket.addEventListener("close", () => {
-    for (const { reject } of pending.values()) reject(lost());
-    pending.clear();
-    if (made) onClose();
-  });
-  await new Promise<void>((resolve, reject) => {
-    socket.addEventListener("open", () => resolve());
-    socket.addEventListener("close", () => reject(lost()));
-  });
+  socket.addEventListener("close", over);
 
   function ask(method: string, params: unknown): Promise<unknown> {
     const id = String((requests += 1));
     return new Promise((resolve, reject) => {
-      if (socket.readyState !== WebSocket.OPEN) return reject(lost());
+      if (isOver || socket.readyState !== WebSocket.OPEN) return reject(lost());
       pending.set(id, { resolve, reject });
+      if (pending.size === 1) watchOn();
       return socket.send(JSON.stringify({ type: "req", id, method, params }));
     });
   }
 
-  const welcome = (await ask("connect", { protocol: protocolRange, client: { name: "web", version: "1" }, ...hello })) as ConnectResult;
-  made = true;
-  return { welcome, link: { request: async (method, params) => (await ask(method, params)) as never, close: () => socket.close() } };
+  function probe(): void {
+    // What is awaited already tells as much.
+    if (pending.size === 0) ask("health", {}).catch(() => {});
+  }
+
+  try {
+    await new Promise<void>((resolve, reject) => {
+      pending.set("open", { resolve: () => resolve(), reject });
+      socket.addEventListener("open", () => {
+        pending.delete("open");
+        resolve();
+      });
+    });
+    const welcome = (await ask("connect", { protocol: protocolRange, client: { name: "web", version: "1" }, ...hello })) as ConnectResult;
+    made = true;
+    return { welcome, link: { request: async (method, params) => (await ask(method, params)) as never, probe, close: over } };
+  } catch (error) {
+    over();
+    throw error;
+  }
 }
 
 function lost(): RequestFailure {

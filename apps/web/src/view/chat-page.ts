@@ -40,7 +40,7 @@ export class ChatPage extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    addEventListener("online", this.#hurry);
+    for (const change of ["online", "offline"]) addEventListener(change, this.#hurry);
     document.addEventListener("visibilitychange", this.#hurry);
     const login = codeIn(new URL(location.href));
     // Out of the address bar and the history before anything else happens.
@@ -50,7 +50,7 @@ export class ChatPage extends LitElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    removeEventListener("online", this.#hurry);
+    for (const change of ["online", "offline"]) removeEventListener(change, this.#hurry);
     document.removeEventListener("visibilitychange", this.#hurry);
     this.#session.end();
   }
