@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { sqliteStore } from "../src/index.ts";
 import { transactions } from "../src/sqlite/transaction.ts";
 import { options, tempDir } from "./open-sqlite.ts";
@@ -45,14 +45,40 @@ test("calls of one loop turn are one transaction, and a refused one rolls back a
   expect(begun.filter((sql) => sql === "commit")).toHaveLength(1);
 });
 
+test("who hears of work asks for it in the transaction that brings it, once", async () => {
+  const db = new DatabaseSync(":memory:");
+  db.exec("create table t (a)");
+  const begun: string[] = [];
+  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, () => {});
+  const add = db.prepare("insert into t values (?)");
+  const seen: unknown[] = [];
+  const taken: Promise<unknown>[] = [];
+  tx.onReady(() => {
+    if (taken.length === 3) return;
+    const take = tx.run(() => {
+      tx.ready("main");
+      return db.prepare("select count(*) as n from t").get();
+    });
+    taken.push(take);
+    void take.then(() => seen.push(`after ${begun.filter((sql) => sql === "commit").length}`));
+  });
+  await tx.run(() => {
+    tx.ready("main");
+    add.run(1);
+  });
+  // The first joined; what it made ready was told after the commit, and its call came into the next transaction, with the third.
+  await vi.waitFor(() => expect(seen).toEqual(["after 1", "after 2", "after 2"]));
+  expect(await Promise.all(taken)).toMatchObject([{ n: 1 }, { n: 1 }, { n: 1 }]);
+});
+
 test("an I/O error on commit rejects every call of the group, is told once, and later calls are refused", async () => {
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const told: unknown[] = [];
   const eio = sqliteError(10 + (4 << 8), "disk I/O error");
   const tx = transactions(failing(db, new Map([["commit", eio]])), (error) => told.push(error));
-  const heard: string[] = [];
-  tx.onReady((pool) => heard.push(pool));
+  const joined: Promise<unknown>[] = [];
+  tx.onReady(() => joined.push(Promise.allSettled([tx.run(() => 3)])));
   const add = (a: number) =>
     tx.run(() => {
       tx.ready("main");
@@ -64,7 +90,8 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
     { status: "rejected", reason: { code: "ambiguous", cause: eio } },
   ]);
   expect(told).toEqual([eio]);
-  expect(heard).toEqual([]);
+  // Whoever heard of the work early has got as little of it.
+  expect(await Promise.all(joined)).toMatchObject([[{ status: "rejected", reason: { code: "ambiguous", cause: eio } }]]);
   await expect(add(3)).rejects.toMatchObject({ code: "unavailable" });
   expect(told).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 // Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
 // A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
+// Whoever waits for work hears of it before the COMMIT, so that taking a message costs no second fsync after storing it.
 import { Fault } from "@parley/protocol";
 import { isFatal, isPassing, lostFault, troubleOf, verbFault } from "./failure.ts";
 
@@ -13,7 +14,8 @@ export interface Connection {
 export interface Transactions {
   /** Runs `work` inside the next shared transaction. Rejects with what it threw, or with the Fault of a failed commit. */
   run<T>(work: () => T): Promise<T>;
-  /** To be called inside `work`: listeners hear of the pool once the transaction is durable. */
+  /** To be called inside `work`: listeners hear of the pool while the transaction is open, and what they ask for at once joins it. Should its
+   *  commit fail, they heard of nothing, and what they asked for is rejected with the rest. */
   ready(pool: string): void;
   onReady(wake: (pool: string) => void): () => void;
   /** Commits what waits, then refuses every later call. */
@@ -53,16 +55,36 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
   };
 
   const flush = (): void => {
-    const calls = waiting;
-    waiting = [];
+    const calls = waitingNow();
     if (calls.length > 0) commitTogether(calls);
   };
 
-  const commitTogether = (calls: readonly Call[]): void => {
+  const waitingNow = (): Call[] => {
+    const calls = waiting;
+    waiting = [];
+    return calls;
+  };
+
+  const tellReady = (): void => {
+    const pools = [...woken];
+    woken.clear();
+    for (const pool of pools) for (const wake of listeners) wake(pool);
+  };
+
+  const commitTogether = (asked: readonly Call[], mayGrow = true): void => {
+    let calls = asked;
     let answers: readonly (() => void)[] | null = null;
     try {
       db.exec("begin immediate");
-      answers = calls.map(attempt);
+      let attempted = calls.map(attempt);
+      if (mayGrow && woken.size > 0) {
+        tellReady();
+        // Once only: what these make ready is told after the commit, so that no transaction goes on for ever.
+        const joined = waitingNow();
+        calls = [...calls, ...joined];
+        attempted = [...attempted, ...joined.map(attempt)];
+      }
+      answers = attempted;
       db.exec("commit");
     } catch (error) {
       woken.clear();
@@ -76,14 +98,12 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
       return;
     }
     for (const answer of answers) answer();
-    const pools = [...woken];
-    woken.clear();
-    for (const pool of pools) for (const wake of listeners) wake(pool);
+    tellReady();
   };
 
   const commitAlone = (calls: readonly Call[]): void => {
     for (const call of calls) {
-      if (closed === null) commitTogether([call]);
+      if (closed === null) commitTogether([call], false);
       else call.reject(closed);
     }
   };
