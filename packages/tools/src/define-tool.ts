@@ -1,4 +1,5 @@
-// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the model sent.
+// Makes a tool from a zod schema: the same schema describes the arguments to the model and checks what the model sent. Tools are made for
+// every turn, so their schemas stand beside them, made once, and what is told of a schema is worked out once.
 import { z } from "zod";
 import type { JsonObject } from "@parley/protocol";
 import type { ExecAction } from "./exec/exec-action.ts";
@@ -16,14 +17,12 @@ export interface ToolDefinition<S extends z.ZodType> {
 
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
   const { name, summary, description, effect, args, action } = definition;
-  const { $schema: _dialect, ...parameters } = z.toJSONSchema(args, { io: "input" });
   return {
     name,
     summary,
     description,
     effect,
-    // A JSON Schema is plain data; zod types it more narrowly than JSON.
-    parameters: parameters as unknown as JsonObject,
+    parameters: parametersOf(args),
     parse(sent) {
       const parsed = args.safeParse(sent);
       return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
@@ -32,6 +31,18 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     ...(action === undefined ? {} : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),
     run: (parsed, scope) => definition.run(parsed as z.output<S>, scope),
   };
+}
+
+const described = new WeakMap<z.ZodType, JsonObject>();
+
+function parametersOf(args: z.ZodType): JsonObject {
+  const known = described.get(args);
+  if (known !== undefined) return known;
+  const { $schema: _dialect, ...parameters } = z.toJSONSchema(args, { io: "input" });
+  // A JSON Schema is plain data; zod types it more narrowly than JSON.
+  const plain = parameters as unknown as JsonObject;
+  described.set(args, plain);
+  return plain;
 }
 
 export function textResult(text: string, isError = false): ToolResult {

@@ -11,6 +11,8 @@ import type { Rooted } from "../files/rooted.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
 
+const args = z.object({ input: z.string().max(4_000_000).describe("The whole patch.") });
+
 export function applyPatch({ files }: ToolContext): Tool | Unavailable {
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
@@ -21,7 +23,7 @@ export function applyPatch({ files }: ToolContext): Tool | Unavailable {
       'with "+" lines, "*** Delete File: path", or "*** Update File: path" (then optionally "*** Move to: path") with hunks: "@@" or "@@ a line ' +
       'above it", lines that stay begin with a space, removed ones with "-", new ones with "+"; a hunk that ends at the file\'s end may close ' +
       'with "*** End of File". Last line: "*** End Patch". Give three lines of context around a change.',
-    args: z.object({ input: z.string().max(4_000_000).describe("The whole patch.") }),
+    args,
     effect: "writes",
     async run({ input }) {
       const patches = parsePatch(input);

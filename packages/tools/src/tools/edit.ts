@@ -12,6 +12,16 @@ const passage = z.object({
   newText: z.string().describe("What stands in its place."),
 });
 
+const args = z
+  .object({
+    path: z.string().describe("Path in the workspace."),
+    edits: z.array(passage).min(1).max(100).optional().describe("Several edits of this file."),
+    ...passage.partial().shape,
+  })
+  .refine(({ edits, oldText, newText }) => (edits === undefined ? oldText !== undefined && newText !== undefined : oldText === undefined), {
+    error: "give oldText and newText, or edits",
+  });
+
 export function edit({ files }: ToolContext): Tool | Unavailable {
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
@@ -20,18 +30,7 @@ export function edit({ files }: ToolContext): Tool | Unavailable {
     description:
       "Replaces passages of a file of the workspace. Each oldText must match exactly, spaces included, and stand in the file once. " +
       "Several edits are all made or none, each against the file as it is now.",
-    args: z
-      .object({
-        path: z.string().describe("Path in the workspace."),
-        edits: z.array(passage).min(1).max(100).optional().describe("Several edits of this file."),
-        ...passage.partial().shape,
-      })
-      .refine(
-        ({ edits, oldText, newText }) => (edits === undefined ? oldText !== undefined && newText !== undefined : oldText === undefined),
-        {
-          error: "give oldText and newText, or edits",
-        },
-      ),
+    args,
     effect: "writes",
     async run({ path, edits, oldText = "", newText = "" }) {
       const workspace = await files.writable();

@@ -16,6 +16,12 @@ const lineBytes = 2_000;
 /** Lines are counted to the end of files up to here; in larger ones only as far as the page goes. */
 const countBytes = 64 * 1024 * 1024;
 
+const args = z.object({
+  path: z.string().describe("Path in the workspace."),
+  offset: z.number().int().min(1).optional().describe("First line, counted from 1."),
+  limit: z.number().int().min(1).optional().describe("Most lines."),
+});
+
 export function read(context: ToolContext): Tool | Unavailable {
   const { files, vision, pictures } = context;
   return defineTool({
@@ -24,11 +30,7 @@ export function read(context: ToolContext): Tool | Unavailable {
     description:
       "Reads a file of the workspace. Text comes with line numbers, a page at a time: go on with offset. " +
       (vision ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you." : "Pictures are only described: this model does not see them."),
-    args: z.object({
-      path: z.string().describe("Path in the workspace."),
-      offset: z.number().int().min(1).optional().describe("First line, counted from 1."),
-      limit: z.number().int().min(1).optional().describe("Most lines."),
-    }),
+    args,
     effect: "reads",
     run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { signal }) =>
       files.readable(path).withFile(path, async (file) => {

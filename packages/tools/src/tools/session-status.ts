@@ -4,6 +4,8 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
+const args = z.object({ model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it.") });
+
 export function sessionStatus({ status, clock, timeZone }: ToolContext): Tool | Unavailable {
   if (status === undefined) return { unavailable: "there is no session to tell about" };
   return defineTool({
@@ -12,7 +14,7 @@ export function sessionStatus({ status, clock, timeZone }: ToolContext): Tool | 
     description:
       "Tells the current date and time in the user's zone, and the session's model and usage. " +
       'With model it also sets this session\'s model ("PROVIDER/MODEL" or an alias); "default" goes back to the agent\'s own.',
-    args: z.object({ model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it.") }),
+    args,
     effect: "writes",
     async run({ model }, scope) {
       const set = model === undefined ? [] : [{ name: "Set", value: await status.setModel(scope, model === "default" ? null : model) }];

@@ -6,6 +6,17 @@ import type { Tool } from "../tool.ts";
 
 const step = z.object({ step: z.string().min(1).max(500), status: z.enum(["pending", "in_progress", "completed"]) });
 
+const args = z.object({
+  explanation: z.string().max(2_000).optional().describe("Why the plan changed."),
+  plan: z
+    .array(step)
+    .min(1)
+    .max(50)
+    .refine((steps) => steps.filter(({ status }) => status === "in_progress").length <= 1, {
+      error: "at most one step may be in_progress",
+    }),
+});
+
 export function updatePlan({ plans }: ToolContext): Tool | Unavailable {
   if (plans === undefined) return { unavailable: "plans are not kept here" };
   return defineTool({
@@ -13,16 +24,7 @@ export function updatePlan({ plans }: ToolContext): Tool | Unavailable {
     summary: "Keep a plan for multi-step work",
     description:
       "Replaces the plan of the work at hand. Only for work of several steps; at most one step is in_progress, and the plan is not repeated in the answer.",
-    args: z.object({
-      explanation: z.string().max(2_000).optional().describe("Why the plan changed."),
-      plan: z
-        .array(step)
-        .min(1)
-        .max(50)
-        .refine((steps) => steps.filter(({ status }) => status === "in_progress").length <= 1, {
-          error: "at most one step may be in_progress",
-        }),
-    }),
+    args,
     effect: "writes",
     async run({ explanation, plan }, scope) {
       await plans.save(scope, { steps: plan, ...(explanation === undefined ? {} : { explanation }) });

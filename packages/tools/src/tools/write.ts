@@ -4,6 +4,11 @@ import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../contex
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
+const args = z.object({
+  path: z.string().describe("Path in the workspace."),
+  content: z.string().describe("The whole text of the file."),
+});
+
 export function write({ files }: ToolContext): Tool | Unavailable {
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
@@ -11,7 +16,7 @@ export function write({ files }: ToolContext): Tool | Unavailable {
     summary: "Create or overwrite files",
     description:
       "Writes a file of the workspace: creates it with its folders, or replaces what it held. To change a part of a file use edit.",
-    args: z.object({ path: z.string().describe("Path in the workspace."), content: z.string().describe("The whole text of the file.") }),
+    args,
     effect: "writes",
     async run({ path, content }) {
       const workspace = await files.writable();
