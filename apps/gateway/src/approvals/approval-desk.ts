@@ -5,7 +5,7 @@ import type { Inbox, Outbox, Cells, NewRow, Sessions } from "@parley/store";
 import { formatRowPayload } from "../inbound/row-payload.ts";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
 import { approvalBook, type ApprovalBook, type Kept } from "./approval-book.ts";
-import { cardDeliveries, settledCard, type Surface } from "./card.ts";
+import { cardDeliveries, settledCard, toldElsewhere, type Surface } from "./card.ts";
 
 /** Who decides: a person of a channel, or the operator with a client of the gateway. */
 export type Decider = { readonly person: string } | { readonly operator: string };
@@ -54,6 +54,8 @@ const healWithinMs = 86_400_000;
 export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
   const { inbox, outbox, sessions, clock, log } = options;
   const book = approvalBook(options.cells, clock);
+  /** Open ones whose end is waited for. */
+  const watched = new Set<string>();
 
   const approvers = async (): Promise<readonly string[]> => options.approvers ?? (await options.owners());
 
@@ -89,6 +91,22 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     return expired;
   }
 
+  /** Its time is over whether or not anything still waits for it: the buttons go away by themselves. */
+  function expireInTime({ id, expiresAtMs }: Approval): void {
+    if (watched.has(id)) return;
+    watched.add(id);
+    const look = async (): Promise<void> => {
+      watched.delete(id);
+      const kept = await book.get(id);
+      if (kept !== null) await current(kept);
+    };
+    clock.after(expiresAtMs - clock.now(), () => {
+      look().catch((error: unknown) =>
+        log.warn({ approval: id, error }, "an approval could not be ended in time; whoever looks at it ends it"),
+      );
+    });
+  }
+
   async function settle(approval: Approval, words: string): Promise<void> {
     const places = await surfaces(parseConversationKey(approval.conversation));
     await outbox.post(places.map(({ address }) => settledCard(approval, address, words)));
@@ -113,7 +131,11 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     async ask(approval, closes) {
       const kept = await book.open(approval);
       if (kept.approval.state !== "open") return kept;
-      for (const surface of await surfaces(parseConversationKey(approval.conversation))) {
+      expireInTime(kept.approval);
+      const shown = await surfaces(parseConversationKey(approval.conversation));
+      if (!shown.some(({ address }) => conversationKey(address) === approval.conversation))
+        await outbox.post([toldElsewhere(approval, closes)]);
+      for (const surface of shown) {
         const isHere = approval.conversation === conversationKey(surface.address);
         const { deliveries, cells } = cardDeliveries(kept.approval, surface, isHere ? closes : null);
         for (const { key, value, ttlMs } of cells) await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
@@ -167,6 +189,7 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     async heal() {
       for (const kept of await book.list()) {
         const { approval } = await current(kept);
+        if (approval.state === "open") expireInTime(approval);
         const isFresh = clock.now() - (approval.log.at(-1)?.atMs ?? 0) < healWithinMs;
         if (isFresh && (approval.state === "denied" || isGiven(approval))) await finish(approval);
       }

@@ -1,8 +1,9 @@
 // How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
-import { accountKey, conversationKey, type Address, type Button } from "@parley/protocol";
+import { accountKey, conversationKey, parseConversationKey, type Address, type Button } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
 import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent } from "../outbound/content.ts";
+import { textDelivery } from "../outbound/notice.ts";
 import type { Approval } from "./approval.ts";
 
 /** Where a request is shown, and who of its readers may decide; null: whoever gets there. */
@@ -57,6 +58,13 @@ export function cardDeliveries(
   };
   const above: NewDelivery = { id: `${cardId(id, address)}/words`, ...place, ...closing, parts: [{ content: words }] };
   return { deliveries: isLong ? [above, card] : [card], cells };
+}
+
+/** For those who asked for it and may not decide, once: else they would wait before a silent chat. */
+export function toldElsewhere({ id, turn, conversation }: Approval, closes: string | null): NewDelivery {
+  const words = "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
+  const told = textDelivery(`approval:${id}:told`, parseConversationKey(conversation), words, turn);
+  return closes === null ? told : { ...told, closes };
 }
 
 /** In the card's place, without its buttons. */

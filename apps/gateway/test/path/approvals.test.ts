@@ -133,6 +133,17 @@ describe("somebody who writes meanwhile", () => {
     expect(await stateOf(id)).toBe("used");
   });
 
+  test("does not keep it open for ever: its buttons go when its time is over, also where nothing waits for it any more", async () => {
+    const olga = await begin({ approvals: { exec: { timeoutMinutes: 5 } } });
+    const id = await asked(olga);
+    olga.says("are you there?");
+    await s.until(() => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")), "an answer");
+    await s.kill();
+    await s.start();
+    await s.until(() => olga.sees()[0]?.startsWith("⌛ Nobody answered in time") === true, "the end of the card", 6 * 60_000);
+    expect([tool.ran, await stateOf(id)]).toEqual([[], "expired"]);
+  });
+
   test("in a conversation that began anew has forgotten the request", async () => {
     const olga = await begin();
     const id = await asked(olga);
@@ -152,9 +163,9 @@ describe("who decides", () => {
     await s.until(async () => (await s.core().approvals.list()).length === 1, "the request");
     const [approval] = await s.core().approvals.list();
     const id = approval?.id ?? "";
-    // It is shown to the owners, in private, and not to who asked.
+    // It is shown to the owners, in private; who asked is told that they were asked, and not what.
     await s.until(() => s.person("olga").sees().length === 1 && s.person("oscar").sees().length === 1, "the cards");
-    expect(mallory.sees()).toEqual([]);
+    await mallory.gets(/^🔐 .*have been asked/);
     mallory.says(`/approve ${id} once`);
     await mallory.gets(/You may not decide/);
     const answers = await Promise.allSettled([
