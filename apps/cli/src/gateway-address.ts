@@ -32,7 +32,8 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     configTrouble = error.problems.map((problem) => describeProblem(places.configPath, problem));
     gateway = (await blockIn(env, places.configPath)) ?? (await blockIn(env, `${places.configPath}.bak`));
   }
-  const { port, bind } = gateway ?? { port: 7275, bind: "loopback" };
+  const { port: configured, bind } = gateway ?? { port: 7275, bind: "loopback" };
+  const port = configured === 0 ? await portIn(places.portPath) : configured;
   const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const token = gateway?.auth.token?.reveal() ?? (await tokenIn(places.tokenPath));
@@ -66,6 +67,16 @@ export function notRunning(url: string, configTrouble: readonly string[], detail
   const exitCode = configTrouble.length > 0 ? exitCodes.config : exitCodes.failed;
   const advice = configTrouble.length > 0 ? "Mend the config, then run `parley start`." : "Start it with `parley start`.";
   return new CommandFailure("unavailable", `The gateway is not running at ${url}: ${detail}.\n${advice}`, exitCode);
+}
+
+/** 0 when no gateway has chosen one yet. */
+async function portIn(path: string): Promise<number> {
+  try {
+    return Number.parseInt(await readFile(path, "utf8"), 10) || 0;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw new CommandFailure("denied", `The file ${path} cannot be read: ${(cause as Error).message}.`, exitCodes.failed, { cause });
+  }
 }
 
 async function tokenIn(path: string): Promise<string | null> {

@@ -16,6 +16,8 @@ export interface Places {
   readonly configPath: string;
   /** The gateway's token when the config names none; written by the gateway, mode 0600. */
   readonly tokenPath: string;
+  /** Where the gateway listens when the config lets it choose (`gateway.port: 0`); written by the gateway. */
+  readonly portPath: string;
 }
 
 /** `home` wins over the environment: for tests. */
@@ -26,6 +28,7 @@ export function placesIn(env: Env, home?: string): Places {
     home: root,
     configPath: named === undefined || named === "" ? join(root, "parley.json5") : expandPath(named, process.cwd()),
     tokenPath: join(root, "gateway-token"),
+    portPath: join(root, "gateway-port"),
   };
 }
 

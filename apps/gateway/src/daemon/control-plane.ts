@@ -1,5 +1,6 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
+import { writeFile } from "node:fs/promises";
 import { listenAddress, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { connectedClients } from "../control/clients.ts";
@@ -19,7 +20,7 @@ import { version } from "../version.ts";
 import { webAccount, webRoot, type Wired } from "../wiring.ts";
 import type { WiredStore } from "../wiring-store.ts";
 
-export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path"> {
+export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {
   /** Listens here instead of where the config says. */
   readonly port?: number;
   /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
@@ -114,5 +115,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: log.child({ part: "control" }),
   });
+  // Nobody could find a port of the system's choice.
+  if ((options.port ?? config.gateway.port) === 0) await writeFile(options.places.portPath, `${control.port}\n`, { mode: 0o600 });
   return control;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { ModelAnswer, ModelCall } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cleanUp, eventually } from "./daemon.ts";
+import { parley } from "./operator.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -101,3 +102,10 @@ test("others than owners do not have it", async () => {
   w.telegram.as(7).says("show me the config");
   expect((await w.answered(7, 1))[0]).toMatch(/There is no tool "gateway"/);
 }, 20_000);
+
+test("a gateway that may choose its port is found by the command line", async () => {
+  const daemon = await w.start();
+  const { out, err } = await parley(daemon.home, "status");
+  expect(err).toBe("");
+  expect(out).toContain(`pid ${daemon.pid}`);
+});
