@@ -12,14 +12,14 @@ const cacheMark = { [provider]: { cacheControl: { type: "ephemeral" } } };
 export function anthropicMessages(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
-    async open(fetchOnce) {
+    async open(watched) {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
       // A key is always given, if only a word: the SDK would look for one in the environment and send it to any address.
       const anthropic = createAnthropic({
         baseURL: options.baseUrl,
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: (input, init) => fetchOnce(input, { ...init, body: within(options.facts.maxTokens, init?.body) }),
+        fetch: (input, init) => watched(input, { ...init, body: within(options.facts.maxTokens, init?.body) }),
       });
       return anthropic(options.modelId);
     },

@@ -10,14 +10,14 @@ const provider = "google";
 export function google(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
-    async open(fetchOnce) {
+    async open(watched) {
       const { createGoogle } = await import("@ai-sdk/google");
       const gemini = createGoogle({
         baseURL: options.baseUrl,
         // Always given, or the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: fetchOnce,
+        fetch: watched,
       });
       return gemini(options.modelId);
     },

@@ -22,14 +22,14 @@ export function ollama(options: ProviderOptions): Model {
     provider,
     timers,
     lines: "json",
-    open: async (fetchOnce) => chat(options, fetchOnce),
+    open: async (watched) => chat(options, watched),
     // It knows no tool choice: a model without tools answers in words.
     write: ({ toolChoice, tools, ...request }: ModelRequest) =>
       callOptions({ ...request, tools: toolChoice === "none" ? [] : tools }, options, promptOptions(provider, options)),
   });
 }
 
-function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, fetchOnce: typeof fetch): LanguageModelV4 {
+function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, watched: typeof fetch): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "ollama",
@@ -37,7 +37,7 @@ function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, fet
     supportedUrls: {},
     doGenerate: () => Promise.reject(new Error("answers are always streamed")),
     async doStream(call) {
-      const response = await fetchOnce(`${baseUrl.replace(/\/api$/, "")}/api/chat`, {
+      const response = await watched(`${baseUrl.replace(/\/api$/, "")}/api/chat`, {
         method: "POST",
         headers: {
           "content-type": "application/json",

@@ -18,14 +18,14 @@ export function completionsDriver(options: ProviderOptions): Driver {
   const isOpenAi = new URL(options.baseUrl).hostname === "api.openai.com";
   return {
     provider,
-    async open(fetchOnce) {
+    async open(watched) {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const compatible = createOpenAICompatible({
         name: provider,
         baseURL: options.baseUrl,
         includeUsage: true,
         headers: { ...options.headers },
-        fetch: fetchOnce,
+        fetch: watched,
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       });
       return compatible(options.modelId);

@@ -12,14 +12,14 @@ export const cacheKeyChars = 64;
 export function openAiResponses(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
-    async open(fetchOnce) {
+    async open(watched) {
       const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI({
         baseURL: options.baseUrl,
         // Always given, or the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: fetchOnce,
+        fetch: watched,
       });
       return openai.responses(options.modelId);
     },

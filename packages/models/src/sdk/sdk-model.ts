@@ -6,14 +6,14 @@ import { classify } from "./classify.ts";
 import { gather } from "./gather.ts";
 import { patience } from "./patience.ts";
 import { defaultTimers, type ModelTimers, type ProviderOptions } from "../providers/provider.ts";
-import { watchedFetch } from "./wire.ts";
+import { watchedFetch, watching, type WireWatch } from "./wire.ts";
 
 /** What a provider adds: how its SDK is made, and how a request is written for it. */
 export interface Driver {
   /** The name under which the SDK keeps this provider's options and metadata. */
   readonly provider: string;
-  /** Loads the SDK; called once per request, so that each has its own watched `fetch`. */
-  open(fetchOnce: typeof fetch): Promise<LanguageModelV4>;
+  /** Loads the SDK; called once. Its requests go through `watched`. */
+  open(watched: typeof fetch): Promise<LanguageModelV4>;
   write(request: ModelRequest): Promise<LanguageModelV4CallOptions>;
   /** Where the defaults do not fit: a local server loads its model before it answers. */
   readonly timers?: Partial<ModelTimers>;
@@ -23,6 +23,15 @@ export interface Driver {
 
 export function sdkModel(options: ProviderOptions, driver: Driver): Model {
   const { id, facts } = options;
+  let opened: Promise<LanguageModelV4> | null = null;
+  /** One that could not be loaded is tried again with the next call. */
+  const open = (): Promise<LanguageModelV4> => {
+    opened ??= driver.open(watchedFetch).catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
   return {
     id,
     contextWindow: facts.contextWindow,
@@ -31,11 +40,13 @@ export function sdkModel(options: ProviderOptions, driver: Driver): Model {
     reasoning: facts.reasoning,
     ...(facts.thinking === undefined ? {} : { thinking: facts.thinking }),
     priced: facts.cost !== undefined,
-    stream: (request, signal) => call(request, signal, options, driver),
+    stream: (request, signal) => call(request, signal, options, { ...driver, open }),
   };
 }
 
-async function* call(request: ModelRequest, signal: AbortSignal, options: ProviderOptions, driver: Driver): AsyncGenerator<ModelEvent> {
+type OpenDriver = Omit<Driver, "open"> & { open(): Promise<LanguageModelV4> };
+
+async function* call(request: ModelRequest, signal: AbortSignal, options: ProviderOptions, driver: OpenDriver): AsyncGenerator<ModelEvent> {
   const { clock, facts, log } = options;
   const halt = haltable(signal);
   const answer = gather(driver.provider, facts.cost);
@@ -46,16 +57,16 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
   try {
     if (signal.aborted) return yield answer.failed(stopped);
-    const fetchOnce = watchedFetch({
+    const watch: WireWatch = {
       headers() {
         answering = true;
         wait.headers();
       },
       progress: wait.progress,
       lines: driver.lines ?? "events",
-    });
-    const [model, written] = await Promise.all([driver.open(fetchOnce), driver.write(request)]);
-    const result = await halt.orStopped(model.doStream({ ...written, abortSignal: halt.signal }));
+    };
+    const [model, written] = await Promise.all([driver.open(), driver.write(request)]);
+    const result = await halt.orStopped(watching(watch, () => model.doStream({ ...written, abortSignal: halt.signal })));
     reader = result.stream.getReader();
     for (;;) {
       wait.reading(true);

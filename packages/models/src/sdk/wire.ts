@@ -1,5 +1,6 @@
 // The bytes under the SDK: tells when headers came and when an event line came, refuses what is no event stream, and bounds its size (I9).
 // Comment lines and pings are not progress: a server can send them forever without answering.
+import { AsyncLocalStorage } from "node:async_hooks";
 
 export interface WireWatch {
   headers(): void;
@@ -29,20 +30,28 @@ export class TooLarge extends Error {
 const longestAnswerBytes = 32 * 1024 * 1024;
 const errorBodyChars = 4096;
 
-/** `fetch` for one call of an SDK. */
-export function watchedFetch(watch: WireWatch): typeof fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    watch.headers();
-    if (!response.ok || response.body === null) return response;
-    const contentType = response.headers.get("content-type") ?? "";
-    const wrong = watch.lines === "json" ? /\btext\/html\b/i : /\b(text\/html|application\/json)\b/i;
-    if (wrong.test(contentType)) {
-      throw new NotAStream(response.status, contentType, (await response.text()).slice(0, errorBodyChars));
-    }
-    return new Response(response.body.pipeThrough(progressLines(watch)), response);
-  };
+/** Whose call it is: an SDK takes its `fetch` when it is made, which costs too much to do for every call. */
+const watches = new AsyncLocalStorage<WireWatch>();
+
+/** Runs a call of an SDK whose `fetch` is `watchedFetch`. */
+export function watching<T>(watch: WireWatch, call: () => T): T {
+  return watches.run(watch, call);
 }
+
+/** `fetch` for SDKs. Only within `watching`. */
+export const watchedFetch: typeof fetch = async (input, init) => {
+  const watch = watches.getStore();
+  if (watch === undefined) throw new Error("an SDK asked its server outside of a call");
+  const response = await fetch(input, init);
+  watch.headers();
+  if (!response.ok || response.body === null) return response;
+  const contentType = response.headers.get("content-type") ?? "";
+  const wrong = watch.lines === "json" ? /\btext\/html\b/i : /\b(text\/html|application\/json)\b/i;
+  if (wrong.test(contentType)) {
+    throw new NotAStream(response.status, contentType, (await response.text()).slice(0, errorBodyChars));
+  }
+  return new Response(response.body.pipeThrough(progressLines(watch)), response);
+};
 
 const newline = 0x0a;
 const keptLineBytes = 64;
