@@ -194,9 +194,10 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
 /** A Fault is a refusal too; the rest is a bug. Loaded only when something went wrong. */
 async function refusalOf(error: unknown): Promise<unknown> {
   if (error instanceof CommanderError || error instanceof CommandFailure) return error;
-  const [{ isFault }, { ConfigFault }] = await Promise.all([import("@parley/protocol"), import("@parley/config")]);
-  if (!isFault(error)) return error;
-  return new CommandFailure(error.code, error.message, error instanceof ConfigFault ? exitCodes.config : exitCodes.failed, {
+  const [{ isFault }, { ConfigFault, fileFault }] = await Promise.all([import("@parley/protocol"), import("@parley/config")]);
+  const fault = isFault(error) ? error : fileFault(error);
+  if (fault === null) return error;
+  return new CommandFailure(fault.code, fault.message, error instanceof ConfigFault ? exitCodes.config : exitCodes.failed, {
     cause: error,
   });
 }

@@ -2,7 +2,7 @@
 // What a step does stands in `daemon/`.
 import { mkdir } from "node:fs/promises";
 import type { LoadedConfig } from "@parley/config";
-import { Fault, type Clock, type Ids } from "@parley/protocol";
+import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
 import { assemble } from "./daemon/assemble.ts";
 import { openChannels } from "./daemon/channels.ts";
@@ -90,6 +90,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     token,
     bootId,
     log,
+  }).catch(async (error: unknown) => {
+    // A refusal, as of a port that is taken, is no crash: three starts that left no end behind would look like a crash loop.
+    if (isFault(error)) await Promise.all([bus.close(), store.close()]);
+    throw error;
   });
 
   const stopSweeping = sweepNowAndThen(store, clock, log);

@@ -1,6 +1,6 @@
 // The daemon's process: arguments and environment in, exit code out. Everything between is in daemon.ts.
 // Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
-import { loadConfig } from "@parley/config";
+import { fileFault, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
 import { startWords } from "./start-words.ts";
@@ -103,6 +103,7 @@ function fail(error: unknown, code: number, isRefusal = false): never {
 }
 
 // What passes by itself, as a full disk or a lock does, is worth another start; for the rest a person is needed.
-run(process.argv.slice(2)).catch((error: unknown) =>
-  fail(error, isFault(error) && error.code !== "unavailable" ? needsPerson : 1, isFault(error)),
-);
+run(process.argv.slice(2)).catch((thrown: unknown) => {
+  const error = fileFault(thrown) ?? thrown;
+  fail(error, isFault(error) && error.code !== "unavailable" ? needsPerson : 1, isFault(error));
+});

@@ -10,6 +10,7 @@ export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts"
 export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading, type ConfigVerdict, type ConfigWritten } from "./desk.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
+export { fileFault } from "./file-fault.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";

@@ -1,10 +1,13 @@
 // Homes that no daemon may work in: it refuses, says which step comes next, and leaves everything as it was. Exit code 78 tells a
 // supervisor that starting again will not help.
+import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cleanUp } from "../e2e/daemon.ts";
+import { controlClient } from "../e2e/control-client.ts";
+import { cleanUp, freshHome, startDaemon, testToken } from "../e2e/daemon.ts";
 import { stage, type Stage } from "./stage.ts";
 
 let at: Stage;
@@ -77,4 +80,19 @@ test("a second daemon on one home is refused with the process id of the first, w
   at.says("telegram");
   await at.quiet("telegram");
   await at.end();
+});
+
+test("starts that are refused because the port is taken are no crash loop", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const gateway = { port: (other.address() as AddressInfo).port, auth: { token: testToken } };
+  const home = await freshHome();
+  for (let n = 1; n <= 3; n += 1)
+    await expect(startDaemon({ home, config: { gateway } })).rejects.toThrow(/exited with 1 [\s\S]*cannot listen on .*set gateway\.port/);
+  other.close();
+  const daemon = await startDaemon({ home, config: {} });
+  expect(daemon.log()).not.toMatch(/did not end cleanly|safe mode/);
+  const client = await controlClient(daemon);
+  expect(await client.call("health")).toEqual({ ok: true, reasons: [] });
+  client.close();
 });

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
-import { troubleOf } from "./failure.ts";
+import { openFault, troubleOf } from "./failure.ts";
 
 export interface HomeLock {
   /** Gives the home free; idempotent. The death of the process does the same. */
@@ -12,18 +12,20 @@ export interface HomeLock {
 }
 
 /**
- * Locks the folder for this process. Throws Fault("conflict") that names the process that holds it already.
+ * Locks the folder for this process. Throws Fault: "conflict" that names the process that holds it already, "unavailable" where the
+ * folder cannot be written.
  * The lock is advisory (fcntl): on network file systems it is only as good as theirs.
  */
 export function lockHome(dir: string, pid: number): HomeLock {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const db = new DatabaseSync(join(dir, "daemon.lock"), { timeout: 0 });
+  const lockFile = join(dir, "daemon.lock");
+  const db = opened(lockFile);
   const pidFile = join(dir, "daemon.pid");
   try {
     db.exec("begin exclusive");
   } catch (error) {
     db.close();
-    if (troubleOf(error) !== "busy") throw error;
+    if (troubleOf(error) !== "busy") throw openFault(lockFile, error);
     const by = `process ${holderOf(pidFile) ?? "of unknown id"}`;
     throw new Fault("conflict", `${dir} is in use by another Parley (${by}): stop that one first, or set PARLEY_HOME to another folder`, {
       cause: error,
@@ -35,6 +37,14 @@ export function lockHome(dir: string, pid: number): HomeLock {
       if (db.isOpen) db.close();
     },
   };
+}
+
+function opened(lockFile: string): DatabaseSync {
+  try {
+    return new DatabaseSync(lockFile, { timeout: 0 });
+  } catch (error) {
+    throw openFault(lockFile, error);
+  }
 }
 
 function holderOf(pidFile: string): string | null {

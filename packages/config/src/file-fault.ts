@@ -1,0 +1,27 @@
+// What the file system refuses, in words for whoever runs Parley: at the edge of a program, where nobody below could know better.
+import { Fault } from "@parley/protocol";
+
+/** Null for anything else. "unavailable" passes by itself when there is room again; "denied" needs a person. */
+export function fileFault(error: unknown): Fault | null {
+  if (!(error instanceof Error)) return null;
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  const what = path ?? "A file";
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new Fault("unavailable", `${what} could not be written, the disk is full: ${message}. Free some space, then try again`, {
+        cause: error,
+      });
+    case "EROFS":
+      return new Fault("denied", `${what} could not be written: ${message}. Mount it for writing, or set PARLEY_HOME to another folder`, {
+        cause: error,
+      });
+    case "EACCES":
+    case "EPERM":
+      return new Fault("denied", `${what} may not be used: ${message}. Run this as the user whom it belongs to, or give it to this one`, {
+        cause: error,
+      });
+    default:
+      return null;
+  }
+}
