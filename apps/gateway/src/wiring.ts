@@ -62,7 +62,7 @@ export interface Wired {
   readonly web: WebChannel;
   /** Of Telegram accounts in webhook mode, by account. */
   readonly webhooks: ReadonlyMap<string, WebhookHandler>;
-  /** A channel that was stopped cannot start again: this puts a new one in its place, or none where this config has no such account. */
+  /** A channel that was stopped cannot start again: this puts a new one in its place, or none where this config, or the last one, has no such account. */
   renew(account: string, config?: Config): Promise<Channel | null>;
 }
 
@@ -107,7 +107,9 @@ export async function wireChannels(ports: WiringPorts): Promise<Wired> {
     return channel;
   }
 
-  async function renew(account: string, now: Config = config): Promise<Channel | null> {
+  let latest = config;
+  async function renew(account: string, now: Config = latest): Promise<Channel | null> {
+    latest = now;
     const channel = await made(account, now.channels);
     if (channel === null) channels.delete(account);
     else channels.set(account, channel);

@@ -10,7 +10,7 @@ import type { ControlServer } from "../control/server.ts";
 import type { Core } from "../core.ts";
 import { livePath, messagePaths, type MessagePath } from "../message-path.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import { cluster, type Cluster } from "../nodes/cluster.ts";
+import { cluster, isWeb, type Cluster } from "../nodes/cluster.ts";
 import { hubOfNodes } from "../nodes/hub-of-nodes.ts";
 import { movedChatsOfNodes } from "../nodes/moved-chats-of-nodes.ts";
 import type { NodePlace, Role } from "../nodes/node-place.ts";
@@ -65,7 +65,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const mediaPath = join(places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
   const nodes = bus.shared ? cluster({ role, node: place.name, bootId, store, bus, wired, clock, log }) : null;
-  const isLed = (account: string): boolean => nodes !== null && wired.channels.get(account) !== wired.web;
+  const isLed = (account: string): boolean => nodes !== null && !isWeb(account);
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
   const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
   const state = gatewayState(

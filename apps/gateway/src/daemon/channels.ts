@@ -1,13 +1,13 @@
 // Opening channels: all of them at the start, single ones while the daemon runs, and in safe mode the web chat alone. A channel that cannot
 // start shows in the state and keeps no other from starting (I10). Where nodes share accounts, each is started by the node that leads it.
-import type { Channel } from "@parley/channels";
+import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
 import { safeMode, type SafeMode } from "../safe-mode.ts";
 import type { Parts } from "./assemble.ts";
 
 /** What opening needs of the daemon. */
-export type ChannelParts = Pick<Parts, "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running">;
+export type ChannelParts = Pick<Parts, "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "roll">;
 
 /** `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator gets in; null when it is not. */
 export async function openChannels(parts: ChannelParts, loopReason: string | null, clock: Clock, log: Log): Promise<SafeMode | null> {
@@ -43,10 +43,10 @@ export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, 
 }
 
 async function startChannels(parts: ChannelParts, channels: readonly Channel[], log: Log): Promise<void> {
-  const { core, state, setMenu, cluster, waker, running } = parts;
-  const start = async (channel: Channel, signal?: AbortSignal): Promise<void> => {
+  const { core, state, setMenu, cluster, waker, running, roll } = parts;
+  const start = async (channel: Channel, signal?: AbortSignal, receive: Receive = core.receive): Promise<void> => {
     try {
-      await channel.start(core.receive);
+      await channel.start(receive);
       // Nobody waits for it: messages are heard without a menu.
       setMenu(channel, signal).catch((error: unknown) =>
         log.warn({ channel: channel.name, account: channel.account, error }, "the menu is no longer kept"),
@@ -58,5 +58,6 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   };
   const led = channels.filter((channel) => parts.isLed(accountKey({ channel: channel.name, account: channel.account })));
   await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
-  if (running.pools !== null) await cluster?.open(led, { pools: running.pools, waker, startChannel: start });
+  if (running.pools === null) return;
+  await cluster?.open(led, { pools: running.pools, waker, receive: core.receive, startChannel: start, othersLead: roll.othersLead });
 }

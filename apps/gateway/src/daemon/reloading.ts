@@ -43,7 +43,7 @@ export function reloading(clock: Clock): Reloading {
 }
 
 function reloaderOf({ loaded, env, parts, pools, hide, setLevel, clock, log }: Reloadable): Reloader {
-  const { wired, waker, pathOf, use, isLed } = parts;
+  const { wired, waker, pathOf, use, isLed, cluster } = parts;
   return reloader({
     loaded,
     env,
@@ -54,6 +54,7 @@ function reloaderOf({ loaded, env, parts, pools, hide, setLevel, clock, log }: R
       build: pathOf,
       use,
       isLed,
+      changeLed: async (account, after) => cluster?.change(account, after),
       pools: () => pools,
       hide,
       setLevel,

@@ -13,7 +13,8 @@ export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promi
   const { wired, waker, control, hands, state, ending, cluster, roll } = parts;
   state.enter("draining");
   ending.abort();
-  if (await anotherCanLead(parts)) await cluster?.handOver();
+  // Then it does so at once; the last node of all brings out what it can first.
+  if (await roll.othersLead().catch(() => false)) await cluster?.handOver();
   // One channel that cannot stop must not keep the turns from draining.
   const stopping = Promise.allSettled([...wired.channels.values()].map((channel) => channel.stop()));
   await Promise.race([stopping, sleep(clock, channelStopMs)]);
@@ -25,11 +26,4 @@ export async function stopParts(parts: Parts, pools: Pools, clock: Clock): Promi
   parts.closeHub();
   await waker.close();
   await control.close();
-}
-
-/** Then it does so at once; the last node of all brings out what it can first. */
-async function anotherCanLead({ cluster, roll, control }: Pick<Parts, "cluster" | "roll" | "control">): Promise<boolean> {
-  if (cluster === null) return false;
-  const nodes = await roll.list().catch(() => []);
-  return nodes.some(({ up, role, pid, url }) => up && role !== "worker" && (pid !== process.pid || url !== control.url));
 }

@@ -1,10 +1,12 @@
 // The part of a node in a gateway of several: which accounts it leads, what it hears for others, what it tells them, and how it leaves.
-import { accountKey, sleep, type Clock, type Log } from "@parley/protocol";
-import type { Channel } from "@parley/channels";
+import { accountKey, Fault, sleep, type Clock, type Log } from "@parley/protocol";
+import type { Channel, Receive } from "@parley/channels";
+import type { Config } from "@parley/config";
 import type { Bus, Waker } from "@parley/queue";
 import type { Pools } from "../pools.ts";
 import type { Wired } from "../wiring.ts";
 import type { WiredStore } from "../wiring-store.ts";
+import { whenAiling } from "./ailing.ts";
 import { distantChannel, hearTyping } from "./distant-channel.ts";
 import { leaderEdits } from "./leader-edits.ts";
 import { leadership, type Leadership } from "./leadership.ts";
@@ -25,8 +27,11 @@ export interface ClusterOptions {
 export interface ClusterWork {
   readonly pools: Pick<Pools, "lead">;
   readonly waker: Pick<Waker, "serve">;
+  readonly receive: Receive;
   /** Begins to receive; trouble shows in the state. */
-  readonly startChannel: (channel: Channel, signal: AbortSignal) => Promise<void>;
+  readonly startChannel: (channel: Channel, signal: AbortSignal, receive: Receive) => Promise<void>;
+  /** Whether another node could lead now. */
+  readonly othersLead: () => Promise<boolean>;
 }
 
 export interface Cluster {
@@ -39,6 +44,8 @@ export interface Cluster {
   leads(): readonly string[];
   /** Stands for the accounts of these channels; where the platform calls us, every edge takes the calls. */
   open(channels: readonly Channel[], work: ClusterWork): Promise<void>;
+  /** The account's connection is another one with this config, or it came, or went: what is begun of it is made anew. */
+  change(account: string, config: Config): Promise<void>;
   /** Ends leading, so that others begin. Idempotent. */
   handOver(): Promise<void>;
   close(): void;
@@ -46,28 +53,52 @@ export interface Cluster {
 
 /** A channel waits for what it is just receiving; more than this is no waiting any more. */
 const channelStopMs = 10_000;
+/** Accounts that nobody hears go round among the nodes no more often than this. */
+const leaveAgainMs = 600_000;
+
+/** The page is every node's own: it needs no leader. */
+export const isWeb = (account: string): boolean => account.startsWith("web:");
 
 export function cluster({ role, node, bootId, store, bus, wired, clock, log }: ClusterOptions): Cluster {
   const led = new Map<string, Leadership>();
-  const isWeb = (account: string): boolean => wired.channels.get(account) === wired.web;
+  /** Null until channels open: a worker leads nothing, and neither does anybody in safe mode. */
+  let lent: ClusterWork | null = null;
   const term = (account: string): number | undefined => led.get(account)?.term() ?? undefined;
   const ledChannel = (account: string): Channel | null => (term(account) === undefined ? null : (wired.channels.get(account) ?? null));
 
-  const channels = new Map(
-    [...wired.channels].map(([account, made]) => [
-      account,
-      made === wired.web
-        ? made
-        : distantChannel({ bus, channel: () => wired.channels.get(account) ?? made, leads: () => term(account) !== undefined }),
-    ]),
-  );
+  const channels = new Map<string, Channel>();
+  const show = (account: string): void => {
+    const made = wired.channels.get(account);
+    if (made === undefined) channels.delete(account);
+    else if (isWeb(account)) channels.set(account, made);
+    else
+      channels.set(
+        account,
+        distantChannel({ bus, channel: () => wired.channels.get(account) ?? made, leads: () => term(account) !== undefined }),
+      );
+  };
+  for (const account of wired.channels.keys()) show(account);
   const edits = leaderEdits({ bus, leads: ledChannel, clock, log });
   const stopTyping = hearTyping(bus, ledChannel);
   const isCalled = (account: string): boolean =>
     wired.webhooks.has(account.slice(account.indexOf(":") + 1)) && account.startsWith("telegram:");
 
+  const never = new AbortController().signal;
+
   function stand(account: string, work: ClusterWork): void {
     let begun: { readonly end: () => Promise<void> } | null = null;
+    let leftAtMono = -Infinity;
+    // Who was paused hears the rest of what it asked for before its timers tell it that another one leads.
+    const receive: Receive = async (events) => {
+      if (term(account) === undefined) throw new Fault("aborted", `this node leads ${account} no longer`);
+      return work.receive(events);
+    };
+    const leave = async (): Promise<void> => {
+      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.othersLead().catch(() => false))) return;
+      leftAtMono = clock.mono();
+      log.warn({ account, reason: wired.channels.get(account)?.health().reason }, "nothing is heard here: another node may try");
+      await led.get(account)?.stepAside();
+    };
     led.set(
       account,
       leadership({
@@ -84,9 +115,11 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
           const stopServing = work.waker.serve(account);
           const delivering = work.pools.lead(account, () => term(account) ?? 0);
           const channel = wired.channels.get(account);
+          const stopLooking = whenAiling({ health: () => wired.channels.get(account)?.health(), clock, ails: leave });
           begun = {
             async end() {
               ending.abort();
+              stopLooking();
               stopServing();
               const stopped = Promise.allSettled([
                 delivering.end(),
@@ -96,7 +129,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
               if (!isCalled(account)) await wired.renew(account);
             },
           };
-          if (channel !== undefined && !isCalled(account)) await work.startChannel(channel, ending.signal);
+          if (channel !== undefined && !isCalled(account)) await work.startChannel(channel, ending.signal, receive);
         },
         async lost() {
           await begun?.end();
@@ -104,6 +137,20 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
         },
       }),
     );
+  }
+
+  async function openCalled(account: string): Promise<void> {
+    const channel = wired.channels.get(account);
+    if (lent !== null && channel !== undefined && isCalled(account)) await lent.startChannel(channel, never, lent.receive);
+  }
+
+  async function renew(account: string, config: Config): Promise<void> {
+    const old = wired.channels.get(account);
+    if (old !== undefined) await Promise.race([old.stop().catch(() => {}), sleep(clock, channelStopMs)]);
+    await wired.renew(account, config);
+    show(account);
+    await openCalled(account);
+    log.info({ account, gone: !wired.channels.has(account) }, "the account's connection changed with the config");
   }
 
   return {
@@ -116,11 +163,17 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     leads: () => [...led.keys()].filter((account) => term(account) !== undefined),
     async open(opened, work) {
       if (role === "worker") return;
+      lent = work;
       const accounts = opened.map(({ name, account }) => accountKey({ channel: name, account })).filter((account) => !isWeb(account));
       for (const account of accounts) if (!led.has(account)) stand(account, work);
-      const never = new AbortController().signal;
-      const called = accounts.filter(isCalled).flatMap((account) => wired.channels.get(account) ?? []);
-      await Promise.all(called.map((channel) => work.startChannel(channel, never)));
+      await Promise.all(accounts.map(openCalled));
+    },
+    async change(account, config) {
+      await (led.get(account)?.anew(() => renew(account, config)) ?? renew(account, config));
+      if (lent !== null && wired.channels.has(account) && !led.has(account)) stand(account, lent);
+      if (wired.channels.has(account)) return;
+      await led.get(account)?.resign();
+      led.delete(account);
     },
     async handOver() {
       await Promise.all([...led.values()].map((each) => each.resign()));

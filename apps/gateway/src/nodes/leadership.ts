@@ -21,6 +21,10 @@ export interface LeadershipOptions {
 export interface Leadership {
   /** The term, while it is certain that nobody else leads; null otherwise. */
   term(): number | null;
+  /** Ends what leading began, does this, and begins again, in the same term; does only this where another one leads. */
+  anew(between: () => Promise<void>): Promise<void>;
+  /** Lets another one begin, and stands again when it had time to. */
+  stepAside(): Promise<void>;
   /** Ends leading and lets another one begin at once; idempotent. */
   resign(): Promise<void>;
 }
@@ -29,6 +33,8 @@ export interface Leadership {
 const termMs = 6_000;
 const renewEveryMs = 1_500;
 const lookEveryMs = 1_000;
+/** Who stepped aside looks no sooner than this: others look every second. */
+const asideMs = 5_000;
 /** A leader stops this much before its time is over, so that two never overlap by the time it takes to stop. */
 const marginMs = 500;
 
@@ -53,6 +59,7 @@ export function leadership(options: LeadershipOptions): Leadership {
   let ended = false;
   let timer: Timer | null = null;
   let watch: Timer | null = null;
+  let asideUntilMono = -Infinity;
   /** Begins and ends follow each other. */
   let changing: Promise<void> = Promise.resolve();
 
@@ -74,6 +81,7 @@ export function leadership(options: LeadershipOptions): Leadership {
 
   async function look(): Promise<void> {
     const askedMono = clock.mono();
+    if (askedMono < asideUntilMono) return;
     const found = await cells.get(key);
     // The answer of an earlier put may have been lost: what it wrote is ours.
     const cell = found === null ? await cells.put(key, mine, { expect: 0, ttlMs: termMs }) : found.value === mine ? found : null;
@@ -84,13 +92,17 @@ export function leadership(options: LeadershipOptions): Leadership {
     held = holding;
     guard();
     log.info({ account, term: cell.version }, "leads the account");
-    changing = changing
-      .then(() => (holding.ended ? undefined : options.lead(holding.term)))
-      .catch((error: unknown) => {
-        log.error({ account, error }, "could not begin to lead");
-        // The next look finds the term still ours, and begins again. Held but not begun, the account would have nobody.
-        if (held === holding) drop("could not begin");
-      });
+    changing = changing.then(() => begin(holding));
+  }
+
+  async function begin(holding: NonNullable<typeof held>): Promise<void> {
+    try {
+      if (!holding.ended) await options.lead(holding.term);
+    } catch (error) {
+      log.error({ account, error }, "could not begin to lead");
+      // The next look finds the term still ours, and begins again. Held but not begun, the account would have nobody.
+      if (held === holding) drop("could not begin");
+    }
   }
 
   async function renew(holding: NonNullable<typeof held>): Promise<void> {
@@ -122,6 +134,23 @@ export function leadership(options: LeadershipOptions): Leadership {
   void step();
   return {
     term: () => (held !== null && clock.mono() < held.sureUntilMono ? held.term : null),
+    anew(between) {
+      const holding = held;
+      const made = changing.then(holding === null ? undefined : options.lost).then(between);
+      changing = made
+        .catch((error: unknown) => log.error({ account, error }, "could not be made anew"))
+        .then(() => (holding === null ? undefined : begin(holding)));
+      return changing;
+    },
+    async stepAside() {
+      if (held === null || ended) return;
+      const { term } = held;
+      asideUntilMono = Infinity;
+      drop("steps aside");
+      await changing;
+      await cells.touch(key, term, 1).catch(() => false);
+      asideUntilMono = clock.mono() + asideMs;
+    },
     async resign() {
       if (ended) return changing;
       ended = true;

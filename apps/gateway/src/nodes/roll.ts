@@ -1,5 +1,5 @@
 // The roll of nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for people. Nothing is decided by
-// it but whether a leaving node hands over or flushes.
+// it but whether there is another one to leave an account to.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import type { Role } from "./node-place.ts";
@@ -28,6 +28,8 @@ export interface NodeView extends NodeLine {
 
 export interface Roll {
   list(): Promise<readonly NodeView[]>;
+  /** Whether another node could lead an account now. Says first how it is with this one, for others that ask at the same moment. */
+  othersLead(): Promise<boolean>;
   /** Says that this node is gone. */
   leave(): Promise<void>;
 }
@@ -77,8 +79,14 @@ export function keepRoll({ cells, line, clock, log }: KeepRollOptions): Roll {
       });
   };
   let timer = clock.after(0, beat);
+  const list = readRoll(cells, clock);
   return {
-    list: readRoll(cells, clock),
+    list,
+    async othersLead() {
+      await write();
+      const own = line().boot;
+      return (await list()).some(({ boot, up, role, state }) => boot !== own && up && role !== "worker" && state === "running");
+    },
     async leave() {
       left = true;
       timer.cancel();

@@ -50,15 +50,13 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
   let current = loaded.config;
   let takenAtMs = clock.now();
   let problems: readonly string[] = [];
-  /** Of changes that a restart takes up, but which are no keys of the start's config. */
-  let waiting: readonly string[] = [];
   let hadText = loaded.reads.length > 0 && !loaded.isBlank;
   let counts = { taken: 0, refused: 0 };
   let last: Promise<unknown> = Promise.resolve();
   let stopped = false;
   const watcher = watchFiles({ files: loaded.reads, clock, log, onChange: () => void reload("the file changed") });
 
-  const restartNeeded = (): readonly string[] => [...new Set([...restartKeys(changedKeys(loaded.config, current)), ...waiting])];
+  const restartNeeded = (): readonly string[] => restartKeys(changedKeys(loaded.config, current));
 
   /** A file that an editor is just writing is empty for a moment: that must not turn everything off. */
   async function read(): Promise<LoadedConfig> {
@@ -100,7 +98,6 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
       hadText = !fresh.isBlank;
       takenAtMs = clock.now();
       problems = [];
-      waiting = [...new Set([...waiting, ...taken.restartNeeded.filter((key) => restartKeys([key]).length === 0)])];
       counts = { ...counts, taken: counts.taken + 1 };
       for (const warning of fresh.warnings) log.warn({}, describeProblem(path, warning));
       log.info({ cause, ...taken }, "the config was taken up");

@@ -12,8 +12,10 @@ export interface TakeUpOptions {
   readonly wired: Wired;
   readonly waker: Pick<Waker, "serve">;
   readonly pools: () => Pick<Pools, "serve">;
-  /** Another node may lead this account: its connection is not ours to change. */
+  /** One of several nodes leads this account. */
   readonly isLed: (account: string) => boolean;
+  /** Makes its connection anew where this node leads it, and sees to it that it would be where another one does; never rejects. */
+  readonly changeLed: (account: string, after: Config) => Promise<void>;
   readonly build: (config: Config) => Promise<MessagePath>;
   /** From now on everything is done by this one. */
   readonly use: (path: MessagePath) => void;
@@ -46,6 +48,7 @@ export function takeUp(options: TakeUpOptions): TakeUp {
   const serving = new Map<string, () => void>();
 
   async function renew(account: string, after: Config): Promise<void> {
+    if (isLed(account)) return options.changeLed(account, after);
     const old = wired.channels.get(account);
     if (old !== undefined) await Promise.race([options.stop(old).catch(() => {}), sleep(options.clock, stopMs)]);
     // Until here what is sent went out over the old one.
@@ -70,14 +73,9 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     options.use(path);
     const [was, is] = [connections(before), connections(after)];
     const touched = [...new Set([...was.keys(), ...is.keys()])].filter((account) => was.get(account) !== is.get(account));
-    const [led, own] = [touched.filter(isLed), touched.filter((account) => !isLed(account))];
     // Removed ones first: a token that moves to another account must not be polled twice.
-    await Promise.all(own.filter((account) => !is.has(account)).map((account) => renew(account, after)));
-    await Promise.all(own.filter((account) => is.has(account)).map((account) => renew(account, after)));
-    return {
-      changed,
-      restarted: own,
-      restartNeeded: [...restartKeys(changed), ...led.map((account) => `channels.${account.replace(":", ".")}`)],
-    };
+    await Promise.all(touched.filter((account) => !is.has(account)).map((account) => renew(account, after)));
+    await Promise.all(touched.filter((account) => is.has(account)).map((account) => renew(account, after)));
+    return { changed, restarted: touched, restartNeeded: restartKeys(changed) };
   };
 }

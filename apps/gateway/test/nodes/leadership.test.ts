@@ -121,3 +121,30 @@ test("a leader that could not begin, because the store was away just then, begin
   expect([told, times]).toEqual([["a ended", "a leads"], 2]);
   expect(first.term()).not.toBeNull();
 });
+
+test("who steps aside is followed by another one, and leads again where there is none", async () => {
+  const first = stand("a");
+  await pass(300);
+  await first.stepAside();
+  await pass(7_000);
+  expect(told).toEqual(["a leads", "a ended", "a leads"]);
+  const second = stand("b");
+  await pass(300);
+  await first.stepAside();
+  await pass(7_000, () => expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2));
+  expect(told.slice(3)).toEqual(["a ended", "b leads"]);
+});
+
+test("made anew, a leader ends and begins in the same term, and one who stands by does not begin", async () => {
+  const [first, between] = [stand("a"), async () => void told.push("changed")];
+  await pass(300);
+  const second = stand("b");
+  await pass(300);
+  const term = first.term();
+  await Promise.all([first.anew(between), second.anew(between)]);
+  expect([told.toSorted(), first.term()]).toEqual([["a ended", "a leads", "a leads", "changed", "changed"], term]);
+  await first.anew(async () => {
+    throw new Error("no such config");
+  });
+  expect([told.slice(-2), first.term()]).toEqual([["a ended", "a leads"], term]);
+});

@@ -102,14 +102,19 @@ export async function boot(options: BootOptions): Promise<Booted> {
   });
   const alone = [...channels.keys()].filter((key) => !isLed(key));
   const pools = core.start(undefined, { turns: options.seat?.role !== "edge", accounts: alone });
-  const startChannel = (channel: Channel): Promise<void> => channel.start((events) => core.receive(events));
-  await Promise.all(alone.flatMap((key) => channels.get(key) ?? []).map((channel) => startChannel(channel)));
+  await Promise.all(alone.flatMap((key) => channels.get(key) ?? []).map((channel) => channel.start(core.receive)));
   if (options.seat !== undefined && nodes !== null) {
     const { bus } = options.seat;
     core.running.tellOthers((turn) => bus.tell("stop", turn));
     bus.hear("stop", core.running.heard);
     const led = [...channels].flatMap(([key, channel]) => (isLed(key) ? [channel] : []));
-    await nodes.open(led, { pools, waker: { serve: () => () => {} }, startChannel });
+    await nodes.open(led, {
+      pools,
+      waker: { serve: () => () => {} },
+      receive: core.receive,
+      startChannel: (channel, _signal, receive) => channel.start(receive),
+      othersLead: async () => false,
+    });
   }
   return {
     core,
