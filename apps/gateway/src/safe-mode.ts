@@ -1,6 +1,6 @@
-// Safe mode: after three starts in five minutes that died before they got anything done, the channels are held, so that whatever kills the
-// daemon stops coming in while an operator can still look. A start that ended a turn is no part of a crash loop: a daemon that is killed
-// while it works must take up its work at once. Turns that wait go on, because strikes bury a poison message. It ends by itself (I10).
+// Safe mode: after three starts in a row, within five minutes, that died before they got anything done, the channels are held, so that
+// whatever kills the daemon stops coming in while an operator can still look. A start that ended a turn, or ended well, breaks the row: a
+// daemon that is killed while it works must take up its work at once. Turns that wait go on, because strikes bury a poison message. It ends by itself (I10).
 import type { Clock } from "@parley/protocol";
 import type { Boot } from "@parley/store";
 
@@ -10,7 +10,10 @@ const cleanAfterMs = 10 * 60_000;
 
 /** `boots` newest first, the current one at the head. Null when there is no reason. */
 export function crashLoopReason(boots: readonly Boot[], nowMs: number): string | null {
-  const unclean = boots.slice(1).filter((boot) => boot.stoppedAtMs === null && !boot.worked && nowMs - boot.startedAtMs <= withinMs);
+  const before = boots.slice(1);
+  const lastGood = before.findIndex((boot) => boot.stoppedAtMs !== null || boot.worked);
+  const sinceThen = lastGood === -1 ? before : before.slice(0, lastGood);
+  const unclean = sinceThen.filter((boot) => nowMs - boot.startedAtMs <= withinMs);
   if (unclean.length < mostUnclean) return null;
   return `${unclean.length} starts within five minutes died before they got anything done; channels are held. They resume after ten clean minutes, or by "parley resume"`;
 }

@@ -26,9 +26,13 @@ describe("a crash loop", () => {
   });
 });
 
-test("a start that ended a turn before it died is no part of a crash loop", () => {
-  const boots = [current, boot(now - minute, null, true), boot(now - 2 * minute, null), boot(now - 3 * minute, null)];
-  expect(crashLoopReason(boots, now)).toBeNull();
+test("a start that ended a turn, or ended well, breaks the row of those that did nothing", () => {
+  const died = [1, 2, 3].map((n) => boot(now - n * minute, null));
+  for (const good of [boot(now - 1, null, true), boot(now - 1, now)]) {
+    expect(crashLoopReason([current, good, ...died], now)).toBeNull();
+    expect(crashLoopReason([current, ...died.slice(0, 2), good, ...died.slice(2)], now)).toBeNull();
+    expect(crashLoopReason([current, ...died, good], now)).not.toBeNull();
+  }
 });
 
 describe("safe mode", () => {
