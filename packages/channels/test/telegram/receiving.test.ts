@@ -141,6 +141,12 @@ test("401 while polling takes the account down and asks again only after ten min
   await until(() => rig.channel.health().state === "ok", 10_000);
 });
 
+test("a server of one's own may have tokens of any form; Telegram's have one", async () => {
+  expect((await rig.open({ token: "test-token" })).account).toBe("default");
+  await expect(rig.open({ token: "a/b" })).rejects.toMatchObject({ code: "invalid" });
+  await expect(rig.open({ token: "test-token", apiRoot: "https://api.telegram.org" })).rejects.toMatchObject({ code: "invalid" });
+});
+
 test("404 to a poll, from whatever stands in front of the Bot API, passes by itself", async () => {
   await rig.channel.start(receive);
   await healthy();
@@ -148,6 +154,20 @@ test("404 to a poll, from whatever stands in front of the Bot API, passes by its
   rig.fake.as(alice).says("ends the poll that is held");
   await expect.poll(() => rig.channel.health().state).toBe("degraded");
   await until(() => texts().length === 1 && rig.channel.health().state === "ok", 10_000);
+});
+
+test("whoever is heard by the first poll meets a channel that hears; after trouble the batch has to be in first", async () => {
+  const states: string[] = [];
+  let refuses = true;
+  rig.fake.as(alice).says("/status");
+  await rig.channel.start(async () => {
+    states.push(rig.channel.health().state);
+    if (refuses) throw new Error("the store is away");
+  });
+  await expect.poll(() => rig.channel.health().state).toBe("degraded");
+  refuses = false;
+  await until(() => rig.channel.health().state === "ok", 10_000);
+  expect(states).toEqual(["ok", "degraded"]);
 });
 
 test("429 waits exactly as long as Telegram says", async () => {

@@ -9,6 +9,17 @@ export const groupPolicies = ["allowlist", "open", "disabled"] as const;
 
 const apiRoot = z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).transform((url) => url.replace(/\/+$/, ""));
 
+/** Clients of the Bot API append the token by themselves. */
+const telegramRoot = apiRoot.check((context) => {
+  if (/\/bot[^/]*$/.test(context.value))
+    context.issues.push({
+      code: "custom",
+      message: "this is an address of one bot, not the root of the Bot API",
+      params: { fix: "Leave out /bot<token>" },
+      input: context.value,
+    });
+});
+
 const dmPolicy = z
   .enum(dmPolicies)
   .describe(
@@ -46,7 +57,7 @@ const telegramGroup = z.strictObject({
 const telegramAccount = {
   enabled: z.boolean().exactOptional().describe("Default: true."),
   botToken: secretField("The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.").exactOptional(),
-  apiRoot: apiRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
+  apiRoot: telegramRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
   dmPolicy: dmPolicy.exactOptional(),
   allowFrom: z.array(telegramId).exactOptional().describe("Numeric user ids that may write in private."),
   groupPolicy: groupPolicy.exactOptional(),
