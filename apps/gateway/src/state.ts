@@ -36,11 +36,12 @@ export function gatewayState(
   const failed = new WeakMap<Channel, string>();
   let storeOk = true;
 
-  const ailing = (): string[] =>
+  const ailing = (): { readonly opens: boolean; readonly words: string }[] =>
     channels().flatMap((channel) => {
       const { state, reason = failed.get(channel) } = channel.health();
       if (state === "ok" || (state === "stopped" && phase !== "running")) return [];
-      return [`${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`];
+      const words = `${channel.name}:${channel.account} is ${state}${reason === undefined ? "" : `: ${reason}`}`;
+      return [{ opens: state === "starting", words }];
     });
 
   return {
@@ -64,16 +65,20 @@ export function gatewayState(
       const checked = await store.check();
       storeOk = checked.ok;
       const damaged = damage();
+      const unheard = ailing();
       const reasons = [
         ...(phaseReason === undefined ? [] : [phaseReason]),
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
         ...(checked.ok && checked.danger !== undefined ? [`the store may forget: ${checked.danger}`] : []),
         ...(damaged === null ? [] : [damaged]),
         ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
-        ...ailing(),
+        ...unheard.map(({ words }) => words),
       ];
       if (phase !== "running") return { state: phase, reasons };
-      return { state: reasons.length === 0 ? "ok" : "degraded", reasons };
+      if (reasons.length === 0) return { state: "ok", reasons };
+      // A channel that only opens is no trouble yet: somebody who wrote while the daemon was down may ask for the state in that moment.
+      const onlyOpens = reasons.length === unheard.length && unheard.every(({ opens }) => opens);
+      return { state: onlyOpens ? "starting" : "degraded", reasons };
     },
   };
 }

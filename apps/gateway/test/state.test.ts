@@ -56,6 +56,15 @@ describe("the truth table of docs/operations.md", () => {
   });
 });
 
+test("a channel that only opens is no trouble, and with trouble beside it it is named as well", async () => {
+  let store: { readonly ok: true } | { readonly ok: false; readonly reason: string } = { ok: true };
+  const state = gatewayState({ check: async () => store }, () => [channel("a", "ok"), channel("b", "starting")]);
+  state.enter("running");
+  expect(await state.report()).toEqual({ state: "starting", reasons: ["loopback:b is starting: because"] });
+  store = { ok: false, reason: "read-only" };
+  expect((await state.report()).state).toBe("degraded");
+});
+
 test("the report names each channel that does not hear, and heals with it", async () => {
   let health: ChannelHealth["state"] = "down";
   const state = gatewayState({ check: async () => ({ ok: true }) }, () => [channel("a", "ok"), channel("b", health)]);

@@ -49,6 +49,8 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       const askedAtMs = clock.mono();
       const updates = await fetchBatch();
       health.inboundCompleted();
+      // Whoever asks for the state in the first batch is heard, and must not be told that nobody hears. After trouble the batch has to be in first.
+      if (health.read().state === "starting") health.set("ok");
       offset = undefined;
       limit = mostUpdates;
       const last = updates.at(-1);
