@@ -8,7 +8,8 @@ import { openBrowser } from "./browser.ts";
 import { cleanUp, eventually, startDaemon, type Daemon } from "./daemon.ts";
 
 const chromium = program("chromium");
-const shownWithinMs = 15_000;
+/** A page that found no gateway looks again after up to fifteen seconds. */
+const shownWithinMs = 40_000;
 
 describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
   let browser: Browser;
@@ -31,7 +32,13 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     await page.keyboard.press("Enter");
   }
 
-  const sees = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor({ timeout: shownWithinMs });
+  /** When it fails, it says what the page shows instead. */
+  async function sees(page: Page, text: string | RegExp, times = 1): Promise<void> {
+    const found = page.getByText(text);
+    await eventually(async () => (await found.count()) >= times, shownWithinMs, `"${text}" on the page`).catch(async (cause: unknown) => {
+      throw new Error(`the page shows: ${await page.locator("body").innerText()}`, { cause });
+    });
+  }
 
   test("a link logs in once, an answer streams in, and a reload shows it again", async () => {
     const daemon = await startDaemon({ config: {} });
@@ -58,13 +65,9 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     await daemon.exited;
     await say(page, "!say second answer");
     await startDaemon({ home: daemon.home, config: { gateway: { port, auth: { token: daemon.token } } } });
-    await eventually(
-      async () => (await page.getByText("second answer", { exact: false }).count()) >= 2,
-      30_000,
-      "the answer after the restart",
-    );
+    await sees(page, "second answer", 2);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(await page.getByText("second answer", { exact: false }).count()).toBe(2);
+    expect(await page.getByText("second answer").count()).toBe(2);
   });
 
   test("a request for approval has buttons in both colour schemes; a press runs the command once, and no button can be pressed again", async () => {
