@@ -11,6 +11,7 @@ import { approvalDesk, type ApprovalDesk } from "./approvals/approval-desk.ts";
 import { isApproved } from "./approvals/gate.ts";
 import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
 import { skillDesk } from "./commands/skill.ts";
+import type { Stoppable } from "./commands/stop.ts";
 import { commandCatalogue, type CommandCatalogue } from "./commands/catalogue.ts";
 import type { ToolHooks } from "./guards/tool-hooks.ts";
 import { toolHold, type ToolHold } from "./guards/tool-hold.ts";
@@ -100,6 +101,8 @@ export interface Core {
   readonly ledger: SpendLedger;
   readonly approvals: ApprovalDesk;
   readonly hold: ToolHold;
+  /** What /stop and the page's button end. */
+  readonly stop: Stoppable;
   readonly running: RunningTurns;
   /** Which models people may choose. */
   readonly models: ModelBook;
@@ -175,6 +178,7 @@ export function gatewayCore(options: CoreOptions): Core {
     await options.hands?.exec?.commands.end(session);
     return running.length + (await approvals.stop({ session }));
   };
+  const stop: Stoppable = { turn: running.stop, beside: endBeside };
   const hold = toolHold({
     ...store,
     stopTurn: running.stop,
@@ -186,7 +190,7 @@ export function gatewayCore(options: CoreOptions): Core {
     config,
     store,
     route,
-    stop: { turn: running.stop, beside: endBeside },
+    stop,
     hold,
     approvals,
     pairing,
@@ -283,6 +287,7 @@ export function gatewayCore(options: CoreOptions): Core {
     running,
     approvals,
     hold,
+    stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
       approvals.heal().catch((error: unknown) => log.warn({ error }, "decisions of before the start could not be looked through"));

@@ -116,6 +116,7 @@ export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "mo
     running: live(() => now().core.running),
     approvals: live(() => now().core.approvals),
     hold: live(() => now().core.hold),
+    stop: live(() => now().core.stop),
   };
   return { core, models: live(() => now().models), skills: live(() => now().skills) };
 }

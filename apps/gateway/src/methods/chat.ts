@@ -14,6 +14,7 @@ import {
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
 import { injectName } from "../commands/inject.ts";
+import type { Stoppable } from "../commands/stop.ts";
 import { rowOf } from "../inbound/new-rows.ts";
 import type { RouteInbound } from "../inbound/route.ts";
 
@@ -24,8 +25,7 @@ export interface ChatOptions {
   readonly events: Events;
   readonly turns: Turns;
   readonly clock: Clock;
-  /** Hears of the turn that has to end, so that it ends now and not at its next write. */
-  readonly onStopped: (turn: string) => void;
+  readonly stop: Stoppable;
 }
 
 /** A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes. */
@@ -101,8 +101,9 @@ export function chatMethods(options: ChatOptions) {
     async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {
       const { session } = options.route({ address: address(caller, params.thread) });
       const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
-      if (stopped.turn !== null) options.onStopped(stopped.turn);
-      return { stopped: stopped.turn !== null, cancelled: stopped.rows.length };
+      if (stopped.turn !== null) options.stop.turn(stopped.turn);
+      const beside = await options.stop.beside(session);
+      return { stopped: stopped.turn !== null || beside > 0, cancelled: stopped.rows.length };
     },
   };
 }

@@ -60,7 +60,7 @@ export function handlers(options: HandlerOptions): Handlers {
     events: store.events,
     turns: store.turns,
     clock: options.clock,
-    onStopped: core.running.stop,
+    stop: core.stop,
   });
   const pairing = pairingMethods(core.pairing);
   const copies = backupMethods(options.databasePath, options.jobs);

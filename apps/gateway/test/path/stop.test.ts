@@ -31,6 +31,18 @@ async function history(client: ControlClient): Promise<string> {
   return JSON.stringify(await client.call("chat.history"));
 }
 
+test("the page's stop button ends commands in the background too", async () => {
+  const daemon = await startDaemon({ config: { tools: { exec: { mode: "full" } } } });
+  const client = await controlClient(daemon);
+  await client.call("chat.send", { text: `!tool exec {"command": ["sleep", "3513"], "background": true}`, idempotencyKey: "work" });
+  await eventually(async () => (await history(client)).includes("goes on in the background"), 15_000, "the answer");
+  expect(sleepers(3_513)).toHaveLength(1);
+  expect(await client.call("chat.abort")).toEqual({ stopped: true, cancelled: 0 });
+  await eventually(() => sleepers(3_513).length === 0, 10_000, "the end of the command");
+  expect(await client.call("chat.abort")).toEqual({ stopped: false, cancelled: 0 });
+  client.close();
+});
+
 describe("a tool's processes", () => {
   test.each([
     ["/stop", 3_511, { method: "chat.send", params: { text: "/stop", idempotencyKey: "stop" } }],
