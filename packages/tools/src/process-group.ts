@@ -1,4 +1,5 @@
-// A child process with everything it starts, as one group: what is stopped is stopped whole.
+// A child process with everything it starts, as one group: what is stopped is stopped whole. What left its group is known by a mark of ours.
+import { readdir, readFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { type Clock, Fault } from "@parley/protocol";
 
@@ -64,5 +65,40 @@ export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void
     process.kill(-pid, signal);
   } catch {
     // The group is gone already, which is what was wanted.
+  }
+}
+
+/** In the environment of a command, and so of all that it starts; its value is the command's id. A model may not set it. */
+export const markName = "PARLEY_COMMAND";
+
+/** Passes over all processes: what forks meanwhile is found by the next one. */
+const mostPasses = 5;
+
+/**
+ * Ends what carries the mark, whatever group or session it made for itself: a daemon of its own is no way past a stop. Where there is no /proc
+ * nothing is found, and neither is what threw its environment away.
+ */
+export async function killMarked(id: string): Promise<void> {
+  const mark = `\0${markName}=${id}\0`;
+  for (let pass = 0; pass < mostPasses; pass += 1) {
+    const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const found = await Promise.all(pids.map((pid) => carries(pid, mark)));
+    const marked = pids.filter((_pid, index) => found[index]);
+    if (marked.length === 0) return;
+    for (const pid of marked) kill(Number(pid));
+  }
+}
+
+async function carries(pid: string, mark: string): Promise<boolean> {
+  // Somebody else's, or over by now: none of ours.
+  const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+  return `\0${environment}`.includes(mark);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It is gone, which is what was wanted.
   }
 }

@@ -105,6 +105,28 @@ describe("exec", () => {
     expect(it.records.size).toBe(0);
   });
 
+  test.each([
+    [
+      "when it is over",
+      async (seconds: string) =>
+        void (await run({ command: `setsid sh -c 'setsid sleep ${seconds} & sleep ${seconds}' >/dev/null & sleep 0.1` })),
+    ],
+    [
+      "at a stop",
+      async (seconds: string) => {
+        const stop = new AbortController();
+        const running = call(exec(it.context), { command: `setsid sleep ${seconds} & sleep ${seconds}` }, it.workspace, stop.signal);
+        await until(() => alive(`sleep ${seconds}`));
+        stop.abort();
+        await expect(running).rejects.toMatchObject({ code: "aborted" });
+      },
+    ],
+  ])("takes along what made a session of its own, %s", async (_when, started) => {
+    const seconds = mark();
+    await started(seconds);
+    await until(() => !alive(`sleep ${seconds}`));
+  });
+
   test("does not start after a stop", async () => {
     const stop = new AbortController();
     stop.abort();
@@ -337,6 +359,8 @@ describe("after a crash", () => {
       clock: systemClock(),
     });
     const decoy = spawn("sleep", [`${seconds}1`], { detached: true, stdio: "ignore" });
+    // What it had started, in a session of its own.
+    const marked = spawn("sleep", [`${seconds}2`], { detached: true, stdio: "ignore", env: { ...process.env, PARLEY_COMMAND: "lost1" } });
     await mkdir(join(it.workspace, ".parley/exec"), { recursive: true });
     await writeFile(join(it.workspace, ".parley/exec/a.log"), "said before the crash\n");
     const record: CommandRecord = {
@@ -362,6 +386,7 @@ describe("after a crash", () => {
     const options = { records: inMap(records), onEnd: async () => undefined, clock: systemClock(), ids: systemIds(), log: silentLog };
     const commands = await openCommands(options, (root) => rooted({ root }));
     await leftover.ended;
+    await until(() => marked.signalCode === "SIGKILL");
     expect(decoy.signalCode).toBe(null);
     expect(alive(`${seconds}1`)).toBe(true);
     decoy.kill("SIGKILL");

@@ -36,7 +36,7 @@ export interface Child {
 
 const graceMs = 500;
 /** A command that is over may have left others that hold its output open: they get this long, then they end too. */
-const leftoverMs = 500;
+export const leftoverMs = 500;
 
 export function startChild(request: ChildRequest): Promise<Child> {
   return request.pty ? inTerminal(request) : withPipes(request);

@@ -1,12 +1,10 @@
 // All commands that run or ran lately. Each has a record that survives a crash: whoever starts next ends what the dead process left running,
 // lists it as lost, and still has its output. Bounded in number, in output and in time.
-import { readdir } from "node:fs/promises";
-import { Fault, isFault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
+import { Fault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
 import type { Rooted } from "../files/rooted.ts";
-import { entryPath, walk } from "../files/walk.ts";
-import { killGroup } from "../process-group.ts";
-import { processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
-import { openSpool, type Spool } from "./spool.ts";
+import { killGroup, killMarked, markName } from "../process-group.ts";
+import { leftoverMs, processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
+import { logFolder, openSpool, pruneLogs, removeLog, type Spool } from "./spool.ts";
 
 export type CommandState = "running" | "exited" | "killed" | "timed out" | "lost";
 
@@ -91,8 +89,6 @@ export interface Commands {
 const mostRunning = 16;
 const mostEnded = 50;
 const keepEndedMs = 24 * 3_600_000;
-const mostLogs = 200;
-export const logFolder = ".parley/exec";
 
 /** `filesAt` gives access to the folder of a record from before a restart. */
 export async function openCommands(options: CommandsOptions, filesAt: (root: string) => Rooted): Promise<Commands> {
@@ -136,6 +132,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       try {
         child = await startChild({
           ...request,
+          env: { ...request.env, [markName]: id },
           clock,
           async onOutput(chunk) {
             await spool.write(chunk);
@@ -209,6 +206,8 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
     const timer = clock.after(request.timeoutMs, () => stop("timed out"));
     const done = child.ended.then(async ({ code }) => {
       timer.cancel();
+      if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
+      else await killMarked(first.id);
       await spool
         .close()
         .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));
@@ -278,21 +277,7 @@ function isOver({ id, state }: CommandRecord): Fault {
 const quiet = { pty: false, input: false, onOutput: async () => undefined } as const;
 
 /** Only the very process that was started, never another that got its number. */
-async function endLeftover({ pid, began }: CommandRecord): Promise<void> {
+async function endLeftover({ id, pid, began }: CommandRecord): Promise<void> {
   if (began !== null && (await processBegan(pid)) === began) killGroup(pid, "SIGKILL");
-}
-
-/** Names begin with their time, so the oldest are the first. */
-async function pruneLogs(files: Rooted): Promise<void> {
-  const names = await walk(files, logFolder, true, async ({ folder, name, stat: found }) =>
-    found?.isDirectory() === true ? readdir(entryPath(folder, name)) : [],
-  );
-  const oldest = names.toSorted((a, b) => (a < b ? -1 : 1));
-  for (const name of oldest.slice(0, Math.max(0, names.length - mostLogs))) await removeLog(files, `${logFolder}/${name}`);
-}
-
-export async function removeLog(files: Rooted, path: string): Promise<void> {
-  await files.remove(path).catch((error: unknown) => {
-    if (!isFault(error)) throw error; // Gone already, or not ours to remove: it is only a log.
-  });
+  await killMarked(id);
 }

@@ -1,9 +1,16 @@
 // The output of a command on disk while it runs: what a person or the model reads later comes from this file, so memory holds none of it and
 // a crash keeps what was said so far. Bounded: past its limit output is counted and dropped.
+import { readdir } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { isFault } from "@parley/protocol";
 import { readBytes, type Rooted } from "../files/rooted.ts";
+import { entryPath, walk } from "../files/walk.ts";
 import { firstBytes } from "../result-size.ts";
+
+/** Below the workspace. */
+export const logFolder = ".parley/exec";
+/** Of all commands together. */
+const mostLogs = 200;
 
 /** One command may leave this much. */
 export const spoolBytes = 64 * 1024 * 1024;
@@ -91,4 +98,19 @@ export function plainOutput(bytes: Buffer): string {
     .replaceAll("\r\n", "\n")
     .replaceAll(/[^\n]*\r(?=[^\n])/g, "")
     .replaceAll(/[\0-\x08\x0b-\x1f\x7f]/g, "");
+}
+
+/** Names begin with their time, so the oldest are the first. */
+export async function pruneLogs(files: Rooted): Promise<void> {
+  const names = await walk(files, logFolder, true, async ({ folder, name, stat: found }) =>
+    found?.isDirectory() === true ? readdir(entryPath(folder, name)) : [],
+  );
+  const oldest = names.toSorted((a, b) => (a < b ? -1 : 1));
+  for (const name of oldest.slice(0, Math.max(0, names.length - mostLogs))) await removeLog(files, `${logFolder}/${name}`);
+}
+
+export async function removeLog(files: Rooted, path: string): Promise<void> {
+  await files.remove(path).catch((error: unknown) => {
+    if (!isFault(error)) throw error; // Gone already, or not ours to remove: it is only a log.
+  });
 }
