@@ -2,11 +2,13 @@
 import { homedir } from "node:os";
 import type { Config, ConfigDesk } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import { commandsOfNodes } from "./nodes/commands-of-nodes.ts";
 import type { NodePlace } from "./nodes/node-place.ts";
 import type { Reloader } from "./reload/reloader.ts";
-import { commandRecords } from "./turn/command-records.ts";
+import { allCommandRecords, commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
 import { agentSettings } from "./turn/settings.ts";
 import type { Hands } from "./turn/tool-book.ts";
@@ -16,6 +18,7 @@ export interface HandsWiring {
   readonly home: string;
   /** The lock proves the process before this one in it dead, and no other. */
   readonly place: Pick<NodePlace, "name">;
+  readonly bus: Bus;
   readonly mediaPath: string;
   readonly env: { readonly [name: string]: string | undefined };
   readonly clock: Clock;
@@ -29,20 +32,21 @@ export interface HandsWiring {
 
 export interface WiredHands extends Hands {
   readonly exec: NonNullable<Hands["exec"]>;
-  /** Ends all commands; their sessions are told after the next start. */
+  /** Ends all commands of this process; their sessions are told after the next start. */
   end(): Promise<void>;
 }
 
 /** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
 export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Store, "cells" | "inbox">): Promise<WiredHands> {
-  const { config, home, place, clock, ids, log } = wiring;
+  const { config, home, place, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
   const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
-  const own = log.child({ part: "commands" });
+  const lines = log.child({ part: "commands" });
   let ending = false;
-  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: own });
+  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: lines });
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
-  const commands = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: own }, filesAt);
+  const own = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: lines }, filesAt);
+  const commands = bus.shared ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines }) : own;
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
   return {
@@ -50,7 +54,7 @@ export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Stor
     settings,
     async end() {
       ending = true;
-      await commands.end();
+      await own.end();
     },
   };
 }

@@ -57,7 +57,14 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
   hearing.on("message", (_channel: string, text: string) => {
     const word = wordOf(text);
     if (word === null || word.from === self) return;
-    for (const listen of listeners.get(word.topic) ?? []) listen(word.body);
+    for (const listen of listeners.get(word.topic) ?? []) {
+      try {
+        listen(word.body);
+      } catch (error) {
+        // As of another version: it must not end the process that hears it.
+        log.warn({ topic: word.topic, error }, "a word of another process was not understood");
+      }
+    }
   });
   hearing.subscribe(channel).catch(away);
 

@@ -25,6 +25,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const heard: string[] = [];
     one.hear("topic", (body) => heard.push(`one: ${body}`));
     const stop = two.hear("topic", (body) => heard.push(`two: ${body}`));
+    two.hear("topic", () => {
+      throw new Error("not understood");
+    });
     two.hear("else", (body) => heard.push(`two else: ${body}`));
     stranger.hear("topic", (body) => heard.push(`stranger: ${body}`));
     await vi.waitFor(

@@ -22,9 +22,15 @@ const lifeMs = 7 * 86_400_000;
 /** More than can run or be kept. */
 const most = 10_000;
 const commandChars = 200;
+const anyNode = "command:";
+
+/** Those of every process that shares the store. */
+export async function allCommandRecords(cells: Pick<Cells, "list">): Promise<readonly CommandRecord[]> {
+  return (await cells.list(anyNode, most)).map(({ value }) => JSON.parse(value) as CommandRecord);
+}
 
 export function commandRecords({ cells, inbox, node, isEnding, clock, log }: CommandRecordsOptions): CommandRecords {
-  const prefix = `command:${node}:`;
+  const prefix = `${anyNode}${node}:`;
 
   /** Who killed a command knows it. */
   function isNews({ background, state }: CommandRecord): boolean {
