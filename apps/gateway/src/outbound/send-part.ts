@@ -1,6 +1,6 @@
-// One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit whose message is gone becomes a new
+// One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit that is refused becomes a new
 // message, and with that loses what makes an edit safe to repeat (I5).
-import type { Channel, SendOptions } from "@parley/channels";
+import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
 import { Fault, isFault, type Address, type Receipt, type RenderedPart } from "@parley/protocol";
 import type { PartView } from "@parley/store";
 import { parseContent } from "./content.ts";
@@ -17,13 +17,15 @@ export function partSender(): PartSender {
   const unrepeatable = new WeakSet<Fault>();
 
   /** In place of what could not be edited: a new message, of which a repeat would be seen. */
-  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, how: SendOptions): Promise<Receipt> {
-    try {
-      return await channel.send(to, part, how);
-    } catch (error) {
+  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, stale: Receipt, how: SendOptions): Promise<Receipt> {
+    const receipt = await channel.send(to, part, how).catch((error: unknown) => {
       if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
       throw error;
-    }
+    });
+    await channel.act?.(to, { kind: "remove", messageId: stale.messageId }, how).catch(() => {
+      // The whole answer is there; the beginning of it that stays above is no reason to send it again.
+    });
+    return receipt;
   }
 
   return {
@@ -44,10 +46,15 @@ export function partSender(): PartSender {
         await channel.act(to, { ...action, ...(buttons === undefined ? {} : { buttons }) }, how);
         return into;
       } catch (error) {
-        // Somebody removed the preview: the answer still belongs in the chat.
-        if (isFault(error, "missing")) return sendAnew(channel, to, part, how);
+        // The preview was removed, or cannot become this text: the answer still belongs in the chat.
+        if (isRefusal(error) && !chatIsClosed(error)) return sendAnew(channel, to, part, into, how);
         throw error;
       }
     },
   };
+}
+
+/** Nothing was edited, and asking again would change nothing. */
+function isRefusal(error: unknown): boolean {
+  return isFault(error) && ["invalid", "unsupported", "denied", "missing"].includes(error.code);
 }

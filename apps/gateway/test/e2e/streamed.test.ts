@@ -1,6 +1,7 @@
 // Answers that grow by edits over the real daemon: what they quote, and what a model may have learnt and must not tell (I8), previews included.
+import { refusalBody } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cleanUp, testToken } from "./daemon.ts";
+import { cleanUp, eventually, testToken } from "./daemon.ts";
 import { world, type World } from "./world.ts";
 
 let w: World;
@@ -43,4 +44,14 @@ test("no secret, state path, thought or control token reaches a chat or the log,
   expect(final).toContain(`${daemon.home}/workspace/notes.md`);
   await daemon.stop();
   for (const secret of [testToken, botToken, "test-key"]) expect(daemon.log()).not.toContain(secret);
+});
+
+test("an answer whose preview cannot be edited any more is sent whole, once, and the beginning is taken away", async () => {
+  await w.start();
+  const long = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+  w.models.reply({ text: long, betweenMs: 60 });
+  const trouble = { kind: "answer", status: 400, body: refusalBody(400, "Bad Request: MESSAGE_TOO_LONG") } as const;
+  w.telegram.inject({ method: "editMessageText", times: null, trouble });
+  w.telegram.as(7).says("go");
+  await eventually(() => w.answers(7).some((answer) => answer.text === long) && w.answers(7).length === 1);
 });
