@@ -11,7 +11,7 @@ const apiRoot = z.url({ protocol: /^https?$/, error: "must be an http or https U
 
 /** Clients of the Bot API append the token by themselves. */
 const telegramRoot = apiRoot.check((context) => {
-  if (/\/bot[^/]*$/.test(context.value))
+  if (/[^/]\/bot[^/]*$/.test(context.value))
     context.issues.push({
       code: "custom",
       message: "this is an address of one bot, not the root of the Bot API",
