@@ -54,6 +54,7 @@ const model = {
   thinking: ["off", "low"],
   price: null,
   usedBy: ["main: primary"],
+  uncappedFor: ["main"],
 };
 const tested = {
   id: "lab/deep",

@@ -17,6 +17,7 @@ import type { GatewayState } from "./state.ts";
 import { toolHooks } from "./guards/tool-hooks.ts";
 import { bootstrapHooks } from "./turn/bootstrap-hooks.ts";
 import type { SkillBook } from "./turn/skills.ts";
+import { uncappedModels, uncappedWarning } from "./turn/uncapped-models.ts";
 import { templatesFolder, wireMedia, wireModels, wireProgress, wireRedaction, wireSkills, wireTools } from "./wiring.ts";
 
 export interface MessagePath {
@@ -63,6 +64,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
     const skills = wireSkills(config, places.home, env);
     const models = watched(wireModels(config, mediaPath, clock, log));
+    for (const found of uncappedModels(config, models)) log.warn(found, uncappedWarning(found));
     const core: Core = gatewayCore({
       ...ports,
       config,

@@ -65,6 +65,8 @@ export const usageMethods = {
           price: price.nullable(),
           /** `main: primary`, `main: fallback 1`. */
           usedBy: z.array(z.string()),
+          /** Agents whose limit in dollars cannot hold it, because its price is not known. */
+          uncappedFor: z.array(z.string()),
         }),
       ),
     }),

@@ -22,7 +22,19 @@ export async function modelsTest(terminal: Console, id: string | undefined): Pro
   return tested.ok ? exitCodes.ok : exitCodes.failed;
 }
 
-function listedLines({ id, alias, trouble, contextWindow, maxTokens, vision, thinking, reasoning, price, usedBy }: Listed): string[] {
+function listedLines({
+  id,
+  alias,
+  trouble,
+  contextWindow,
+  maxTokens,
+  vision,
+  thinking,
+  reasoning,
+  price,
+  usedBy,
+  uncappedFor,
+}: Listed): string[] {
   const facts = [
     `${contextWindow} tokens, answers of ${maxTokens}`,
     ...(vision ? ["sees images"] : []),
@@ -33,6 +45,9 @@ function listedLines({ id, alias, trouble, contextWindow, maxTokens, vision, thi
     `${id}${alias === null ? "" : ` (${alias})`}${usedBy.length === 0 ? "" : `  [${usedBy.join("; ")}]`}`,
     `  ${facts.join("; ")}`,
     ...(trouble === null ? [] : [`  cannot be called: ${trouble}`]),
+    ...(uncappedFor.length === 0
+      ? []
+      : [`  the spending limit in dollars of ${uncappedFor.join(", ")} does not hold it: set its cost, or limit tokens`]),
   ];
 }
 

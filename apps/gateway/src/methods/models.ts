@@ -4,6 +4,7 @@ import type { Config } from "@parley/config";
 import { thinkingLevelsOf, type Model, type ModelEvent, type ModelRequest, type Models } from "@parley/models";
 import { isFault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import { deadline } from "../deadline.ts";
+import { uncappedModels } from "../turn/uncapped-models.ts";
 
 export interface ModelMethodsOptions {
   readonly config: Config;
@@ -38,6 +39,7 @@ export function modelMethods({ config, models, clock }: ModelMethodsOptions) {
   async function list(): Promise<MethodResult<"models.list">> {
     const named = [...agents.flatMap(({ model }) => [model.primary, ...model.fallbacks]), ...Object.keys(defaults.models)];
     const cards = models.list(named);
+    const uncapped = uncappedModels(config, models);
     const listed = await Promise.all(
       cards.map(async ({ id, api, contextWindow, maxTokens, input, reasoning, thinking, cost }): Promise<Listed> => {
         const found = await callable(id);
@@ -53,6 +55,7 @@ export function modelMethods({ config, models, clock }: ModelMethodsOptions) {
           thinking: [...thinkingLevelsOf({ thinking })],
           price: cost === undefined ? null : { ...cost },
           usedBy: usedBy(id),
+          uncappedFor: uncapped.filter(({ model }) => model === id).map(({ agent }) => agent),
         };
       }),
     );

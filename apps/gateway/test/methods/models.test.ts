@@ -31,7 +31,13 @@ async function methods() {
         },
       },
     },
-    agents: { defaults: { model: { primary: "lab/fast", fallbacks: ["lab/deep"] }, models: { "lab/fast": { alias: "quick" } } } },
+    agents: {
+      defaults: {
+        model: { primary: "lab/fast", fallbacks: ["lab/deep"] },
+        models: { "lab/fast": { alias: "quick" } },
+        spend: { dayUsd: 1 },
+      },
+    },
   };
   const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => JSON.stringify(file) });
   return modelMethods({ config, models: wireModels(config, "/nowhere", clock, silentLog), clock });
@@ -46,6 +52,8 @@ test("the list says what each can do, what it costs and who uses it", async () =
   ]);
   expect(models[0]).toMatchObject({ alias: "quick", contextWindow: 9_000, price: { input: 1, output: 2 }, trouble: null });
   expect(models[1]).toMatchObject({ thinking: ["low", "xhigh"], price: null });
+  // A limit in dollars holds only what has a price; the rehearsal costs nothing.
+  expect(models.map(({ uncappedFor }) => uncappedFor)).toEqual([[], ["main"], []]);
 });
 
 test("a test makes one call and says whether tools work, by alias too", async () => {
