@@ -17,6 +17,8 @@ import { CommandFailure, exitCodes } from "./exit.ts";
 export interface GatewayAddress {
   readonly url: string;
   readonly token: string;
+  /** Where the token stands: a key of the config, or a file. */
+  readonly tokenFrom: string;
   /** What is wrong with the config; empty when all is well. */
   readonly configTrouble: readonly string[];
 }
@@ -36,9 +38,10 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
   const port = configured === 0 ? await portIn(places.portPath) : configured;
   const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const token = gateway?.auth.token?.reveal() ?? (await tokenIn(places.tokenPath));
+  const own = gateway?.auth.token?.reveal();
+  const token = own ?? (await tokenIn(places.tokenPath));
   if (token === null) throw notRunning(url, configTrouble, `there is no token in ${places.tokenPath}, so no gateway has started here yet`);
-  return { url, token, configTrouble };
+  return { url, token, tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token", configTrouble };
 }
 
 /**
@@ -63,9 +66,14 @@ async function blockIn(env: Env, path: string): Promise<GatewayConfig | null> {
   }
 }
 
-export function notRunning(url: string, configTrouble: readonly string[], detail: string): CommandFailure {
+export function notRunning(
+  url: string,
+  configTrouble: readonly string[],
+  detail: string,
+  toStart = "Start it with `parley start`.",
+): CommandFailure {
   const exitCode = configTrouble.length > 0 ? exitCodes.config : exitCodes.failed;
-  const advice = configTrouble.length > 0 ? "Mend the config, then run `parley start`." : "Start it with `parley start`.";
+  const advice = configTrouble.length > 0 ? "Mend the config, then run `parley start`." : toStart;
   return new CommandFailure("unavailable", `The gateway is not running at ${url}: ${detail}.\n${advice}`, exitCode);
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { line, type Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { addOperations } from "./operations.ts";
+import manifest from "../package.json" with { type: "json" };
 
 /** What a program hands in; the environment is read, where none is given, only by a command that runs. */
 export type Streams = Pick<Console, "input" | "out" | "err"> & Partial<Pick<Console, "env">>;
@@ -15,6 +16,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   const program = new Command("parley")
     .description("Talk to an AI agent over Telegram, Discord and the web.")
     .option("--json", "print one JSON document on standard output")
+    .version(manifest.version, "-V, --version", "print the version")
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({
@@ -184,11 +186,21 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   addOperations(program, { command, terminal, done: (code) => (exitCode = code) });
 
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(listed(argv, program), { from: "user" });
     return exitCode;
   } catch (error) {
     return report(await refusalOf(error), json, streams);
   }
+}
+
+/** A group that is named alone is listed: `parley outbox` is `parley outbox list`. */
+function listed(argv: readonly string[], program: Command): readonly string[] {
+  const isOption = (word: string): boolean => word.startsWith("-");
+  const at = argv.findIndex((word) => !isOption(word));
+  const group = program.commands.find((each) => each.name() === argv[at]);
+  const isAlone = argv.slice(at + 1).every(isOption) && !argv.includes("--help") && !argv.includes("-h");
+  if (!isAlone || group?.commands.some((each) => each.name() === "list") !== true) return argv;
+  return [...argv.slice(0, at + 1), "list", ...argv.slice(at + 1)];
 }
 
 /** A Fault is a refusal too; the rest is a bug. Loaded only when something went wrong. */
@@ -204,7 +216,12 @@ async function refusalOf(error: unknown): Promise<unknown> {
 
 function report(error: unknown, json: boolean, { out, err }: Streams): number {
   // Commander has printed its own message; help and version are no errors.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.ok;
+    const message = error.code === "commander.help" ? "a command is missing; --help shows them" : error.message.replace(/^error: /, "");
+    if (json) line(out, JSON.stringify({ ok: false, error: { code: "invalid", message } }));
+    return exitCodes.usage;
+  }
   if (!(error instanceof CommandFailure)) throw error;
   if (json) line(out, JSON.stringify({ ok: false, error: { code: error.code, message: error.message } }));
   else line(err, error.message);

@@ -1,10 +1,14 @@
 // The wire to a running gateway: one WebSocket. No reconnecting: a command is short.
-import { controlPath } from "@parley/protocol";
+import { controlPath, sleep, systemClock } from "@parley/protocol";
 import { CommandFailure } from "./exit.ts";
 import { notRunning, type GatewayAddress } from "./gateway-address.ts";
 import type { Wire } from "./wire.ts";
 
-/** Rejects with CommandFailure("unavailable") when nothing answers. */
+/** As long as the gateway gives a client that is slow to say who it is. */
+const answersWithinMs = 15_000;
+const healthWithinMs = 2_000;
+
+/** Rejects with CommandFailure("unavailable") when no gateway answers. */
 export async function socketWire(address: GatewayAddress): Promise<Wire> {
   const socket = new WebSocket(`${address.url.replace(/^http/, "ws")}${controlPath}`);
   const closed = new Promise<CommandFailure>((resolve) => {
@@ -12,10 +16,17 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
       resolve(new CommandFailure("unavailable", `The gateway closed the connection: ${reason === "" ? `code ${code}` : reason}.`));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    socket.addEventListener("open", () => resolve());
-    socket.addEventListener("error", () => reject(notRunning(address.url, address.configTrouble, "nothing answers there")));
+  const opened = new Promise<boolean>((resolve) => {
+    socket.addEventListener("open", () => resolve(true));
+    socket.addEventListener("error", () => resolve(false));
   });
+  const waiting = new AbortController();
+  const answered = await Promise.race([opened, sleep(systemClock(), answersWithinMs, waiting.signal).then(() => null)]);
+  waiting.abort();
+  if (answered !== true) {
+    socket.close();
+    throw await whyNot(address, answered === null);
+  }
   return {
     closed,
     send(text) {
@@ -25,4 +36,23 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
     listen: (listener) => socket.addEventListener("message", ({ data }) => listener(String(data))),
     close: () => socket.close(),
   };
+}
+
+/** A refused WebSocket says nothing of its cause; who listens there is told by what anybody may ask. */
+async function whyNot({ url, configTrouble }: GatewayAddress, isSilent: boolean): Promise<CommandFailure> {
+  const refused = (detail: string, advice?: string): CommandFailure => notRunning(url, configTrouble, detail, advice);
+  if (isSilent) {
+    const detail = `what listens there did not answer within ${answersWithinMs / 1_000} s`;
+    return refused(detail, "If it is the gateway, it hangs: end its process, then run `parley start`.");
+  }
+  let health: string;
+  try {
+    health = await (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(healthWithinMs) })).text();
+  } catch {
+    // Refused, or not HTTP: either way no gateway is there.
+    return refused("nothing answers there");
+  }
+  if (/^\{"ok":(?:true|false)\}$/.test(health))
+    return new CommandFailure("unavailable", `The gateway at ${url} takes no connection now: it is stopping, or has too many. Try again.`);
+  return refused("another program answers there", "Stop that program, or set gateway.port; then run `parley start`.");
 }

@@ -5,7 +5,7 @@ import type { Console } from "./console.ts";
 import { line, styled } from "./console.ts";
 import { connectControl, type ConnectOptions, type ControlClient } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
-import { gatewayAddress } from "./gateway-address.ts";
+import { gatewayAddress, type GatewayAddress } from "./gateway-address.ts";
 import { gatewayProgram } from "./gateway-program.ts";
 import { onceWire } from "./once-wire.ts";
 import { socketWire } from "./socket-wire.ts";
@@ -19,20 +19,23 @@ type Work<T> = (client: ControlClient) => Promise<T>;
 
 /** Throws CommandFailure("unavailable") when no gateway runs. */
 export async function withGateway<T>(terminal: Console, work: Work<T>, thread?: string): Promise<T> {
-  return over(await runningGateway(terminal, thread), work);
+  const address = await gatewayAddress(terminal.env);
+  warn(terminal, address);
+  return over(await connected(address, thread), work);
 }
 
 /** Asks the running gateway, or, when none runs, one that is started on the same state folder for this alone. */
 export async function withState<T>(terminal: Console, work: Work<T>): Promise<T> {
-  let running: ConnectOptions;
-  try {
-    running = await runningGateway(terminal);
-  } catch (error) {
-    // A broken config stops this one too, and says so better.
-    if (error instanceof CommandFailure && error.code === "unavailable") return withStoppedGateway(terminal, work);
-    throw error;
+  const address = await unlessUnavailable(gatewayAddress(terminal.env));
+  const running = address === null ? null : await unlessUnavailable(connected(address));
+  if (running !== null && address !== null) {
+    warn(terminal, address);
+    return over(running, work);
   }
-  return over(running, work);
+  // What a broken config stops here as well says so by itself, and better.
+  const result = await withStoppedGateway(terminal, work);
+  if (address !== null) warn(terminal, address);
+  return result;
 }
 
 /** Always starts one; it refuses when a daemon holds the state folder. */
@@ -40,18 +43,51 @@ export async function withStoppedGateway<T>(terminal: Console, work: Work<T>): P
   return over({ wire: onceWire(gatewayProgram, terminal.env) }, work);
 }
 
-async function runningGateway(terminal: Console, thread?: string): Promise<ConnectOptions> {
-  const address = await gatewayAddress(terminal.env);
-  for (const trouble of address.configTrouble) line(terminal.err, styled(terminal.err, terminal.env, "yellow", `config: ${trouble}`));
-  return { wire: await socketWire(address), token: address.token, ...(thread === undefined ? {} : { thread }) };
+function warn({ err, env }: Console, { configTrouble }: GatewayAddress): void {
+  for (const trouble of configTrouble) line(err, styled(err, env, "yellow", `config: ${trouble}`));
 }
 
-async function over<T>(options: ConnectOptions, work: Work<T>): Promise<T> {
-  const { wire } = options;
+async function connected(address: GatewayAddress, thread?: string): Promise<Running> {
+  const { url, token, tokenFrom } = address;
+  return { wire: await socketWire(address), token, url, tokenFrom, ...(thread === undefined ? {} : { thread }) };
+}
+
+interface Running extends ConnectOptions {
+  readonly url?: string;
+  readonly tokenFrom?: string;
+}
+
+async function over<T>(options: Running, work: Work<T>): Promise<T> {
+  const { wire, url, tokenFrom } = options;
   try {
-    return await work(await connectControl(options));
+    return await work(await connectControl(options).catch(tokenRefused(url, tokenFrom)));
   } finally {
     wire.close();
     await wire.closed;
+  }
+}
+
+function tokenRefused(url = "", from = ""): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof CommandFailure) || error.code !== "unauthorized" || from === "") throw error;
+    const advice = "Another gateway may run there, or the token changed after its start: restart it, or set gateway.port";
+    throw new CommandFailure(
+      error.code,
+      `The gateway at ${url} does not take the token of ${from}: ${error.message}.\n${advice}.`,
+      undefined,
+      {
+        cause: error,
+      },
+    );
+  };
+}
+
+/** Null where no gateway runs. */
+async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof CommandFailure && error.code === "unavailable") return null;
+    throw error;
   }
 }

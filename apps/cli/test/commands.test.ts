@@ -1,7 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
 
 const status = {
@@ -80,9 +84,26 @@ describe("without a gateway", () => {
 
   test("one that stopped is told how to start it, in JSON on request", async () => {
     const home = stateFolder("{ gateway: { port: 1 } }");
-    const { exitCode, out, err } = await parley(home, ["pair", "list", "--json"]);
+    const { exitCode, out, err } = await parley(home, ["status", "--json"]);
     expect([exitCode, err]).toEqual([1, ""]);
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: "unavailable" } });
+  });
+
+  test("another program in its place is told from nothing", async () => {
+    const other = createServer((_request, response) => void response.end("hello")).listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const home = stateFolder(`{ gateway: { port: ${(other.address() as AddressInfo).port} } }`);
+    const { exitCode, err } = await parley(home, ["status"]);
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/another program answers there\.\nStop that program, or set gateway\.port/);
+  });
+
+  test("a token that it does not take is named by where it stands", async () => {
+    const gateway = await fakeGateway(() => ({}), "the token is wrong or was revoked");
+    const { exitCode, err } = await parley(gateway.home, ["status"]);
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/does not take the token of \S+\/gateway-token: the token is wrong or was revoked\.\nAnother gateway may run/);
   });
 
   test("and with a broken config the exit code is 78 and the line is named", async () => {
@@ -130,18 +151,39 @@ describe("pairing", () => {
 describe("usage", () => {
   test.for([
     [["stat"]],
-    [["pair"]],
+    [["config"]],
     [["pair", "approve"]],
     [["status", "--nope"]],
     [["why"]],
     [["outbox", "retry"]],
-    [["dead"]],
+    [["dead", "lsit"]],
     [["backup"]],
     [["chat", "--thread"]],
   ] as const)("%j exits with 2 and writes nothing to standard output", async ([argv]) => {
     const { exitCode, out, err } = await parley(stateFolder(null), argv);
     expect([exitCode, out]).toEqual([2, ""]);
     expect(err).not.toBe("");
+  });
+
+  test("with --json is told in the one document too", async () => {
+    const { exitCode, out } = await parley(stateFolder(null), ["outbox", "retyr", "x", "--json"]);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(out)).toEqual({
+      ok: false,
+      error: { code: "invalid", message: expect.stringMatching(/^unknown command 'retyr'/) as string },
+    });
+  });
+
+  test("--version is the version alone", async () => {
+    expect(await parley(stateFolder(null), ["--version"])).toEqual({ exitCode: 0, out: `${manifest.version}\n`, err: "" });
+  });
+
+  test.for([["outbox"], ["dead"], ["pair"], ["sessions"], ["devices"]])("%s alone lists", async ([group]) => {
+    const gateway = await fakeGateway(() => ({ deliveries: [], rows: [], pending: [], paired: [], sessions: [], devices: [] }));
+    const alone = await parley(gateway.home, [group ?? ""]);
+    expect(alone).toEqual(await parley(gateway.home, [group ?? "", "list"]));
+    expect(alone.exitCode).toBe(0);
+    expect((await parley(gateway.home, [group ?? "", "--help"])).out).toContain("Commands:");
   });
 
   test("a mistyped command is guessed", async () => {

@@ -39,7 +39,8 @@ export function stateFolder(config: string | null, tokenFile: string | null = to
   return home;
 }
 
-export async function fakeGateway(answer: Answer): Promise<FakeGateway> {
+/** `refuses`: lets nobody in, with these words. */
+export async function fakeGateway(answer: Answer, refuses?: string): Promise<FakeGateway> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0, path: "/ws" });
   await new Promise((resolve) => server.once("listening", resolve));
   onTestFinished(() => {
@@ -53,7 +54,7 @@ export async function fakeGateway(answer: Answer): Promise<FakeGateway> {
     socket.on("message", (message: Buffer) => {
       const request = JSON.parse(message.toString("utf8")) as RequestFrame;
       requests.push(request);
-      socket.send(JSON.stringify(answerFrame(request, answer)));
+      socket.send(JSON.stringify(answerFrame(request, answer, refuses)));
     });
   });
   const home = stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`);
@@ -69,8 +70,9 @@ export async function fakeGateway(answer: Answer): Promise<FakeGateway> {
   };
 }
 
-function answerFrame(request: RequestFrame, answer: Answer): unknown {
+function answerFrame(request: RequestFrame, answer: Answer, refuses: string | undefined): unknown {
   try {
+    if (refuses !== undefined) throw new Refusal("unauthorized", refuses);
     const welcome = { protocol: 1, server: { version: "0", bootId: "b" }, scopes: ["read"], peer: "web-x", seq: 10, resync: false };
     return { type: "res", id: request.id, ok: true, payload: request.method === "connect" ? welcome : answer(request) };
   } catch (error) {

@@ -24,10 +24,14 @@ import { connectedClients } from "./control/clients.ts";
 import { deviceBook } from "./control/devices.ts";
 import { dispatcher, type Handlers } from "./control/dispatch.ts";
 import { readFrame } from "./control/frame-text.ts";
+import { owners } from "./inbound/owners.ts";
+import { pairingBook } from "./inbound/pairing.ts";
+import { pairingDesk } from "./inbound/pairing-desk.ts";
 import { logger } from "./logger.ts";
 import { configMethods } from "./methods/config.ts";
 import { agentMethods } from "./methods/agents.ts";
 import { deviceMethods } from "./methods/devices.ts";
+import { pairingMethods } from "./methods/pairing.ts";
 import { sessionMethods } from "./methods/sessions.ts";
 import { operateMethods } from "./methods/operate.ts";
 import { modelMethods } from "./methods/models.ts";
@@ -68,6 +72,7 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
   const settings = configMethods({ desk: configDesk({ env, home: places.home }), takeUp: async () => [], clock });
   const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
     ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
+    ...pairingOn(cells, config, clock, ids),
     ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning }),
   }));
   const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
@@ -133,6 +138,9 @@ const listedMethods = [
   "devices.list",
   "devices.mint",
   "devices.revoke",
+  "pairing.list",
+  "pairing.approve",
+  "pairing.revoke",
 ] as const satisfies readonly MethodName[];
 
 function onOpenedStore<M extends MethodName>(
@@ -142,6 +150,12 @@ function onOpenedStore<M extends MethodName>(
 ): Partial<Handlers> {
   const opened = async (name: M, params: never, caller: Caller): Promise<unknown> => make(await home.store())[name](params, caller);
   return Object.fromEntries(names.map((name) => [name, (params: never, caller: Caller) => opened(name, params, caller)]));
+}
+
+function pairingOn(cells: Store["cells"], config: LoadedConfig["config"], clock: Clock, ids: Ids) {
+  const desk = pairingDesk(pairingBook(cells, clock, ids), owners(config.commands.ownerAllowFrom, cells));
+  const { list, approve, revoke } = pairingMethods(desk);
+  return { "pairing.list": list, "pairing.approve": approve, "pairing.revoke": revoke };
 }
 
 function modelChoices(config: LoadedConfig["config"], clock: Clock, log: Log): ModelBook {

@@ -2,10 +2,10 @@
 import { scopes } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withGateway, withState } from "../with-gateway.ts";
 
 export async function devicesList(terminal: Console): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("devices.list", {}));
+  const found = await withState(terminal, (client) => client.request("devices.list", {}));
   if (terminal.json) line(terminal.out, JSON.stringify(found));
   else if (found.devices.length === 0) line(terminal.out, "There is none yet.");
   else {
@@ -25,14 +25,14 @@ export async function devicesMint(terminal: Console, name: string, flags: { read
   const unknown = asked.filter((each) => !granted.some((scope) => scope === each));
   if (unknown.length > 0)
     throw new CommandFailure("invalid", `--scopes knows ${scopes.join(", ")}, not "${unknown.join(", ")}"`, exitCodes.usage);
-  const made = await withGateway(terminal, (client) => client.request("devices.mint", { name, scopes: granted }));
+  const made = await withState(terminal, (client) => client.request("devices.mint", { name, scopes: granted }));
   line(terminal.err, `Device ${made.id}. This is the only time that its token is shown.`);
   line(terminal.out, terminal.json ? JSON.stringify(made) : made.token);
   return exitCodes.ok;
 }
 
 export async function devicesRevoke(terminal: Console, id: string): Promise<ExitCode> {
-  const done = await withGateway(terminal, (client) => client.request("devices.revoke", { id }));
+  const done = await withState(terminal, (client) => client.request("devices.revoke", { id }));
   line(terminal.out, terminal.json ? JSON.stringify(done) : harmless(`${done.name} is out; ${done.closed} connections were closed.`));
   return exitCodes.ok;
 }

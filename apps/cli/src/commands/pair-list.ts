@@ -1,10 +1,10 @@
 // `parley pair list`: who waits to be let in, and who is in.
 import { harmless, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withState } from "../with-gateway.ts";
 
 export async function pairList(terminal: Console): Promise<ExitCode> {
-  const { pending, paired } = await withGateway(terminal, (client) => client.request("pairing.list", {}));
+  const { pending, paired } = await withState(terminal, (client) => client.request("pairing.list", {}));
   if (terminal.json) {
     line(terminal.out, JSON.stringify({ pending, paired }));
     return exitCodes.ok;

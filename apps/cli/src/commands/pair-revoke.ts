@@ -1,10 +1,10 @@
 // `parley pair revoke ID`: puts somebody out who was let in.
 import { harmless, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withState } from "../with-gateway.ts";
 
 export async function pairRevoke(terminal: Console, id: string): Promise<ExitCode> {
-  const gone = await withGateway(terminal, (client) => client.request("pairing.revoke", { id }));
+  const gone = await withState(terminal, (client) => client.request("pairing.revoke", { id }));
   const { channel, account, senderId, senderName } = gone;
   line(
     terminal.out,

@@ -2,13 +2,13 @@
 import type { MethodResult } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { withGateway } from "../with-gateway.ts";
+import { withState } from "../with-gateway.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];
 
 export async function sessionsList(terminal: Console, flags: { readonly agent?: string; readonly limit?: string }): Promise<ExitCode> {
   const params = { ...(flags.agent === undefined ? {} : { agent: flags.agent }), limit: limitOf(flags.limit ?? "100") };
-  const found = await withGateway(terminal, (client) => client.request("sessions.list", params));
+  const found = await withState(terminal, (client) => client.request("sessions.list", params));
   if (terminal.json) line(terminal.out, JSON.stringify(found));
   else if (found.sessions.length === 0) line(terminal.out, "There is no session yet.");
   else for (const session of found.sessions) line(terminal.out, harmless(sessionLine(session)));
@@ -16,7 +16,7 @@ export async function sessionsList(terminal: Console, flags: { readonly agent?: 
 }
 
 export async function sessionsShow(terminal: Console, key: string, flags: { readonly limit?: string }): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }));
+  const found = await withState(terminal, (client) => client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }));
   if (terminal.json) line(terminal.out, JSON.stringify(found));
   else {
     line(terminal.out, harmless(sessionLine(found)));
@@ -27,7 +27,7 @@ export async function sessionsShow(terminal: Console, key: string, flags: { read
 }
 
 export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
-  const found = await withGateway(terminal, (client) => client.request("sessions.reset", { key }));
+  const found = await withState(terminal, (client) => client.request("sessions.reset", { key }));
   line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(`${found.key} begins anew. Nothing was deleted.`));
   return exitCodes.ok;
 }
