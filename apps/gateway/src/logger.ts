@@ -29,7 +29,7 @@ const standardError = 2;
 const shortestSecretChars = 6;
 
 export async function logger(options: LoggerOptions): Promise<Logger> {
-  const secrets = new Set(options.secrets.filter((secret) => secret.length >= shortestSecretChars).flatMap(spellings));
+  const secrets = new Set(options.secrets.flatMap(secretSpellings));
   const out = options.pretty ? await prettyLines() : writeLine;
   const destination: DestinationStream = {
     write(line) {
@@ -66,14 +66,18 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
       least = levels.indexOf(level);
     },
     hide(secret) {
-      if (secret.length >= shortestSecretChars) for (const spelling of spellings(secret)) secrets.add(spelling);
+      for (const spelling of secretSpellings(secret)) secrets.add(spelling);
     },
   };
 }
 
-/** As it is, as it stands inside a JSON string, in a URL and in a Basic header's or a proxy's base64. */
-function spellings(secret: string): string[] {
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), Buffer.from(secret).toString("base64")])];
+/** As it is, as it stands inside a JSON string, in a URL and in base64, by itself or at the beginning of more. None of what is too short to be hidden. */
+export function secretSpellings(secret: string): string[] {
+  if (secret.length < shortestSecretChars) return [];
+  const base64 = Buffer.from(secret).toString("base64");
+  // Its last characters depend on what comes after it.
+  const begun = base64.slice(0, Math.floor(Buffer.byteLength(secret) / 3) * 4);
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64, begun])];
 }
 
 /** Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the path of its API. */

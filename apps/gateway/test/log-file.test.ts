@@ -72,13 +72,15 @@ describe("no line carries a secret", () => {
       log.error({ error: new Error(`refused ${canary}`, { cause: new Error(canary) }) }, "failed");
       log.child({ url: `https://host/?q=${encodeURIComponent(canary)}` }).warn({}, "asked");
       log.debug({ header: `Basic ${Buffer.from(canary).toString("base64")}` }, "sent");
+      log.debug({ piped: Buffer.from(`${canary}\n`).toString("base64") }, "sent");
     });
-    expect(text.split("\n").filter(Boolean)).toHaveLength(4);
+    expect(text.split("\n").filter(Boolean)).toHaveLength(5);
     for (const spelling of [
       canary,
       JSON.stringify(canary).slice(1, -1),
       encodeURIComponent(canary),
       Buffer.from(canary).toString("base64"),
+      Buffer.from(canary).toString("base64").slice(0, 20),
     ])
       expect(text).not.toContain(spelling);
   });
