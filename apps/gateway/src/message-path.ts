@@ -64,7 +64,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
     const skills = wireSkills(config, places.home, env);
     const models = watched(wireModels(config, mediaPath, clock, log));
-    for (const found of uncappedModels(config, models)) log.warn(found, uncappedWarning(found));
+    for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
     const core: Core = gatewayCore({
       ...ports,
       config,
