@@ -56,6 +56,10 @@ function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<str
   const { channel, accountId, guildId, roles } = binding.match;
   const at = ["bindings", index];
   const found = agentFindings(at, binding.agentId, agents);
+  const twin = bindings.findIndex((other) => matchText(other) === matchText(binding));
+  if (twin < index) {
+    found.push(finding([...at, "match"], `bindings[${twin}] says the same, and comes first`, "Remove one of them, or say more in one"));
+  }
   const accounts = accountsOf(channels);
   if (!Object.hasOwn(accounts, channel)) {
     const known = Object.keys(accounts).join(", ");
@@ -71,6 +75,12 @@ function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<str
     );
   }
   return found;
+}
+
+/** Equal for two bindings that hold for the same messages. */
+function matchText({ match }: Config["bindings"][number]): string {
+  const { channel, accountId, peer, guildId, roles } = match;
+  return JSON.stringify([channel, accountId, peer?.kind, peer?.id, guildId, roles?.toSorted()]);
 }
 
 /** The agents that groups, topics, servers and channels name, with the place in the file. */

@@ -1,6 +1,7 @@
 // What a schema cannot see: blocks that contradict each other, names that lead nowhere, and settings that would let strangers in (I13).
 import { isAgentId, isUnsafeEnvName, reservedWords } from "@parley/protocol";
 import { accountPath } from "./accounts.ts";
+import { peopleFindings } from "./check-people.ts";
 import { routingFindings } from "./check-routing.ts";
 import type { DmPolicy } from "./channel-config.ts";
 import { isLoopbackBind, type Config } from "./config.ts";
@@ -19,7 +20,7 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
     ...modelBookFindings(config),
     ...agentFindings(file),
     ...channelFindings(file, config),
-    ...linkFindings(config),
+    ...peopleFindings(config),
     ...skillFindings(config),
     ...routingFindings(file, config),
   ];
@@ -192,28 +193,4 @@ function skillFindings({ skills }: Config): Finding[] {
         finding(["skills", "entries", key, "env", name], `${name} changes how programs run and is not set for a skill`, "Remove it"),
       ),
   );
-}
-
-function linkFindings({ session }: Config): Finding[] {
-  const found: Finding[] = [];
-  const owners = new Map<string, string>();
-  for (const [person, ids] of Object.entries(session.identityLinks)) {
-    const at = ["session", "identityLinks", person];
-    if (!/^[a-z][a-z0-9_-]*$/.test(person)) {
-      found.push(finding(at, `"${person}" is not a link name`, 'Use a-z, 0-9, "_" and "-", beginning with a letter'));
-    } else if (person.startsWith("web-")) {
-      found.push(finding(at, '"web-…" is how the gateway names web visitors', "Choose another name"));
-    }
-    for (const [index, id] of ids.entries()) {
-      const owner = owners.get(id);
-      const peer = id.slice(id.indexOf(":") + 1);
-      if (peer.includes("*")) found.push(finding([...at, index], `"${id}" would link everybody`, "Write one exact id"));
-      else if (peer.startsWith("@") || (/^(?:telegram|discord):/.test(id) && !/^[1-9]\d*$/.test(peer))) {
-        found.push(finding([...at, index], `"${id}" is a name, not an id`, "Use the numeric id"));
-      } else if (owner !== undefined)
-        found.push(finding([...at, index], `"${id}" is linked to "${owner}" already`, "Keep one of the links"));
-      owners.set(id, person);
-    }
-  }
-  return found;
 }

@@ -94,6 +94,15 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['{ session: { identityLinks: { a: ["telegram:@bob"] } } }', "session.identityLinks.a[0]", /is a name/],
   ['{ session: { identityLinks: { a: ["telegram:bob"] } } }', "session.identityLinks.a[0]", /is a name/],
   ['{ session: { identityLinks: { a: ["123"] } } }', "session.identityLinks.a[0]", /<channel>:<id>/],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "web" } }, { agentId: "main", match: { channel: "web", accountId: "default" } }] }',
+    "bindings[1].match",
+    /bindings\[0\] says the same/,
+  ],
+  ['{ commands: { ownerAllowFrom: ["telegram:@bob"] } }', "commands.ownerAllowFrom[0]", /is a name/],
+  ['{ commands: { ownerAllowFrom: ["telegram:1", "tg:2"] } }', "commands.ownerAllowFrom[1]", /no channel/],
+  ['{ approvals: { exec: { approvers: ["discord:*"] } } }', "approvals.exec.approvers[0]", /everybody/],
+  ['{ tools: { toolsBySender: { "123": {}, "*": {} } } }', 'tools.toolsBySender["123"]', /no channel/],
   ['{ session: { identityLinks: { a: ["telegram:1"], b: ["discord:2", "telegram:1"] } } }', "session.identityLinks.b[1]", /already/],
 ];
 
