@@ -81,7 +81,7 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     summary: "turn the beginning of this conversation into a summary; say what matters after it",
     async run(call) {
       const running = options.running.begin(call.turn.id);
-      const stopTyping = keepTyping(options.channel(accountKey(call.inbound)), call.inbound.address, clock, call.log);
+      const stopTyping = keepTyping(options.channel(accountKey(call.inbound)), call.inbound.address, call.held, clock, call.log);
       try {
         return await compacted(call, AbortSignal.any([call.held.signal, running.signal]));
       } finally {

@@ -127,7 +127,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       prepare: media.prepare,
       cellsFor: (steps) => approvals?.cellsFor(steps) ?? [],
     });
-    const stopTyping = keepTyping(channel, address, clock, log);
+    const stopTyping = keepTyping(channel, address, held, clock, log);
     const progress = options.showProgress(turn.conversation);
     progress.begin();
     const { reasoning = "off" } = setup;
@@ -141,6 +141,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       conversation: turn.conversation,
       address,
       journal,
+      held,
       clock,
       log,
       signal,

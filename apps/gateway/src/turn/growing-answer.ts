@@ -5,11 +5,11 @@ import type { Streaming } from "@parley/config";
 import type { Clock, ReasoningLevel } from "@parley/protocol";
 import type { Outbox } from "@parley/store";
 import { blocks, type BlocksOptions } from "./blocks.ts";
-import { editedPreview, noPreview, type Preview } from "./preview.ts";
+import { editedPreview, noPreview, type Preview, type PreviewOptions } from "./preview.ts";
 import type { Progress } from "./progress.ts";
 import { growingThoughts } from "./thoughts.ts";
 
-export interface GrowingAnswerOptions extends BlocksOptions {
+export interface GrowingAnswerOptions extends BlocksOptions, Pick<PreviewOptions, "held"> {
   readonly how: Streaming;
   readonly reasoning: ReasoningLevel;
   readonly channel: Channel | null;

@@ -3,6 +3,7 @@
 import type { Channel } from "@parley/channels";
 import { accountKey, isFault, sleep, type Address, type Clock, type ConversationKey, type Log, type Receipt } from "@parley/protocol";
 import type { NewDelivery, Outbox } from "@parley/store";
+import type { Held } from "@parley/queue";
 import { deadline } from "../deadline.ts";
 import { formatContent } from "../outbound/content.ts";
 import { previewText } from "../outbound/render.ts";
@@ -30,6 +31,8 @@ export interface PreviewOptions {
   readonly channel: Channel;
   readonly journal: TurnJournal;
   readonly outbox: Outbox;
+  /** Who was paused, and whose turn is another node's now, must not edit over it. */
+  readonly held: Pick<Held, "cover">;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the turn must not act any more. */
@@ -114,6 +117,7 @@ export function editedPreview(options: PreviewOptions): Preview {
     const timeout = deadline(clock, editTimeoutMs, "an edit");
     try {
       const signal = AbortSignal.any([options.signal, timeout.signal]);
+      await options.held.cover(editTimeoutMs);
       await act?.(address, { kind: "edit", messageId: receipt.messageId, text }, { idempotencyKey: `${turn}/edit`, signal });
       return 0;
     } catch (error) {

@@ -118,7 +118,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform }: Sk
     entry: entryOf,
   };
 
-  async function stateOf(skill: Skill, agent: AgentConfig): Promise<SkillState> {
+  function stateOf(skill: Skill, agent: AgentConfig): SkillState {
     const { name } = skill.manifest;
     if (skill.source === "bundled" && !isAllowed(name, [settings.allowBundled]))
       return { status: "not allowed", reason: "it is not in skills.allowBundled" };
@@ -129,8 +129,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform }: Sk
   async function survey(agent: AgentConfig): Promise<SkillSurvey> {
     const roots = rootsOf(agent);
     const shelf = await shelves.load(roots, settings.limits);
-    const skills = await Promise.all(shelf.skills.map(async (skill) => ({ skill, state: await stateOf(skill, agent) })));
-    return { roots, shelf, skills };
+    return { roots, shelf, skills: shelf.skills.map((skill) => ({ skill, state: stateOf(skill, agent) })) };
   }
 
   return {

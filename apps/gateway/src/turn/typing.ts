@@ -1,14 +1,17 @@
 // Shows that somebody is typing while a turn runs. Best effort: a failure is not worth a line to anyone but the debugger.
 import type { Channel } from "@parley/channels";
 import type { Address, Clock, Log } from "@parley/protocol";
+import type { Held } from "@parley/queue";
 
 /** Telegram shows an action for five seconds. */
 const everyMs = 4_500;
+/** Longer than a platform takes to show it. */
+const shownWithinMs = 10_000;
 /** A channel that failed twice in a row will fail again. */
 const failuresUntilQuiet = 2;
 
-/** Returns how to stop. */
-export function keepTyping(channel: Channel | null, to: Address, clock: Clock, log: Log): () => void {
+/** Nothing is shown once the turn may be another node's. Returns how to stop. */
+export function keepTyping(channel: Channel | null, to: Address, held: Pick<Held, "cover">, clock: Clock, log: Log): () => void {
   const typing = channel?.typing?.bind(channel);
   if (typing === undefined) return () => {};
   let stopped = false;
@@ -17,15 +20,18 @@ export function keepTyping(channel: Channel | null, to: Address, clock: Clock, l
 
   function show(): void {
     if (stopped || failures >= failuresUntilQuiet || typing === undefined) return;
-    typing(to).then(
-      () => {
-        failures = 0;
-      },
-      (error: unknown) => {
-        failures += 1;
-        log.debug({ error }, "could not show typing");
-      },
-    );
+    held
+      .cover(shownWithinMs)
+      .then(() => typing(to))
+      .then(
+        () => {
+          failures = 0;
+        },
+        (error: unknown) => {
+          failures += 1;
+          log.debug({ error }, "could not show typing");
+        },
+      );
     timer = clock.after(everyMs, show);
   }
 
