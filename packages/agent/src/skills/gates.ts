@@ -1,7 +1,6 @@
 // Whether a skill may be used by this agent on this machine, and if not, all that is missing. Says which settings are there, never what
 // they hold.
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { SkillManifest } from "./manifest.ts";
 import { skillId } from "./manifest.ts";
@@ -35,7 +34,7 @@ export type SkillVerdict =
   | { readonly status: "disabled"; readonly reason: string }
   | { readonly status: "unmet"; readonly reason: string; readonly unmet: readonly Unmet[] };
 
-export async function judgeSkill({ name, key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): Promise<SkillVerdict> {
+export function judgeSkill({ name, key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): SkillVerdict {
   // A skill chooses its key, but it cannot choose itself out of what is said of its name.
   const entries = [...new Set([name, key])].map((each) => ({ each, entry: around.entry(each) }));
   const off = entries.find(({ entry }) => entry?.enabled === false);
@@ -43,12 +42,9 @@ export async function judgeSkill({ name, key, primaryEnv, gates }: SkillManifest
   const unmet: Unmet[] = [];
   if (gates.os.length > 0 && !gates.os.includes(around.platform)) unmet.push({ kind: "os", what: gates.os.join(" or ") });
   if (!gates.always) {
-    const [bins, anyBins] = await Promise.all([
-      Promise.all(gates.bins.map((name) => isProgram(name, around.path))),
-      Promise.all(gates.anyBins.map((name) => isProgram(name, around.path))),
-    ]);
-    unmet.push(...gates.bins.filter((_, index) => bins[index] !== true).map((what): Unmet => ({ kind: "bin", what })));
-    if (gates.anyBins.length > 0 && !anyBins.includes(true)) unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
+    const isThere = (program: string): boolean => isProgram(program, around.path);
+    unmet.push(...gates.bins.filter((program) => !isThere(program)).map((what): Unmet => ({ kind: "bin", what })));
+    if (gates.anyBins.length > 0 && !gates.anyBins.some(isThere)) unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
     const given = (variable: string): boolean =>
       entries.some(({ entry }) => entry?.env.has(variable) === true || (variable === primaryEnv && entry?.hasApiKey === true));
     const hasEnv = (variable: string): boolean => around.hasEnv(variable) || given(variable);
@@ -74,20 +70,19 @@ function unmetWords({ kind, what }: Unmet): string {
 }
 
 /** A name only: a path would ask whether any file is there. */
-async function isProgram(name: string, path: string): Promise<boolean> {
-  if (!/^[\w.+-]{1,64}$/.test(name)) return false;
-  const found = path.split(delimiter).map(async (folder) => {
-    if (folder === "") return false;
-    const file = join(folder, name);
-    try {
-      await access(file, constants.X_OK);
-      return (await stat(file)).isFile();
-    } catch {
-      // Not in this folder, which is the answer.
-      return false;
-    }
-  });
-  return (await Promise.all(found)).includes(true);
+function isProgram(name: string, path: string): boolean {
+  return /^[\w.+-]{1,64}$/.test(name) && path.split(delimiter).some((folder) => folder !== "" && canRun(join(folder, name)));
+}
+
+function canRun(file: string): boolean {
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    // Not to be run by us, or not to be seen, which is the answer.
+    return false;
+  }
 }
 
 /** Null lists allow everything; every list narrows. */

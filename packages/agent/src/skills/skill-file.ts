@@ -1,7 +1,7 @@
 // One SKILL.md as it lies on disk: a regular file inside its root, of bounded size, as text. Read again only when it changed: device, inode,
 // size and times stand for the content, so a turn costs a stat for each skill and no watcher can miss a change.
-import { constants, type BigIntStats } from "node:fs";
-import { lstat, open, realpath } from "node:fs/promises";
+import { constants, lstatSync, type BigIntStats } from "node:fs";
+import { open, realpath } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { frontMatter } from "./front-matter.ts";
 import { skillManifest, type SkillManifest } from "./manifest.ts";
@@ -65,8 +65,9 @@ export type SkillText =
 /** `text` is null for what is no text. `unless`: the stamp of what the caller has. */
 export async function skillText(root: string, path: string, mostBytes: number, unless?: string): Promise<SkillText> {
   try {
-    const found = await lstat(path, { bigint: true });
-    // One call tells of nearly every file of nearly every turn that nothing changed.
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return { kind: "missing" };
+    // One short call tells of nearly every file of nearly every turn that nothing changed.
     if (unless !== undefined && found.isFile() && stampOf(found) === unless) return { kind: "unchanged" };
     const real = found.isSymbolicLink() ? await realpath(path) : path;
     if (real !== path && !real.startsWith((await realpath(root)) + sep)) {
