@@ -145,15 +145,12 @@ export function setUp(options: SetUpOptions): SetUp {
         session: session.key,
       }),
     ]);
-    const here = await options.tools.at({
-      agent,
-      session: session.key,
-      places: rulesOf(place).tools ?? [],
-      by: by ?? (place === null ? nobody : await options.speakers(place)),
-      model,
-    });
+    const speakers = by ?? (place === null ? nobody : await options.speakers(place));
+    const [here, skills] = await Promise.all([
+      options.tools.at({ agent, session: session.key, places: rulesOf(place).tools ?? [], by: speakers, model }),
+      options.skills.at(agent, rulesOf(place).skills),
+    ]);
     const { tools } = here;
-    const skills = await options.skills.at(agent, rulesOf(place).skills);
     const thinking = thinkingOf({ config, agent, session, model }, wanted);
     const reasoning = reasoningOf({ agent, session }, wanted);
     const facts = turnFacts({
@@ -227,6 +224,7 @@ export function setUp(options: SetUpOptions): SetUp {
         timeoutMs: defaults.timeoutSeconds * 1000,
         spill: (name, text) => keepResult(here.files, name, text),
         context: contextSettings(config, ofAgent),
+        keepsNotes: mayKeepNotes(here),
         startupNotes: () =>
           startupNotes({ workspace, timeZone: defaults.userTimezone, nowMs: options.clock.now(), settings: defaults.startupContext, log }),
         notes: warned.note === null ? [] : [warned.note],
@@ -243,6 +241,12 @@ export function setUp(options: SetUpOptions): SetUp {
     prompt: prepared,
     stableMoves: () => moves,
   };
+}
+
+/** Notes are files of the workspace: where the tools may not write them (a rule, a sandbox), neither may the turn that keeps them unasked. */
+function mayKeepNotes({ decision, unavailable, sandbox }: ToolsHere): boolean {
+  const isTaken = [...decision.removed, ...unavailable].some(({ tool }) => tool === "write");
+  return !isTaken && sandbox?.access !== "none";
 }
 
 /** Once per conversation: after /new the model knows nothing of what it was told. */

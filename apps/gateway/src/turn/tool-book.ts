@@ -137,13 +137,12 @@ export function toolBook(options: ToolBookOptions): ToolBook {
   return {
     async at(request) {
       const { agent, session, places, by, model } = request;
-      const opened = await placeOf(request);
+      const [opened, execPolicy] = await Promise.all([placeOf(request), policyOf(agent)]);
       const cannot = "cannot" in opened ? opened.cannot : null;
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;
       const userHome = hands === undefined ? {} : { userHome: hands.userHome };
       const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome });
-      const execPolicy = await policyOf(agent);
       const { tools, unavailable } = made(request, sandbox, files, execPolicy);
       const shut =
         cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
