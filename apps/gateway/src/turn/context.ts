@@ -27,6 +27,7 @@ export interface TurnContextInput {
     readonly workspace: string;
     readonly timeoutMs: number;
     readonly context?: ContextSettings;
+    readonly keepsNotes?: boolean;
   };
   readonly held: Pick<Held, "renew">;
   readonly clock: Clock;
@@ -51,7 +52,7 @@ export function turnContext(input: TurnContextInput): TurnContext {
   const schemas = setup.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   // Of what people say in private; not of groups, schedules and subagents.
   const isPrivate = input.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
-  const flushes = settings.compaction.memoryFlush.enabled && isPrivate;
+  const flushes = settings.compaction.memoryFlush.enabled && isPrivate && setup.keepsNotes !== false;
 
   const keeper = contextKeeper({
     history,

@@ -29,6 +29,8 @@ export interface TurnSetup {
   readonly spill: (name: string, text: string) => Promise<string>;
   /** Absent: the defaults. */
   readonly context?: ContextSettings;
+  /** Whether the silent turn before a compaction may write its notes; default true. */
+  readonly keepsNotes?: boolean;
   /** For the first message of a new conversation; null when there are none. */
   readonly startupNotes?: () => Promise<string | null>;
   /** What the skills add to the environment of the turn's processes. */

@@ -77,12 +77,13 @@ describe("a window that fills up", () => {
     expect((await s.store().sessions.open(lane as never)).fields).toMatchObject({ compactions: 1 });
   });
 
-  test("is not flushed where no note can be written, nor where it is switched off, nor in a group", async () => {
+  test("is not flushed where no note can be written, nor where the policy takes writing away, nor where it is switched off, nor in a group", async () => {
     const inGroup = { address: { channel: "telegram", account: "default", kind: "group", peer: "alice" } } as const;
     const open = { groupPolicy: "open", groups: { "*": { requireMention: false } } };
     const off = { agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } };
-    for (const how of ["no folder", "off", "group"] as const) {
-      s = await stageWith({ telegram: open, ...(how === "off" ? { config: off } : {}) });
+    for (const how of ["no folder", "denied", "off", "group"] as const) {
+      const config = how === "off" ? { config: off } : how === "denied" ? { config: { tools: { deny: ["write"] } } } : {};
+      s = await stageWith({ telegram: open, tools: [textTool("write", () => "x"), textTool("read", () => "x")], ...config });
       if (how === "no folder") {
         await rm(join(s.home, "workspace"), { recursive: true });
         await writeFile(join(s.home, "workspace"), "a file in its place");
