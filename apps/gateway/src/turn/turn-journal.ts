@@ -91,10 +91,14 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
       return marks.filter(isBlock);
     },
     rows: () => rows,
-    checkpoint: (steps) => {
-      const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
-      return inOrder(() => append(logged, [], options.cellsFor?.(steps)));
-    },
+    checkpoint: (steps, isLast = false) =>
+      inOrder(async () => {
+        // The commit comes within milliseconds, and costs a sync as well. Where a part of the answer is shown the end of it may take longer,
+        // and another answer would stand in its place.
+        if (isLast && marks.length === 0) return;
+        const logged = steps.map((step) => ({ kind: step.kind, body: JSON.stringify(step) }));
+        await append(logged, [], options.cellsFor?.(steps));
+      }),
     absorb: () =>
       inOrder(async () => {
         if (!options.steer) return [];

@@ -23,8 +23,9 @@ export type JournalStep =
 export interface Journal {
   /** The steps that earlier holders of this turn logged, in order. */
   readonly steps: readonly JournalStep[];
-  /** Durable when it resolves. */
-  checkpoint(steps: readonly JournalStep[]): Promise<void>;
+  /** Durable when it resolves. `isLast`: the loop ends with these and the turn's commit has them too, so a journal may leave them to it; a
+   *  death between the two then asks the model again. */
+  checkpoint(steps: readonly JournalStep[], isLast?: boolean): Promise<void>;
   /** Claims what waits and logs it as one step; empty when nothing waits. */
   absorb(): Promise<readonly UserEntry[]>;
 }

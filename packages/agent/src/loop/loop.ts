@@ -127,11 +127,12 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
       return yield done(failed.kind === "aborted" ? "aborted" : "error", { finalText: "", error: failed });
     }
     const closing = next.closing !== null;
-    await deps.journal.checkpoint([{ kind: "model", entry, bad, closing }]);
     entries.push(entry);
     state.bad.push(...bad);
     state.calls = step;
     state.closing = next.closing;
+    const isLast = openCalls(state).calls.length === 0 && nextCall(state, input).kind === "end";
+    await deps.journal.checkpoint([{ kind: "model", entry, bad, closing }], isLast);
   }
 }
 
