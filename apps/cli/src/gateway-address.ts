@@ -2,11 +2,10 @@
 // an operator from asking a daemon that runs: its own block, the last good file or the defaults say where, with a warning.
 import { readFile } from "node:fs/promises";
 import {
-  configDesk,
   ConfigFault,
   describeProblem,
-  editConfig,
   isLoopbackBind,
+  loadBlocks,
   loadConfig,
   placesIn,
   type Env,
@@ -32,7 +31,9 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
   } catch (error) {
     if (!(error instanceof ConfigFault)) throw error;
     configTrouble = error.problems.map((problem) => describeProblem(places.configPath, problem));
-    gateway = (await blockIn(env, places.configPath)) ?? (await blockIn(env, `${places.configPath}.bak`));
+    // It may be broken elsewhere only, or name variables that only the gateway has.
+    const read = (await loadBlocks(env, ["gateway"])) ?? (await loadBlocks(env, ["gateway"], `${places.configPath}.bak`));
+    gateway = read?.config.gateway ?? null;
   }
   const { port: configured, bind } = gateway ?? { port: 7275, bind: "loopback" };
   const port = configured === 0 ? await portIn(places.portPath) : configured;
@@ -42,28 +43,6 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
   const token = own ?? (await tokenIn(places.tokenPath));
   if (token === null) throw notRunning(url, configTrouble, `there is no token in ${places.tokenPath}, so no gateway has started here yet`);
   return { url, token, tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token", configTrouble };
-}
-
-/**
- * The gateway's own block of a file that is broken elsewhere, or names variables that only the gateway has: where the running one listens.
- * Null when that block is what is wrong.
- */
-async function blockIn(env: Env, path: string): Promise<GatewayConfig | null> {
-  const { configPath, home } = placesIn(env);
-  try {
-    const text = await readFile(path, "utf8");
-    const { file } = await configDesk({ env: { ...env, PARLEY_CONFIG: path }, home }).read();
-    const others = Object.keys(file ?? {}).filter((key) => key !== "gateway");
-    const alone = editConfig(
-      text,
-      others.map((key) => ({ remove: [key] })),
-    );
-    const read = async (asked: string): Promise<string> => (asked === configPath ? alone : readFile(asked, "utf8"));
-    return (await loadConfig({ env, readFile: read })).config.gateway;
-  } catch {
-    // Whatever is wrong with it has been told; here it only means that the block cannot be had.
-    return null;
-  }
 }
 
 export function notRunning(

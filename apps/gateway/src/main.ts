@@ -21,11 +21,12 @@ async function run(words: readonly string[]): Promise<void> {
     process.stdout.write(JSON.stringify(await databaseJob(args)));
     return;
   }
-  const loaded = await loadConfig({ env: process.env });
   if (mode === "--once") {
-    const { runOnce } = await import("./once.ts");
-    return runOnce({ ...loaded, input: process.stdin, output: process.stdout, env: process.env, clock: systemClock(), ids: systemIds() });
+    const { onceConfig, runOnce } = await import("./once.ts");
+    const { env, stdin: input, stdout: output } = process;
+    return runOnce({ ...(await onceConfig(env)), input, output, env, clock: systemClock(), ids: systemIds() });
   }
+  const loaded = await loadConfig({ env: process.env });
   if (mode === "--migrate") {
     const { migrate } = await import("./migrate.ts");
     return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock() });

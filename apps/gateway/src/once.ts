@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { configDesk, secretValues, type LoadedConfig } from "@parley/config";
+import { configDesk, ConfigFault, loadBlocks, loadConfig, secretValues, type LoadedConfig } from "@parley/config";
 import {
   Fault,
   methods,
@@ -46,7 +46,12 @@ import { usageBook } from "./turn/usage.ts";
 import { version } from "./version.ts";
 import { wireModels, wireSkills } from "./wiring.ts";
 
-export interface OnceOptions extends LoadedConfig {
+export interface OnceConfig extends LoadedConfig {
+  /** What is wrong with the file; of it stands here only what says where the records are. Null when all is right. */
+  readonly trouble: ConfigFault | null;
+}
+
+export interface OnceOptions extends OnceConfig {
   readonly input: Readable;
   readonly output: Writable;
   readonly env: { readonly [name: string]: string | undefined };
@@ -56,8 +61,19 @@ export interface OnceOptions extends LoadedConfig {
 
 const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version }, device: null };
 
-/** Answers every line; resolves when the input has ended and all is closed. */
-export async function runOnce({ input, output, env, clock, ids, config, path, places }: OnceOptions): Promise<void> {
+/** A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where they are. */
+export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
+  try {
+    return { ...(await loadConfig({ env })), trouble: null };
+  } catch (error) {
+    const records = error instanceof ConfigFault ? await loadBlocks(env, ["store"]) : null;
+    if (!(error instanceof ConfigFault) || records === null) throw error;
+    return { ...records, trouble: error };
+  }
+}
+
+/** Answers every line; throws what is wrong with the config when it is needed. Resolves when the input has ended and all is closed. */
+export async function runOnce({ input, output, env, clock, ids, config, path, places, trouble }: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const home = stoppedHome({ config, home: places.home, bootId, clock, log });
@@ -90,6 +106,7 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
     const frame = readFrame(line);
     if (!frame.ok) return { type: "res", id: frame.id ?? "", ok: false, error: { code: "invalid", message: frame.reason } };
     if (frame.request.method === "connect") return { type: "res", id: frame.request.id, ok: true, payload: welcome };
+    if (trouble !== null && !onRecordsAlone.has(frame.request.method)) throw trouble;
     return dispatch(frame.request, operator);
   }
 
@@ -115,6 +132,18 @@ const onStore: { readonly [M in keyof Operate]: true } = {
   "lanes.list": true,
   "nodes.list": true,
 };
+
+/** What is done by the records whatever the config says; letting somebody in is not: the config may name the owners. */
+const onRecordsAlone: ReadonlySet<string> = new Set<MethodName>([
+  ...(Object.keys(onStore) as (keyof Operate)[]),
+  "backup",
+  "restore",
+  "sessions.list",
+  "sessions.show",
+  "devices.list",
+  "devices.revoke",
+  "pairing.list",
+]);
 
 /** What needs config and workspace besides. */
 const onPrompts: { readonly [M in keyof Prompts]: true } = {

@@ -11,6 +11,7 @@ export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { fileFault } from "./file-fault.ts";
+export { loadBlocks } from "./load-blocks.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";

@@ -1,0 +1,31 @@
+// What a broken file still says: single blocks of it, with everything else at its default. So an operator can reach the gateway that runs,
+// and the records of one that cannot start.
+import { readFile } from "node:fs/promises";
+import { configDesk } from "./desk.ts";
+import { editConfig } from "./edit.ts";
+import { placesIn, type Env } from "./home.ts";
+import { loadConfig, type LoadedConfig } from "./load.ts";
+import type { ConfigFile } from "./schema/root.ts";
+
+/** Of the config file, or of `path` in its place. Null when those blocks are what is wrong. */
+export async function loadBlocks(
+  env: Env,
+  blocks: readonly (keyof ConfigFile)[],
+  path: string = placesIn(env).configPath,
+): Promise<LoadedConfig | null> {
+  const { configPath, home } = placesIn(env);
+  try {
+    const text = await readFile(path, "utf8");
+    const { file } = await configDesk({ env: { ...env, PARLEY_CONFIG: path }, home }).read();
+    const others = Object.keys(file ?? {}).filter((key) => !(blocks as readonly string[]).includes(key));
+    const alone = editConfig(
+      text,
+      others.map((key) => ({ remove: [key] })),
+    );
+    const read = async (asked: string): Promise<string> => (asked === configPath ? alone : readFile(asked, "utf8"));
+    return await loadConfig({ env, readFile: read });
+  } catch {
+    // Whatever is wrong with it has been told; here it only means that the blocks cannot be had.
+    return null;
+  }
+}
