@@ -27,6 +27,12 @@ const pastLane = new Set([
 ]);
 /** These change the session, so they keep their place among the messages; absorb never reads past one. */
 const inLane = new Set(["new", "reset", "compact", "activation", "model"]);
+/** Names that people know from elsewhere, with what they stand for. */
+const otherNames: ReadonlyMap<string, Pick<Command, "name" | "args">> = new Map([
+  ["commands", { name: "help", args: "" }],
+  ["id", { name: "whoami", args: "" }],
+  ["models", { name: "model", args: "list" }],
+]);
 /** Anybody else who gives one of these is ignored without a word. */
 const ownersOnly = new Set(["pair", "activation", "estop"]);
 /** What stands after these is the first message of the new conversation. */
@@ -40,7 +46,7 @@ export function parseCommand(text: string): Command | null {
   if (given === null) return null;
   const directive = directiveCommand(text);
   if (directive !== null) return { ...directive, place: "in-lane" };
-  const { name, args } = given;
+  const { name, args } = otherNames.get(given.name) ?? given;
   if (pastLane.has(name)) return { name, args, place: "past-lane" };
   return inLane.has(name) ? { name, args, place: "in-lane" } : null;
 }
@@ -53,7 +59,7 @@ export function commandIn(text: string): Pick<Command, "name" | "args"> | null {
 
 /** Names that no skill's command may take. */
 export function knownCommands(): readonly string[] {
-  return [...pastLane, ...inLane];
+  return [...pastLane, ...inLane, ...otherNames.keys()];
 }
 
 export function isForOwners(name: string): boolean {

@@ -110,9 +110,13 @@ describe("other commands", () => {
     alice.says("work");
     await s.pass(500);
     await alice.says("/whoami").gets(/telegram:alice[\s\S]*agent:main:telegram:dm:alice/);
+    // By the names that they have elsewhere, too.
+    await alice.says("/id").gets(/telegram:alice/);
+    await alice.says("/commands").gets(/\/whoami/);
+    alice.says("/models");
     await alice.says("/help").gets(/\/stop[\s\S]*\/queue[\s\S]*\/new/);
     expect(s.clock.mono()).toBeLessThan(1_500);
-    await alice.gets("re: work");
+    await alice.gets("re: work", /^1\. .*in use/);
   });
 
   test("unknown ones are talk for the agent", async () => {
