@@ -13,7 +13,7 @@ import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
 import { finishTurn } from "./finish-turn.ts";
 import { growingAnswer } from "./growing-answer.ts";
-import { sessionHistory } from "./history.ts";
+import { historyReader } from "./history.ts";
 import { listen, newParser, saysNothing } from "./listen.ts";
 import { resultName } from "./long-results.ts";
 import { turnMedia } from "./media.ts";
@@ -58,6 +58,7 @@ export interface AgentTurnOptions {
 
 export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
   const { turns, sessions, clock } = options;
+  const historyOf = historyReader(sessions);
 
   return async (turn, held) => {
     const log = options.log.child(turnNames(turn));
@@ -66,7 +67,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const address = parseConversationKey(turn.conversation);
     const agent = parseSessionKey(turn.lane).agent;
     const [history, trouble, setup] = await Promise.all([
-      sessionHistory(sessions, session, turn.epoch),
+      historyOf(session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
       options.setUp({
         agent,

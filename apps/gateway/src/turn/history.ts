@@ -12,13 +12,83 @@ export const standsFromField = "contextAfterSeq";
 
 /** Oldest first; ends with the session's last entry. */
 export async function sessionHistory(sessions: Sessions, session: Session, epoch: number): Promise<readonly Placed[]> {
-  const from = session.fields[standsFromField];
-  const floorSeq = typeof from === "number" ? from : 0;
+  return (await readBack(sessions, session, epoch, floorOf(session))).placed;
+}
+
+export type ReadHistory = (session: Session, epoch: number) => Promise<readonly Placed[]>;
+
+interface Known {
+  readonly session: Session;
+  readonly epoch: number;
+  readonly floorSeq: number;
+  readonly read: Stretch;
+}
+
+/** Remembers the histories that were read last: a transcript only grows (I11), so a turn reads what came since the one before it. */
+export function historyReader(sessions: Sessions): ReadHistory {
+  const remembered = new Map<string, Known>();
+  let bytes = 0;
+
+  const forget = (key: string): void => {
+    bytes -= remembered.get(key)?.read.bytes ?? 0;
+    remembered.delete(key);
+  };
+
+  return async (session, epoch) => {
+    const { key, createdAtMs, lastSeq } = session;
+    const floorSeq = floorOf(session);
+    const known = remembered.get(key);
+    const goesOn =
+      known?.epoch === epoch &&
+      known.floorSeq === floorSeq &&
+      known.session.createdAtMs === createdAtMs &&
+      known.session.lastSeq <= lastSeq &&
+      isShort(known.read);
+    const read = goesOn
+      ? joined(known.read, await readBack(sessions, session, epoch, known.session.lastSeq))
+      : await readBack(sessions, session, epoch, floorSeq);
+    forget(key);
+    remembered.set(key, { session, epoch, floorSeq, read });
+    bytes += read.bytes;
+    for (const oldest of remembered.keys()) {
+      if (bytes <= rememberedMost.bytes && remembered.size <= rememberedMost.sessions) break;
+      forget(oldest);
+    }
+    return read.placed;
+  };
+}
+
+/** Read as objects they take about three times as much. */
+const rememberedMost = { bytes: 4_000_000, sessions: 500 };
+
+interface Stretch {
+  readonly placed: readonly Placed[];
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+function joined(first: Stretch, rest: Stretch): Stretch {
+  if (rest.entries === 0) return first;
+  // More than is read back: it need not reach to where the first ends.
+  if (!isShort(rest)) return rest;
+  return { placed: [...first.placed, ...rest.placed], entries: first.entries + rest.entries, bytes: first.bytes + rest.bytes };
+}
+
+function isShort({ entries, bytes }: Pick<Stretch, "entries" | "bytes">): boolean {
+  return entries < most.entries && bytes < most.bytes;
+}
+
+function floorOf({ fields }: Session): number {
+  const from = fields[standsFromField];
+  return typeof from === "number" ? from : 0;
+}
+
+async function readBack(sessions: Sessions, session: Session, epoch: number, floorSeq: number): Promise<Stretch> {
   const pages: Placed[][] = [];
   let before = session.lastSeq + 1;
   let entries = 0;
   let bytes = 0;
-  while (before > floorSeq + 1 && entries < most.entries && bytes < most.bytes) {
+  while (before > floorSeq + 1 && isShort({ entries, bytes })) {
     const afterSeq = Math.max(floorSeq, before - 1 - pageEntries);
     const stored = await sessions.transcript(session.key as SessionKey, { epoch, afterSeq, limit: before - 1 - afterSeq });
     const page = stored.filter(({ seq }) => seq < before);
@@ -29,7 +99,7 @@ export async function sessionHistory(sessions: Sessions, session: Session, epoch
     bytes += page.reduce((sum, { body }) => sum + body.length, 0);
     before = afterSeq + 1;
   }
-  return pages.toReversed().flat();
+  return { placed: pages.toReversed().flat(), entries, bytes };
 }
 
 function placed({ seq, body }: StoredEntry): Placed[] {
