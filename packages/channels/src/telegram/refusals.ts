@@ -50,6 +50,7 @@ export function refusalWords(error: unknown): string {
 
 const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/upgraded to a supergroup/, "missing"],
+  [/(?:wrong|invalid) (?:remote )?file[ _]id|file_id_invalid|file is temporarily unavailable|file_reference_/, "missing"],
   [/chat not found|user not found|thread not found|topic_deleted|topic_id_invalid/, "missing"],
   [/message to \w+(?: \w+)? not found|message_id_invalid|message can't be edited|query is too old|query_id_invalid/, "missing"],
   [/topic_closed|not enough rights|have no rights|chat_write_forbidden|chat_admin_required|_forbidden|need administrator rights/, "denied"],

@@ -131,7 +131,7 @@ test("a file is read whole, and refused by its stated size, by its real size, an
   await expectFault("invalid", download(liar, 9));
   const huge = refOf(rig.fake.as(alice).sendsDocument({ statedBytes: 21 * 1024 * 1024 }));
   await expectFault("invalid", download(huge, 1_000_000_000));
-  await expectFault("invalid", download("no-such-file", 1000));
+  await expectFault("missing", download("no-such-file", 1000));
 });
 
 test("a download that breaks off is Fault unavailable: reading again is safe", async () => {
