@@ -28,6 +28,7 @@ import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
 import { secretSpellings } from "./logger.ts";
+import { firstBot } from "./inbound/first-bot.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
 import type { MediaReaderOptions } from "./turn/media-reader.ts";
@@ -141,7 +142,7 @@ export function wireSurfaces({ channels }: Config): (account: string) => Surface
 }
 
 async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
-  const { mediaFolder, moved, clock, ids, log } = ports;
+  const { store, mediaFolder, moved, clock, ids, log } = ports;
   const { botToken, apiRoot, webhook } = settings;
   const own = log.child({ channel: "telegram", account });
   try {
@@ -151,6 +152,7 @@ async function wireTelegram(account: string, settings: TelegramAccountConfig, po
       apiRoot,
       mediaFolder,
       ...(webhook === undefined ? {} : { webhook: { url: webhook.url, secret: webhook.secret.reveal() } }),
+      firstBot: firstBot(store.cells, account),
       async onMigration({ fromChat, toChat }) {
         await moved.learn({ channel: "telegram", account }, fromChat, toChat);
         own.info({ fromChat, toChat }, "a group became a supergroup: its conversation and its rules go on");

@@ -29,6 +29,8 @@ export const inboundSchema = z.object({
   }),
   /** The platform's message id; with `editedAtMs` the second dedupe guard. */
   messageId: z.string().min(1),
+  /** Whose ids these are, where the account was another bot before; absent for its first one. */
+  bot: z.string().min(1).optional(),
   kind: z.enum(["message", "edit", "reaction", "callback", "command"]),
   text: z.string(),
   attachments: z.array(attachmentSchema),

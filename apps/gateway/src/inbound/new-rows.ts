@@ -76,11 +76,12 @@ export function unreadableRow(event: Unreadable): NewRow {
 
 function bareRow(inbound: Inbound, lane: SessionKey, authority: string, as: NewRow["as"]): Omit<NewRow, "payload"> {
   const conversation = conversationKey(inbound.address);
+  const mailbox = inbound.bot === undefined ? accountKey(inbound) : `${accountKey(inbound)}@${inbound.bot}`;
   const isMessage = inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command";
   return {
     id: inbound.id,
     // Presses of a button and reactions share their message's id, so their own keeps them apart.
-    subject: `${accountKey(inbound)}/${conversation}/${inbound.messageId}${isMessage ? "" : `/${inbound.id}`}`,
+    subject: `${mailbox}/${conversation}/${inbound.messageId}${isMessage ? "" : `/${inbound.id}`}`,
     version: inbound.editedAtMs ?? 0,
     pool: "main",
     lane,

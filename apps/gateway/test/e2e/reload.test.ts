@@ -123,6 +123,8 @@ describe("a secret in a file", () => {
     w.telegram.as(7, second.token).says("to the second bot");
     await eventually(() => sent("slow: to the second bot").length > 0);
     expect(sent("slow: before the change")).toEqual([third.token]);
+    // Its update and its message have the numbers that the old bot's first ones had.
+    await eventually(() => sent("slow: so that it may write to me").length > 0, 10_000, "an answer to the new bot's first message");
     expect((await status()).channels.map(({ account, state }) => [account, state])).toContainEqual(["default", "ok"]);
     expect(w.telegram.calls("getMe").filter(({ token }) => token === second.token)).toHaveLength(1);
     expect(daemon.log()).not.toContain(third.token);

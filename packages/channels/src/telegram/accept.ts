@@ -8,6 +8,8 @@ import { type ChatMigration, eventId, normalize, type NormalizeContext } from ".
 export interface AcceptOptions {
   readonly channel: string;
   readonly account: string;
+  /** The account was another bot before. */
+  readonly bot?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly receive: Receive;
@@ -19,8 +21,8 @@ export interface AcceptOptions {
 const rawChars = 16_384;
 
 export async function acceptUpdates(updates: readonly Update[], me: BotIdentity, options: AcceptOptions): Promise<void> {
-  const { channel, account, clock, log, receive, onMigration } = options;
-  const context: NormalizeContext = { channel, account, me, nowMs: clock.now() };
+  const { channel, account, bot, clock, log, receive, onMigration } = options;
+  const context: NormalizeContext = { channel, account, me, ...(bot === undefined ? {} : { bot }), nowMs: clock.now() };
   const events: (Inbound | Unreadable)[] = [];
   for (const update of updates) {
     const event = read(update, context);

@@ -17,6 +17,8 @@ export interface NormalizeContext {
   readonly channel: string;
   readonly account: string;
   readonly me: BotIdentity;
+  /** The account was another bot before: ids carry this one's. */
+  readonly bot?: string;
   /** When the update came in: the time of what carries none. */
   readonly nowMs: number;
 }
@@ -31,8 +33,8 @@ export const wantedUpdates = [
   "message_reaction",
 ] as const satisfies readonly Exclude<keyof Update, "update_id">[];
 
-export function eventId({ channel, account }: Pick<NormalizeContext, "channel" | "account">, updateId: number): string {
-  return `${channel}:${account}:u${updateId}`;
+export function eventId({ channel, account, bot }: Pick<NormalizeContext, "channel" | "account" | "bot">, updateId: number): string {
+  return `${channel}:${account}:${bot === undefined ? "" : `b${bot}.`}u${updateId}`;
 }
 
 /** Throws for an update that has one of the wanted kinds in a shape that cannot be read. */
@@ -49,10 +51,11 @@ export function normalize(update: Update, context: NormalizeContext): Inbound | 
           ? fromReaction(update.message_reaction, update.update_id, context)
           : null;
   if (found === null || found.kind === "migration") return found;
-  return inboundSchema.parse({ ...found, id: eventId(context, update.update_id), channel: context.channel, account: context.account });
+  const { channel, account, bot } = context;
+  return inboundSchema.parse({ ...found, id: eventId(context, update.update_id), channel, account, ...(bot === undefined ? {} : { bot }) });
 }
 
-type Body = Omit<Inbound, "id" | "channel" | "account">;
+type Body = Omit<Inbound, "id" | "channel" | "account" | "bot">;
 
 function fromMessage(message: Message, isEdit: boolean, context: NormalizeContext): Body | ChatMigration | null {
   const { me } = context;

@@ -25,6 +25,8 @@ export interface TelegramOptions {
   readonly mediaFolder: string;
   /** Present: webhook mode. Absent: long polling. */
   readonly webhook?: TelegramWebhook;
+  /** The bot that this account was first, told which one it is now; by default the same. Each bot counts messages and updates by itself. */
+  readonly firstBot?: (bot: string) => Promise<string>;
   /** A group became a supergroup. Called before anything of its batch is accepted; when it rejects, the batch comes again. May be called twice for one move. */
   readonly onMigration?: (migration: ChatMigration) => Promise<void>;
   readonly clock: Clock;
@@ -53,10 +55,11 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   let accept: ((updates: readonly Update[]) => Promise<void>) | null = null;
   let receiving: Promise<void> | null = null;
 
-  const listen = (me: BotIdentity, receive: Receive): void => {
+  const listen = (me: BotIdentity, first: string, receive: Receive): void => {
+    const bot = first === me.id ? {} : { bot: me.id };
     const onMigration = options.onMigration ?? (() => Promise.resolve());
     accept = async (updates) => {
-      const work = acceptUpdates(updates, me, { channel: "telegram", account, clock, log, receive, onMigration });
+      const work = acceptUpdates(updates, me, { channel: "telegram", account, ...bot, clock, log, receive, onMigration });
       const settled = work.catch(() => {}); // The caller sees the rejection; this copy is only waited for.
       inFlight.add(settled);
       try {
@@ -72,7 +75,9 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   const receiveWith = async (receive: Receive, known: BotIdentity | null): Promise<void> => {
     const me = known ?? (await untilDone(() => identity(api, ending.signal), persistence));
     if (me === null) return;
-    listen(me, receive);
+    const first = await untilDone(async () => (await options.firstBot?.(me.id)) ?? me.id, persistence);
+    if (first === null || ending.signal.aborted) return;
+    listen(me, first, receive);
     if (webhook === undefined) return await pollUpdates({ ...persistence, api, log, accept: handOver });
     if ((await untilDone(() => setWebhook(api, webhook, ending.signal), persistence)) !== null) health.set("ok");
   };

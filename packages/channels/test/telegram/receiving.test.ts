@@ -170,6 +170,19 @@ test("whoever is heard by the first poll meets a channel that hears; after troub
   expect(states).toEqual(["ok", "degraded"]);
 });
 
+test("ids of another bot than the account's first one carry that bot; those of the first stay as they are", async () => {
+  const [first] = defaultToken.split(":");
+  rig.fake.as(alice).says("to the first");
+  await (await rig.open({ firstBot: async (bot) => bot })).start(receive);
+  await expect.poll(ids).toEqual(["telegram:default:u1"]);
+  const later = "777:another-bot-of-this-test-0123456789";
+  rig.fake.bot(later, "later_bot");
+  rig.fake.as(alice, later).says("to the later one");
+  await (await rig.open({ token: later, firstBot: async () => first ?? "" })).start(receive);
+  await expect.poll(ids).toEqual(["telegram:default:u1", "telegram:default:b777.u1"]);
+  expect(events.map((event) => ("bot" in event ? event.bot : undefined))).toEqual([undefined, "777"]);
+});
+
 test("429 waits exactly as long as Telegram says", async () => {
   rig.fake.inject({
     method: "getUpdates",
