@@ -75,6 +75,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     redis.disconnect();
     throw openFault(place, lastError ?? error);
   }
+  // ioredis goes on in database 0 when the one of the address is refused.
+  await redis.select(redis.options.db ?? 0).catch((cause: unknown) => {
+    redis.disconnect();
+    throw new Fault("invalid", `Redis at ${place} has no database ${redis.options.db}: correct the end of store.redis.url`, { cause });
+  });
   let away = false;
   redis.on("close", () => {
     if (closing || away) return;

@@ -23,6 +23,13 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
     }
   });
 
+  test("without the database of the address is refused, not used in another one", async () => {
+    const server = await redisServer();
+    const store = redisStore({ ...redisOptions(server), url: `${server.url}?db=99` });
+    await expect(store).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("no database 99") as unknown });
+    await server.close();
+  });
+
   test("that may forget is taken with a warning when the operator says so", async () => {
     const server = await redisServer({ args: ["--maxmemory-policy", "volatile-lru", "--appendonly", "no"] });
     const warnings: string[] = [];
