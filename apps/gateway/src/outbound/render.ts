@@ -1,5 +1,5 @@
 // From what is meant to platform messages, by the capabilities of the surface it goes to.
-import { healPartial, renderMarkdown, type Channel } from "@parley/channels";
+import { healPartial, renderFinal, renderMarkdown, type Channel, type MarkdownOptions } from "@parley/channels";
 import type { Part, RenderedPart, RenderedText } from "@parley/protocol";
 import type { Meant } from "./content.ts";
 import { delayedBy } from "./late-mark.ts";
@@ -20,7 +20,7 @@ export function channelRender(content: Meant, channel: Channel, lateMs: number):
 
 /** The first message of a text that is still growing; null while there is nothing to see. */
 export function previewText(markdown: string, channel: Channel): RenderedText | null {
-  return text(healPartial(markdown), channel)[0] ?? null;
+  return renderMarkdown(healPartial(markdown), limitsOf(channel))[0] ?? null;
 }
 
 function withLate(parts: readonly Part[], late: readonly Extract<Part, { kind: "text" }>[]): readonly Part[] {
@@ -55,7 +55,11 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
   }
 }
 
-function text(markdown: string, { capabilities }: Channel, textChars = capabilities.textChars): readonly RenderedText[] {
-  const { dialect, textEntities } = capabilities;
-  return renderMarkdown(markdown, { dialect, textChars, ...(textEntities === undefined ? {} : { textEntities }) });
+function text(markdown: string, channel: Channel, textChars = channel.capabilities.textChars): readonly RenderedText[] {
+  return renderFinal(markdown, { ...limitsOf(channel), textChars });
+}
+
+function limitsOf({ capabilities }: Channel): MarkdownOptions {
+  const { dialect, textChars, textEntities } = capabilities;
+  return { dialect, textChars, ...(textEntities === undefined ? {} : { textEntities }) };
 }

@@ -1,5 +1,6 @@
 // From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
 import type { LoopEnd, ReplyParser } from "@parley/agent";
+import { isBlank } from "@parley/channels";
 import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
 import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
 import { withShortValues } from "../outbound/button-values.ts";
@@ -24,10 +25,16 @@ export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput):
   if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
   parser.push(end.finalText);
   const outcome = parser.end();
-  if (outcome.kind === "silent" && outcome.reason === "empty" && replyOwed) {
+  if (replyOwed && saysNothing(outcome)) {
     return failed("the model gave no answer", "⚠️ I have no answer to that. Please ask again in other words.");
   }
   return outcome;
+}
+
+/** Invisible characters alone are no answer either: no platform would show them. */
+function saysNothing(outcome: Outcome): boolean {
+  if (outcome.kind === "reply") return outcome.parts.every((part) => part.kind === "text" && isBlank(part.markdown));
+  return outcome.kind === "silent" && outcome.reason === "empty";
 }
 
 function failed(reason: string, userMessage: string): Outcome {
@@ -61,31 +68,37 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome);
   const cells = [...buttons, ...more];
-  const delivery = deliveryOf(turn, address, withThoughts(unsaid(sendable, previewed.said), thoughts), previewed.open);
+  const said = withThoughts(unsaid(sendable, previewed.said), thoughts);
   return {
     // A limit is no failure of the message: there is nothing for an operator to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
-    deliveries: delivery === null ? [] : [delivery],
+    deliveries: deliveriesOf(turn, address, said, previewed.open),
     patch: { ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
     ...(cells.length === 0 ? {} : { cells }),
   };
 }
 
-/** What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. */
-function deliveryOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): NewDelivery | null {
+/**
+ * What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. So is one above a request
+ * that the turn waited for: the answer comes below, where it is looked for, and people are told of a new message, not of an old one that changed.
+ */
+function deliveriesOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): readonly NewDelivery[] {
   const content = contentOf(outcome);
-  if (content === null && preview === null) return null;
-  return {
-    id: `${turn.id}/0`,
-    pool: accountKey(address),
-    lane: turn.conversation,
-    cause: turn.id,
-    ...(preview === null ? {} : { closes: preview }),
-    parts: [{ content: formatContent(content ?? { v: 1, kind: "remove" }), ...(preview === null ? {} : { into: `${preview}/0` }) }],
-  };
+  const at = { pool: accountKey(address), lane: turn.conversation, cause: turn.id };
+  const into = preview === null ? {} : { into: `${preview}/0` };
+  const closes = preview === null ? {} : { closes: preview };
+  const removed = { content: formatContent({ v: 1, kind: "remove" }), ...into };
+  const id = `${turn.id}/0`;
+  if (content === null) return preview === null ? [] : [{ id, ...at, ...closes, parts: [removed] }];
+  if (preview === null || turn.tickets.length === 0)
+    return [{ id, ...at, ...closes, parts: [{ content: formatContent(content), ...into }] }];
+  return [
+    { id: `${turn.id}/removed`, ...at, ...closes, parts: [removed] },
+    { id, ...at, parts: [{ content: formatContent(content) }] },
+  ];
 }
 
 function contentOf(outcome: Outcome): Content | null {

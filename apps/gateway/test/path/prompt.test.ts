@@ -152,6 +152,16 @@ describe("an answer that shows nothing", () => {
     expect(s.model.asked).toHaveLength(2);
   });
 
+  test("of invisible characters is told too; markup alone is shown as it is written", async () => {
+    s = await stage();
+    s.model.answers(({ text }) => (text === "well?" ? "\u200b\u2060" : "```"));
+    await s
+      .person("ann")
+      .says("well?")
+      .gets(/no answer/);
+    await s.person("bob").says("code!").gets("```");
+  });
+
   test("is told in a group to who asked", async () => {
     s = await stage({ telegram: groups });
     s.model.answers(() => "");

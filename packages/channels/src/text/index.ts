@@ -2,11 +2,12 @@
 import { Fault, type Dialect, type RenderedText } from "@parley/protocol";
 import { renderDiscord } from "./discord.ts";
 import { htmlOf, renderHtmlMessage } from "./html.ts";
-import { parse } from "./parse.ts";
+import { parse, unformatted } from "./parse.ts";
 import { documentReader } from "./slice.ts";
 import { split, type Render, type TextLimits } from "./split.ts";
 import { renderTelegram } from "./telegram.ts";
 
+export { isBlank } from "./characters.ts";
 export { healPartial } from "./heal.ts";
 export { longestMarkdownChars } from "./parse.ts";
 export type { TextLimits } from "./split.ts";
@@ -28,11 +29,18 @@ const renderers: { readonly [dialect in Exclude<Dialect, "markdown">]: Render } 
  * 39 quotes, it is sent as plain text. Throws Fault("invalid") for a limit that is no positive integer, nothing else.
  */
 export function renderMarkdown(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
-  checkLimit("textChars", options.textChars);
-  checkLimit("textEntities", options.textEntities ?? 1);
+  checkLimits(options);
   const { dialect } = options;
   if (dialect === "markdown") return whole(markdown);
   return split(parse(markdown), options, renderers[dialect]);
+}
+
+/** As `renderMarkdown`, but a text that is markup and nothing else (a lone fence, a lone `#`) is shown as it is written. */
+export function renderFinal(markdown: string, options: MarkdownOptions): readonly RenderedText[] {
+  const rendered = renderMarkdown(markdown, options);
+  const { dialect } = options;
+  if (rendered.length > 0 || dialect === "markdown") return rendered;
+  return split(unformatted(markdown), options, renderers[dialect]);
 }
 
 /** Programs count no characters of a message. */
@@ -49,6 +57,11 @@ export function renderHtml(markdown: string): string {
 /** The whole of it as people read it, without markup: for logs, titles and notifications. */
 export function plainText(markdown: string): string {
   return parse(markdown).text.trim();
+}
+
+function checkLimits({ textChars, textEntities }: TextLimits): void {
+  checkLimit("textChars", textChars);
+  checkLimit("textEntities", textEntities ?? 1);
 }
 
 function checkLimit(name: string, limit: number): void {

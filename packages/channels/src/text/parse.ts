@@ -19,7 +19,8 @@ export function parse(markdown: string): Document {
   return writer.finish();
 }
 
-function unformatted(markdown: string): Document {
+/** The text as it is written. */
+export function unformatted(markdown: string): Document {
   const text = cleanText(markdown).trim();
   return { text, spans: [{ start: 0, end: text.length, depth: 0, mark: { kind: "paragraph", tight: false } }] };
 }

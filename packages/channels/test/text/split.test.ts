@@ -1,6 +1,6 @@
 // Where long replies are cut, and what is closed and opened again at a cut.
 import { describe, expect, it } from "vitest";
-import { longestMarkdownChars, renderHtml, renderMarkdown } from "../../src/text/index.ts";
+import { longestMarkdownChars, renderFinal, renderHtml, renderMarkdown } from "../../src/text/index.ts";
 import type { Dialect } from "@parley/protocol";
 
 function texts(markdown: string, dialect: Dialect, textChars: number, textEntities = 100): string[] {
@@ -75,6 +75,17 @@ describe("splitting", () => {
     expect(texts("🇩🇪🇫🇷", "plain", 6)).toEqual(["🇩🇪", "🇫🇷"]);
     expect(texts(family, "plain", 5)).toEqual(["👨‍👩", "👧‍👦"]);
     expect(texts("😀", "plain", 1)).toEqual(["😀"]);
+  });
+
+  it("shows a finished text of markup alone as it is written, and one that shows nothing not at all", () => {
+    for (const [written, shown] of [
+      ["```", "```"],
+      ["#", "#"],
+      ["[a]: https://x.org", "[a]: https://x.org"],
+      ["\u200b", undefined],
+      ["**a**", "a"],
+    ] as const)
+      expect(renderFinal(written, { dialect: "telegram", textChars: 4096 })[0]?.text).toBe(shown);
   });
 
   it("gives up markup before characters where there is no room for both", () => {
