@@ -137,6 +137,17 @@ describe("a message", () => {
     expect(gateway.log.map(({ text }) => text)).toEqual(["one", "two"]);
   });
 
+  test("that is too long says so at once and goes nowhere", async () => {
+    const gateway = await fakeGateway();
+    const page = openPage(gateway, loggedIn());
+    page.session.send("x".repeat(200_001));
+    page.session.send("good");
+    await page.until((chat) => chat.messages.length === 1 && chat.outgoing.length === 1);
+    expect(page.chat().outgoing).toMatchObject([{ refused: "it has 200,001 characters, and 200,000 can be sent at once" }]);
+    expect(gateway.log.map(({ text }) => text)).toEqual(["good"]);
+    expect(storedOutbox(page.storage).list()).toEqual([]);
+  });
+
   test("that is refused for good says why, does not hold back the next, and can be taken away", async () => {
     const gateway = await fakeGateway();
     gateway.beforeAnswer = ({ params }) =>
@@ -271,6 +282,18 @@ test("a page that lagged too far behind asks for the history again", async () =>
   gateway.tell("resync", {}, 2);
   await page.until((chat) => chat.messages.length === 2);
   expect(page.shown()).toEqual(["hi", "missed"]);
+});
+
+test("what was said long ago is read when it is asked for, as far back as the gateway tells", async () => {
+  const gateway = await fakeGateway();
+  for (let n = 1; n <= 450; n += 1) gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
+  const page = openPage(gateway, loggedIn());
+  for (const shown of [200, 400, 450]) {
+    await page.until((chat) => isOnline(chat) && chat.messages.length === shown);
+    expect(page.chat().hasEarlier).toBe(shown < 450);
+    page.session.earlier();
+  }
+  expect(page.chat().messages).toEqual(gateway.log);
 });
 
 test("more than a history's worth, missed while the line was down, is all replayed", async () => {

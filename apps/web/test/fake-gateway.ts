@@ -51,7 +51,8 @@ export async function fakeGateway(): Promise<FakeGateway> {
 
   function payloadOf({ method, params }: RequestFrame, socket: WebSocket): unknown {
     if (method === "connect") return connect(params as Hello, socket);
-    if (method === "chat.history") return { sessionKey: "s", messages: gateway.log.slice(-200), working: false };
+    if (method === "chat.history")
+      return { sessionKey: "s", messages: gateway.log.slice(-(params as { readonly limit: number }).limit), working: false };
     if (method !== "chat.send") return { stopped: true, cancelled: 0 };
     const { text, idempotencyKey } = params as { text: string; idempotencyKey: string };
     if (!keys.has(idempotencyKey)) gateway.say("user", text);

@@ -1,6 +1,7 @@
 // The control plane's methods of a conversation on the page: say, read back, stop. A message is durable once it is answered, and the same key
 // stores it once.
 import { z } from "zod";
+import { chatTextChars } from "./wire.ts";
 
 const key = z.string().min(1).max(128);
 const limit = z.number().int().min(1).max(1000).default(100);
@@ -30,7 +31,7 @@ const chatMessage = z.object({
 export const chatMethods = {
   "chat.send": {
     scope: "write",
-    params: z.object({ text: z.string().min(1).max(200_000), thread: z.string().max(128).optional(), idempotencyKey: key }),
+    params: z.object({ text: z.string().min(1).max(chatTextChars), thread: z.string().max(128).optional(), idempotencyKey: key }),
     /** Durable once answered. `duplicate`: the key was known, nothing new was stored. */
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },

@@ -1,6 +1,6 @@
 // The conversation of this browser: stays connected, replays what it missed, sends what it holds. Nothing is lost or doubled over a broken
 // line, a reload or a restart of the gateway: events carry a seq, messages an idempotency key.
-import type { Clock, ConnectParams, EventFrame, EventPayloads, Ids, Timer } from "@parley/protocol";
+import { chatTextChars, type Clock, type ConnectParams, type EventFrame, type EventPayloads, type Ids, type Timer } from "@parley/protocol";
 import type { TokenShelf } from "./credential.ts";
 import { openLink, RequestFailure, type Link } from "./link.ts";
 import type { Outbox } from "./outbox.ts";
@@ -25,12 +25,17 @@ export interface ChatSession {
   discard(key: string): void;
   /** Stops the agent's work. */
   stop(): void;
+  /** Reads further back. */
+  earlier(): void;
   /** Connects now instead of at the end of the wait, or looks whether the line still lives: the network changed, the page became visible. */
   hurry(): void;
   end(): void;
 }
 
-const historyLimit = 200;
+/** Read in one go, and at most: what the gateway answers to one request. */
+const historyLimit = { first: 200, most: 1_000 } as const;
+/** A turn that ended has its answer within this time, or has none: until then its draft stands. */
+const draftEndsMs = 1_000;
 const firstWaitMs = 500;
 /** A gateway has few pages, and a person sits before each. */
 const longestWaitMs = 5_000;
@@ -49,6 +54,8 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   let retry: Timer | null = null;
   let connecting = false;
   let flushing = false;
+  let fading: Timer | null = null;
+  let shownMessages: number = historyLimit.first;
   let ended = false;
 
   function change(next: Partial<ChatState>): void {
@@ -61,7 +68,8 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     retry = null;
     if (auth === null || connecting || link !== null || ended) return;
     connecting = true;
-    change({ connection: { kind: "connecting" } });
+    // Between two attempts nothing changes for the person.
+    if (failures === 0) change({ connection: { kind: "connecting" } });
     try {
       const hello = { auth, ...(lastSeq === undefined ? {} : { lastSeq }) };
       const { link: made, welcome } = await openLink({ origin: options.origin, hello, clock, onEvent, onClose: disconnected });
@@ -112,8 +120,9 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
   }
 
   async function loadHistory(from: Link): Promise<void> {
-    const { messages, working } = await from.request("chat.history", { limit: historyLimit });
-    change({ ...withMessages(state, messages), working });
+    const { messages, working } = await from.request("chat.history", { limit: shownMessages });
+    const hasEarlier = messages.length === shownMessages && shownMessages < historyLimit.most;
+    change({ ...withMessages(state, messages), working, hasEarlier });
   }
 
   function onEvent({ event, payload, seq }: EventFrame): void {
@@ -125,11 +134,14 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     }
     if (event === "chat.delta") {
       const draft = payload as EventPayloads["chat.delta"];
+      fading?.cancel();
       return change({ draft: draft.text === "" ? null : draft });
     }
     if (event === "chat.typing") {
       const { working } = payload as EventPayloads["chat.typing"];
-      return change({ working, ...(working ? {} : { draft: null }) });
+      fading?.cancel();
+      if (!working) fading = clock.after(draftEndsMs, () => change({ draft: null }));
+      return change({ working });
     }
     if (event === "resync" && link !== null) {
       lastSeq = seq;
@@ -189,15 +201,25 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     },
     login: (typed) => logIn({ token: typed.trim(), remember: true }),
     send(text) {
+      if (text.length > chatTextChars) {
+        const [chars, most] = [text.length, chatTextChars].map((each) => each.toLocaleString("en"));
+        const refused = `it has ${chars} characters, and ${most} can be sent at once`;
+        return change({ outgoing: [...state.outgoing, { key: ids.uuid(), text, atMs: clock.now(), refused }] });
+      }
       const message = { key: ids.uuid(), text, atMs: clock.now() };
       outbox.add(message);
       change({ outgoing: [...state.outgoing, message] });
-      void flush();
+      return void flush();
     },
     discard: (key) => change({ outgoing: state.outgoing.filter((each) => each.key !== key) }),
     stop() {
       // When the line is dead there is nobody to tell; the button is back once it is not.
       link?.request("chat.abort", {}).catch(() => {});
+    },
+    earlier() {
+      if (link === null || !state.hasEarlier) return;
+      shownMessages = Math.min(shownMessages + historyLimit.first, historyLimit.most);
+      loadHistory(link).catch(refusedOrLost);
     },
     hurry() {
       if (retry !== null) void connect();
@@ -206,6 +228,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     end() {
       ended = true;
       retry?.cancel();
+      fading?.cancel();
       link?.close();
     },
   };

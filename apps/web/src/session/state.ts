@@ -23,9 +23,18 @@ export interface ChatState {
   /** The running turn's text so far. */
   readonly draft: EventPayloads["chat.delta"] | null;
   readonly working: boolean;
+  /** Whether there is more before the first of `messages` that may be asked for. */
+  readonly hasEarlier: boolean;
 }
 
-export const emptyChat: ChatState = { connection: { kind: "connecting" }, messages: [], outgoing: [], draft: null, working: false };
+export const emptyChat: ChatState = {
+  connection: { kind: "connecting" },
+  messages: [],
+  outgoing: [],
+  draft: null,
+  working: false,
+  hasEarlier: false,
+};
 
 /** Adds messages; one with a known seq changes nothing. */
 export function withMessages(state: ChatState, added: readonly ChatMessage[]): ChatState {

@@ -66,7 +66,12 @@ export class ChatPage extends LitElement {
         connection.kind === "logged-out"
           ? html`<parley-login .reason=${connection.reason} @login=${this.#login}></parley-login>`
           : html`
-              <parley-messages .chat=${this.chat} @discard=${this.#discard} @press=${this.#send}></parley-messages>
+              <parley-messages
+                .chat=${this.chat}
+                @discard=${this.#discard}
+                @press=${this.#send}
+                @earlier=${() => this.#session.earlier()}
+              ></parley-messages>
               <parley-composer .working=${working} @send=${this.#send} @stop=${() => this.#session.stop()}></parley-composer>
             `
       }

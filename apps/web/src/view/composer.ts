@@ -27,7 +27,15 @@ export class Composer extends LitElement {
     return html`
       <form @submit=${this.#submit}>
         <label class="sr-only" for="text">Message</label>
-        <textarea id="text" rows="1" placeholder="Write a message" enterkeyhint="send" autofocus @keydown=${this.#key}></textarea>
+        <textarea
+          id="text"
+          rows="1"
+          dir="auto"
+          placeholder="Write a message"
+          enterkeyhint="send"
+          autofocus
+          @keydown=${this.#key}
+        ></textarea>
         ${this.working ? html`<button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("stop"))}>Stop</button>` : nothing}
         <button>Send</button>
       </form>

@@ -25,6 +25,9 @@ export class Login extends LitElement {
       .alarm {
         color: var(--alarm);
       }
+      .alarm::first-letter {
+        text-transform: uppercase;
+      }
       code {
         font-size: 0.92em;
       }

@@ -4,6 +4,7 @@ import { css } from "lit";
 export const messageStyles = css`
   :host {
     display: block;
+    position: relative;
   }
   .scroll {
     height: 100%;
@@ -39,6 +40,30 @@ export const messageStyles = css`
   }
   .text {
     white-space: pre-wrap;
+    unicode-bidi: plaintext;
+  }
+  .day {
+    margin: 0.4rem 0 0.9rem;
+    color: var(--faint);
+    font-size: 0.8rem;
+    text-align: center;
+  }
+  .earlier {
+    display: block;
+    margin: 0 auto 0.9rem;
+    padding: 0.35rem 0.9rem;
+    font-size: 0.9rem;
+  }
+  .newest {
+    position: absolute;
+    bottom: 0.8rem;
+    left: calc(50% - 1.2rem);
+    width: 2.4rem;
+    height: 2.4rem;
+    padding: 0;
+    border-radius: 50%;
+    background: var(--card);
+    box-shadow: 0 0.15rem 0.6rem rgb(0 0 0 / 20%);
   }
   .note {
     margin: 0.3rem 0 0;
@@ -84,44 +109,6 @@ export const messageStyles = css`
     margin-top: 20vh;
     color: var(--faint);
     text-align: center;
-  }
-  .rich > :first-child {
-    margin-top: 0;
-  }
-  .rich > :last-child {
-    margin-bottom: 0;
-  }
-  .rich :is(h1, h2, h3, h4, h5, h6) {
-    margin: 0.9rem 0 0.3rem;
-    font-size: 1.1rem;
-    line-height: 1.3;
-  }
-  .rich pre {
-    padding: 0.6rem 0.8rem;
-    border-radius: 0.5rem;
-    background: var(--paper);
-    overflow-x: auto;
-  }
-  .rich code {
-    font-size: 0.9em;
-  }
-  .rich a {
-    color: var(--accent);
-  }
-  .rich blockquote {
-    margin: 0.5rem 0;
-    padding-left: 0.8rem;
-    border-left: 3px solid var(--line);
-    color: var(--faint);
-  }
-  .rich table {
-    display: block;
-    border-collapse: collapse;
-    overflow-x: auto;
-  }
-  .rich :is(th, td) {
-    padding: 0.25rem 0.6rem;
-    border: 1px solid var(--line);
   }
   .working i {
     display: inline-block;

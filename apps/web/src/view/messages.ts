@@ -2,34 +2,55 @@
 // read out by screen readers once they are final; the growing draft is not.
 import type { ChatMessage } from "@parley/protocol";
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { pressed, type ChatState, type Outgoing } from "../session/state.ts";
 import { controlStyles } from "./chat-page-styles.ts";
 import { messageStyles } from "./messages-styles.ts";
+import { dressRichText, pressInRichText } from "./rich-text.ts";
+import { richTextStyles } from "./rich-text-styles.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
 const speakers: { readonly [role in ChatMessage["role"]]: string } = { user: "You", assistant: "Parley", notice: "Notice" };
 
 export class Messages extends LitElement {
-  static override styles = [controlStyles, messageStyles];
-  static override properties = { chat: {} };
+  static override styles = [controlStyles, messageStyles, richTextStyles];
+  static override properties = { chat: {}, following: { state: true } };
   declare chat: ChatState;
-  #following = true;
+  /** Whether the view stays at the end. */
+  declare following: boolean;
+  #heightBefore = 0;
+
+  constructor() {
+    super();
+    this.following = true;
+  }
 
   override render(): TemplateResult {
-    const { messages, outgoing, draft, working, connection } = this.chat;
+    const { messages, outgoing, draft, working, connection, hasEarlier } = this.chat;
     const waiting = outgoing.filter((each) => each.echoed === undefined);
     const empty = messages.length === 0 && waiting.length === 0 && draft === null && connection.kind === "online";
     return html`
-      <div class="scroll" tabindex="0" role="region" aria-label="Conversation" @scroll=${this.#scrolled}>
+      <div
+        class="scroll"
+        tabindex="0"
+        role="region"
+        aria-label="Conversation"
+        @scroll=${this.#scrolled}
+        @click=${pressInRichText}
+        @keydown=${pressInRichText}
+      >
         ${empty ? html`<p class="empty">Say hello.</p>` : nothing}
+        ${hasEarlier ? html`<button class="quiet earlier" @click=${this.#earlier}>Show earlier messages</button>` : nothing}
         <div role="log" aria-live="polite" aria-relevant="additions">
           ${repeat(
             messages,
             ({ seq }) => seq,
-            (message) => this.#message(message),
+            // With a thousand messages on the page, a growing draft must not draw them all again.
+            (message, index) =>
+              guard([message, this.#said(message), messages[index - 1]], () => this.#message(message, messages[index - 1])),
           )}
         </div>
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
@@ -40,21 +61,36 @@ export class Messages extends LitElement {
         )}
         ${working && draft === null ? html`<p class="working"><span class="sr-only">Parley is working</span><i></i><i></i><i></i></p>` : nothing}
       </div>
+      ${
+        this.following
+          ? nothing
+          : html`<button class="quiet newest" aria-label="To the newest message" @click=${this.#toNewest}>
+              <span aria-hidden="true">↓</span>
+            </button>`
+      }
     `;
   }
 
-  #message(message: ChatMessage): TemplateResult {
+  #message(message: ChatMessage, before: ChatMessage | undefined): TemplateResult {
     const { role, text, atMs, buttons = [] } = message;
     const at = new Date(atMs);
-    return html`<article class=${role} title=${at.toLocaleString()}>
-      <span class="sr-only">${speakers[role]}:</span>
-      ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
-      ${buttons.length === 0 ? nothing : this.#buttons(message.seq, buttons)}
-    </article>`;
+    const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
+    const day = isNewDay
+      ? html`<p class="day">${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}</p>`
+      : nothing;
+    return html`${day}
+      <article class=${role} title=${at.toLocaleString()}>
+        <span class="sr-only">${speakers[role]}:</span>
+        ${role === "user" ? html`<div class="text">${text}</div>` : contentOf(message)}
+        ${buttons.length === 0 ? nothing : this.#buttons(buttons, this.#said(message))}
+      </article>`;
   }
 
-  #buttons(seq: number, rows: NonNullable<ChatMessage["buttons"]>): TemplateResult {
-    const said = pressed(this.chat, seq, rows);
+  #said({ seq, buttons = [] }: ChatMessage): string | null {
+    return buttons.length === 0 ? null : pressed(this.chat, seq, buttons);
+  }
+
+  #buttons(rows: NonNullable<ChatMessage["buttons"]>, said: string | null): TemplateResult {
     const press = (value: string): boolean => this.dispatchEvent(new CustomEvent("press", { detail: value }));
     return html`${rows.map(
       (row) =>
@@ -87,15 +123,35 @@ export class Messages extends LitElement {
     </article>`;
   }
 
+  #earlier(): void {
+    this.dispatchEvent(new CustomEvent("earlier"));
+  }
+
   #scrolled({ target }: Event): void {
     const { scrollHeight, scrollTop, clientHeight } = target as HTMLElement;
-    this.#following = scrollHeight - scrollTop - clientHeight < followWithinPx;
+    this.following = scrollHeight - scrollTop - clientHeight < followWithinPx;
+  }
+
+  #toNewest(): void {
+    this.following = true;
+    this.#follow();
+  }
+
+  override willUpdate(changed: PropertyValues<this>): void {
+    const before = changed.get("chat");
+    // One's own message is always worth seeing.
+    if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.following = true;
+    this.#heightBefore = this.#scroll?.scrollHeight ?? 0;
   }
 
   override updated(changed: PropertyValues<this>): void {
-    const before = changed.get("chat");
-    // One's own message is always worth seeing.
-    if (before !== undefined && this.chat.outgoing.length > before.outgoing.length) this.#following = true;
+    const scroll = this.#scroll;
+    if (scroll === null) return;
+    dressRichText(scroll);
+    const [before, now] = [changed.get("chat")?.messages[0], this.chat.messages[0]];
+    // What comes in above must not push away what is being read.
+    if (!this.following && before !== undefined && now !== undefined && now.seq < before.seq)
+      scroll.scrollTop += scroll.scrollHeight - this.#heightBefore;
     this.#follow();
   }
 
@@ -104,9 +160,13 @@ export class Messages extends LitElement {
     new ResizeObserver(() => this.#follow()).observe(this);
   }
 
+  get #scroll(): HTMLElement | null {
+    return this.renderRoot.querySelector(".scroll");
+  }
+
   #follow(): void {
-    const scroll = this.renderRoot.querySelector(".scroll");
-    if (this.#following) scroll?.scrollTo({ top: scroll.scrollHeight });
+    const scroll = this.#scroll;
+    if (this.following) scroll?.scrollTo({ top: scroll.scrollHeight });
   }
 }
 

@@ -1,0 +1,51 @@
+// What an answer's HTML needs to be used and cannot bring along, because it is made of text only: a button that copies a code block, and
+// spoilers that open. Works on finished messages; what is added is made here, never taken from the answer.
+
+const copyLabel = "Copy";
+
+/** Repeats change nothing. */
+export function dressRichText(root: ParentNode): void {
+  for (const block of root.querySelectorAll("article:not(.draft) .rich pre:not(.dressed)")) {
+    block.classList.add("dressed");
+    // Browsers have a clipboard for pages only on this machine or over https.
+    if (navigator.clipboard === undefined) continue;
+    const button = document.createElement("button");
+    button.className = "quiet copy";
+    button.textContent = copyLabel;
+    button.addEventListener("blur", () => (button.textContent = copyLabel));
+    const frame = document.createElement("div");
+    frame.className = "code";
+    block.replaceWith(frame);
+    frame.append(block, button);
+  }
+  for (const spoiler of root.querySelectorAll(".rich .spoiler:not([tabindex])")) {
+    spoiler.setAttribute("tabindex", "0");
+    spoiler.setAttribute("role", "button");
+    spoiler.setAttribute("aria-label", "Hidden text, press to show it");
+  }
+}
+
+/** For a click or a key anywhere in the conversation. */
+export function pressInRichText(event: Event): void {
+  const target = event.target instanceof Element ? event.target : null;
+  if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
+  const spoiler = target?.closest(".spoiler:not(.shown)");
+  if (spoiler instanceof HTMLElement) {
+    event.preventDefault();
+    spoiler.classList.add("shown");
+    for (const name of ["role", "aria-label"]) spoiler.removeAttribute(name);
+  }
+  const button = event.type === "click" ? target?.closest("button.copy") : null;
+  if (button instanceof HTMLElement) void copy(button);
+}
+
+async function copy(button: HTMLElement): Promise<void> {
+  const code = button.parentElement?.querySelector("pre")?.textContent ?? "";
+  try {
+    await navigator.clipboard.writeText(code);
+    button.textContent = "Copied";
+  } catch {
+    // The person may have forbidden it, and then knows why.
+    button.textContent = "Not allowed";
+  }
+}
