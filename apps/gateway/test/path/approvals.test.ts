@@ -17,9 +17,13 @@ function script({ messages, text }: Asked): Answer {
   return text.endsWith("deploy") ? { calls: { name: "exec", args: { what: "site" } } } : `re: ${text}`;
 }
 
-async function begin(config: object = {}): Promise<Person> {
+async function begin(config: object = {}, telegram: object = {}): Promise<Person> {
   tool = askingTool();
-  s = await stage({ tools: [tool.tool], config: { commands: { ownerAllowFrom: ["telegram:olga", "telegram:oscar"] }, ...config } });
+  s = await stage({
+    tools: [tool.tool],
+    telegram,
+    config: { commands: { ownerAllowFrom: ["telegram:olga", "telegram:oscar"] }, ...config },
+  });
   s.model.answers(script);
   return s.person("olga");
 }
@@ -108,6 +112,21 @@ test("a death while it waits changes nothing; a death between the decision and i
   await s.start();
   await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
   expect(tool.ran).toEqual(["site"]);
+});
+
+test("the answer comes below the request, also where answers grow by edits; what grew above it is taken away", async () => {
+  const olga = await begin({}, { streaming: "edit" });
+  s.model.answers(({ messages }) =>
+    messages.at(-1)?.role === "tool"
+      ? { says: ["done: ", "it ", "ran"], pauseMs: 2_000 }
+      : { says: ["I will ", "deploy ", "it"], pauseMs: 2_000, calls: { name: "exec", args: { what: "site" } } },
+  );
+  const id = await asked(olga);
+  expect(olga.sees()).toEqual([expect.stringMatching(/^I will/), expect.stringContaining("run: /opt/deploy site")]);
+  await s.core().approvals.decide(id, "once", { operator: "test" });
+  await s.until(() => olga.sees().at(-1) === "done: it ran", "the answer");
+  await s.pass(5_000);
+  expect(olga.sees()).toEqual([expect.stringContaining("Allowed once"), "done: it ran"]);
 });
 
 describe("somebody who writes meanwhile", () => {
