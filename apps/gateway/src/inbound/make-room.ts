@@ -1,6 +1,6 @@
 // What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
 // full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
-import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
+import type { Accepted, Inbox, NewRow, RowView, Stop } from "@parley/store";
 import type { QueueSettings } from "./queue-settings.ts";
 import { parseRowPayload } from "./row-payload.ts";
 
@@ -20,7 +20,7 @@ export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeR
     if (turn === null || claimed.some((other) => other.seq >= seq)) return;
     const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
     // A waiting /new stays: it is no talk that a newer message could replace.
-    const older = waiting.filter((other) => isKin(other) && other.seq < seq && parseRowPayload(other.payload).command === undefined);
+    const older = waiting.filter((other) => isKin(other) && other.seq < seq && isTalk(other));
     await Promise.all([
       inbox.stop(row.lane, { turn, reason: interrupted }),
       inbox.stop(row.lane, { rows: { ids: older.map((other) => other.id) }, outcome: "superseded", reason: interrupted }),
@@ -32,7 +32,21 @@ export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeR
     if (settings.mode === "interrupt") return interrupt(row, accepted);
     // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
     if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
-    const rows = settings.drop === "old" ? { keepNewest: settings.cap } : { keepOldest: settings.cap };
+    const rows = await surplus(row, settings);
     await inbox.stop(row.lane, { rows, outcome: "superseded", reason: `the queue holds ${settings.cap} (drop: ${settings.drop})` });
   };
+
+  /** A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what came after it in the old one. */
+  async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<NonNullable<Stop["rows"]>> {
+    const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });
+    const talk = waiting.filter(isTalk).toSorted((a, b) => a.seq - b.seq);
+    if (talk.length === waiting.length) return drop === "old" ? { keepNewest: cap } : { keepOldest: cap };
+    const excess = Math.max(0, waiting.length - cap);
+    const dropped = drop === "old" ? talk.slice(0, excess) : talk.slice(Math.max(0, talk.length - excess));
+    return { ids: dropped.map(({ id }) => id) };
+  }
+}
+
+function isTalk({ payload }: RowView): boolean {
+  return parseRowPayload(payload).command === undefined;
 }

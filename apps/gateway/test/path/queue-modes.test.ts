@@ -153,6 +153,19 @@ describe("a queue of 20 that is full", () => {
   });
 });
 
+test.each([
+  ["old", ["/new", "m1", "m2", "m3"], ["re: busy", /^A new conversation/, "re: m2\n\nm3"]],
+  ["new", ["m1", "m2", "m3", "/new"], ["re: busy", "re: m1\n\nm2", /^A new conversation/]],
+] as const)("a waiting /new is not dropped with the %s", async (drop, texts, seen) => {
+  s = await stage({ config: { messages: { queue: { mode: "collect", debounceMs: 0, cap: 3, drop } } } });
+  s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));
+  const alice = s.person("alice");
+  alice.says("busy");
+  await s.pass(100);
+  for (const text of texts) alice.says(text);
+  await alice.gets(...seen);
+});
+
 describe("an edit", () => {
   test("before its message was started replaces the words; after that it is late and brings no second answer", async () => {
     s = await stage({ config: { messages: { queue: { mode: "followup" } } } });
