@@ -23,6 +23,8 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Ids of the inbound events that this message answers; only with the first message of an answer. */
   readonly answers?: readonly string[];
+  /** Id of our message that this one takes the place of, on a platform where none can be edited. */
+  readonly replaces?: string;
   /** What the message before it in the same answer came to. */
   readonly follows?: Receipt;
 }

@@ -22,6 +22,10 @@ export interface WebChannelOptions {
 
 /** What a client shows; the event log adds seq. */
 export interface WebMessage {
+  /** Of an answer: the key that it was sent under. */
+  readonly id?: string;
+  /** Of the answer that this one takes the place of: its buttons count no longer. */
+  readonly replaces?: string;
   readonly role: "user" | "assistant";
   readonly text: string;
   /** Sanitised HTML of an answer; empty for what a person typed, which is shown as it is. */
@@ -138,7 +142,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
         inFlight.delete(work);
       }
     },
-    async send(to, part, { idempotencyKey, signal }): Promise<Receipt> {
+    async send(to, part, { idempotencyKey, replaces, signal }): Promise<Receipt> {
       if (signal.aborted) throw new Fault("aborted", "aborted before it was sent");
       if (part.kind !== "text") throw new Fault("unsupported", `the web chat cannot show a ${part.kind}`);
       if (part.text.length > webCapabilities.textChars) {
@@ -149,6 +153,8 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       }
       const buttons = shownButtons(part.buttons ?? []);
       const message: WebMessage = {
+        id: idempotencyKey,
+        ...(replaces === undefined ? {} : { replaces }),
         role: "assistant",
         text: part.plain,
         html: part.text,

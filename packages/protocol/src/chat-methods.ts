@@ -8,6 +8,10 @@ const limit = z.number().int().min(1).max(1000).default(100);
 
 const chatMessage = z.object({
   seq: z.number().int(),
+  /** Of an answer. */
+  id: z.string().optional(),
+  /** The id of the answer that this one takes the place of: its buttons count no longer. */
+  replaces: z.string().optional(),
   role: z.enum(["user", "assistant", "notice"]),
   text: z.string(),
   /** Sanitised HTML of `text`, for pages. */

@@ -39,7 +39,8 @@ export function partSender(): PartSender {
       }
       if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");
       const part = lateMs > 0 && into === null ? markedLate(content.part, lateMs, channel.capabilities.textChars) : content.part;
-      if (into === null || part.kind !== "text" || channel.act === undefined) return channel.send(to, part, how);
+      if (into === null || part.kind !== "text") return channel.send(to, part, how);
+      if (channel.act === undefined) return channel.send(to, part, { ...how, replaces: into.messageId });
       const { text, entities, plain, buttons } = part;
       try {
         const action = { kind: "edit", messageId: into.messageId, text: { text, entities, plain } } as const;

@@ -56,12 +56,17 @@ export function withEcho(state: ChatState, text: string): ChatState {
   return { ...state, outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)) };
 }
 
-/** Which of a message's buttons was answered with; null while none was. What is on its way counts: nobody presses twice by impatience. */
-export function pressed({ messages, outgoing }: ChatState, seq: number, rows: NonNullable<ChatMessage["buttons"]>): string | null {
-  const values = new Set(rows.flat().flatMap(({ value }) => (value === undefined ? [] : [value])));
+/**
+ * Which of a message's buttons was answered with; null while none was, "" when something else took the message's place. What is on its way
+ * counts: nobody presses twice by impatience.
+ */
+export function pressed({ messages, outgoing }: ChatState, { seq, id, buttons = [] }: ChatMessage): string | null {
+  const values = new Set(buttons.flat().flatMap(({ value }) => (value === undefined ? [] : [value])));
   const said = [
     ...messages.filter((each) => each.role === "user" && each.seq > seq),
     ...outgoing.filter(({ refused }) => refused === undefined),
   ];
-  return said.find(({ text }) => values.has(text))?.text ?? null;
+  const answer = said.find(({ text }) => values.has(text))?.text;
+  const isReplaced = id !== undefined && messages.some(({ replaces }) => replaces === id);
+  return answer ?? (isReplaced ? "" : null);
 }

@@ -86,8 +86,8 @@ export class Messages extends LitElement {
       </article>`;
   }
 
-  #said({ seq, buttons = [] }: ChatMessage): string | null {
-    return buttons.length === 0 ? null : pressed(this.chat, seq, buttons);
+  #said(message: ChatMessage): string | null {
+    return (message.buttons ?? []).length === 0 ? null : pressed(this.chat, message);
   }
 
   #buttons(rows: NonNullable<ChatMessage["buttons"]>, said: string | null): TemplateResult {
