@@ -62,6 +62,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   let taking = 0;
   let stopped = false;
   let hintedWhileTaking = false;
+  /** A store that is away is told once, not at every look. */
+  let isAway = false;
   let idleTimer: Timer | null = null;
   let emptied: (() => void) | null = null;
 
@@ -97,8 +99,10 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       const term = options.term?.();
       const { holder, leaseMs, maxRows } = options;
       lease = await lanes.take({ pool, holder, leaseMs, maxRows, ...(term === undefined ? {} : { term }) });
+      isAway = false;
     } catch (error) {
-      log.warn({ pool, error }, "could not take work, trying again soon");
+      log[isAway ? "debug" : "warn"]({ pool, error }, "could not take work, trying again every two seconds");
+      isAway = true;
       sleepUntil(clock.now() + pollMs);
       return false;
     }

@@ -53,5 +53,7 @@ function replyWords({ message }: Error): string | null {
 }
 
 function because(error: unknown): string {
+  // What ioredis says of a call that was under way then tells of its options.
+  if (error instanceof Error && error.name === "MaxRetriesPerRequestError") return " (the connection broke)";
   return error instanceof Error && error.message !== "" ? ` (${error.message})` : "";
 }
