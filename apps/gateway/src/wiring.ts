@@ -70,9 +70,9 @@ export interface Wired {
 
 /** What each account's channel is made from, to compare: while it stays the same the channel may stay. Holds secrets. */
 export function connections({ channels }: Config): ReadonlyMap<string, string> {
-  const telegram = Object.entries(channels.telegram).map(([account, { botToken, apiRoot, webhook }]): [string, unknown] => [
+  const telegram = Object.entries(channels.telegram).map(([account, { botToken, apiRoot, proxy, webhook }]): [string, unknown] => [
     accountKey({ channel: "telegram", account }),
-    [botToken.reveal(), apiRoot, webhook?.url, webhook?.secret.reveal()],
+    [botToken.reveal(), apiRoot, proxy?.reveal(), webhook?.url, webhook?.secret.reveal()],
   ]);
   const discords = Object.entries(channels.discord).map(
     ([account, { token, apiRoot, messageContent, suppressEmbeds }]): [string, unknown] => [
@@ -143,13 +143,14 @@ export function wireSurfaces({ channels }: Config): (account: string) => Surface
 
 async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
   const { store, mediaFolder, moved, clock, ids, log } = ports;
-  const { botToken, apiRoot, webhook } = settings;
+  const { botToken, apiRoot, proxy, webhook } = settings;
   const own = log.child({ channel: "telegram", account });
   try {
     return await telegram({
       account,
       token: botToken.reveal(),
       apiRoot,
+      ...(proxy === undefined ? {} : { proxy: proxy.reveal() }),
       mediaFolder,
       ...(webhook === undefined ? {} : { webhook: { url: webhook.url, secret: webhook.secret.reveal() } }),
       firstBot: firstBot(store.cells, account),

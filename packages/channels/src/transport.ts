@@ -39,13 +39,14 @@ const connectMs = 10_000;
 /** Idle connections are closed long before servers do (75 s is nginx' default), so that a send seldom meets a connection that is just closing. */
 const idleMs = 10_000;
 
-/** `platform` is what failures call the other side. */
-export function transport(clock: Clock, platform: string): Transport {
+/** `platform` is what failures call the other side; `proxy`, an HTTP proxy's address, is where connections go first. */
+export function transport(clock: Clock, platform: string, proxy?: string): Transport {
   const agents = { calls: new Map<string, http.Agent>(), poll: new Map<string, http.Agent>() };
   const agentFor = (line: Exchange["line"], protocol: string): http.Agent => {
     let agent = agents[line].get(protocol);
     if (agent === undefined) {
-      const options = { keepAlive: true, timeout: idleMs, maxSockets: line === "poll" ? 1 : 16 };
+      const through = proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
+      const options = { keepAlive: true, timeout: idleMs, maxSockets: line === "poll" ? 1 : 16, ...through };
       agent = protocol === "https:" ? new https.Agent(options) : new http.Agent(options);
       agents[line].set(protocol, agent);
     }

@@ -26,6 +26,7 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
     result[id] = {
       botToken,
       apiRoot: merged.apiRoot ?? "https://api.telegram.org",
+      ...(merged.proxy === undefined ? {} : { proxy: merged.proxy }),
       dmPolicy: merged.dmPolicy ?? "pairing",
       allowFrom,
       groupPolicy: merged.groupPolicy ?? "allowlist",

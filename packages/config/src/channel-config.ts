@@ -12,6 +12,7 @@ export type ReactionLevel = "off" | "minimal" | "extensive";
 export interface TelegramAccountConfig {
   readonly botToken: Secret;
   readonly apiRoot: string;
+  readonly proxy?: Secret;
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];
   readonly groupPolicy: GroupPolicy;

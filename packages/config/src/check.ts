@@ -129,7 +129,16 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
   for (const at of webhookPlaces(file)) {
     found.push(finding(at, "a webhook without a secret would accept forged messages", "Set webhookSecret beside it"));
   }
-  for (const [id, { webhook }] of Object.entries(config.channels.telegram)) {
+  for (const [id, { proxy, webhook }] of Object.entries(config.channels.telegram)) {
+    if (proxy !== undefined && !isProxyAddress(proxy.reveal())) {
+      found.push(
+        finding(
+          [...accountPath("telegram", id, file), "proxy"],
+          "this is no address of an HTTP proxy",
+          'Write "http://host:port"; SOCKS is not spoken',
+        ),
+      );
+    }
     if (webhook === undefined || /^[A-Za-z0-9_-]{1,256}$/.test(webhook.secret.reveal())) continue;
     found.push(
       finding(
@@ -140,6 +149,10 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
     );
   }
   return found;
+}
+
+function isProxyAddress(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text);
 }
 
 function accountIdFindings(channel: string, id: string): Finding[] {

@@ -61,7 +61,6 @@ const telegram: Fixes = {
   linkPreview: "Remove it: answers show no link previews",
   network: "Remove it: addresses of both families are tried",
   pollingStallThresholdMs: "Remove it: a poll that is not answered in time is ended and made anew",
-  proxy: "Remove it: set apiRoot to a Bot API server or reverse proxy that this machine can reach",
   richMessages: "Remove it: answers are text with entities",
   token: "Use botToken",
   tokenFile: 'Use botToken: { file: "path" }',

@@ -38,6 +38,8 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['{ store: { redis: { url: "/run/redis.sock", keyPrefix: "a{b}" } } }', "store.redis.keyPrefix", /a prefix has/],
   [telegram('webhookUrl: "https://a.example/t"'), "channels.telegram.webhookUrl", /forged/],
   [telegram('accounts: { work: { botToken: "t" } }'), "channels.telegram.accounts.work.botToken", /same token/],
+  [telegram('proxy: "socks5://a.example:1"'), "channels.telegram.proxy", /no address of an HTTP proxy/],
+  [telegram('proxy: "a.example:8080"'), "channels.telegram.proxy", /no address of an HTTP proxy/],
   [telegram('apiRoot: "https://a.example/bot1:secret/"'), "channels.telegram.apiRoot", /^this is an address of one bot/],
   [telegram("accounts: { work: {} }"), "channels.telegram.accounts.work", /has no botToken/],
   [telegram('accounts: { dm: { botToken: "u" } }'), "channels.telegram.accounts.dm", /word of session keys/],

@@ -7,6 +7,7 @@ import { type Transport, transport } from "../transport.ts";
 export interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
+  readonly proxy?: string;
   readonly clock: Clock;
 }
 
@@ -39,10 +40,10 @@ const downloadDeadlineMs = 120_000;
 /** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-export async function botApi({ token, apiRoot, clock }: BotApiOptions): Promise<BotApi> {
+export async function botApi({ token, apiRoot, proxy, clock }: BotApiOptions): Promise<BotApi> {
   const { Api, InputFile: File } = await import("grammy");
   const root = apiRoot.replace(/\/+$/, "");
-  const line = transport(clock, "Telegram");
+  const line = transport(clock, "Telegram", proxy);
   const fetchJson = async (url: string, init: FetchInit): Promise<{ json(): Promise<unknown> }> => {
     const isPoll = url.endsWith("/getUpdates");
     const isUpload = typeof init.body !== "string";

@@ -21,6 +21,8 @@ export interface TelegramOptions {
   readonly token: string;
   /** Root of another Bot API server; by default Telegram's. */
   readonly apiRoot?: string;
+  /** Address of an HTTP proxy, with a name and a password in it if the proxy wants them. */
+  readonly proxy?: string;
   /** Folder under which `MediaFile.path` lies. */
   readonly mediaFolder: string;
   /** Present: webhook mode. Absent: long polling. */
@@ -44,10 +46,10 @@ const typingDeadlineMs = 5_000;
 
 /** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
 export async function telegram(options: TelegramOptions): Promise<TelegramChannel> {
-  const { account, token, apiRoot = telegramRoot, mediaFolder, webhook, clock, ids, log } = options;
+  const { account, token, apiRoot = telegramRoot, proxy, mediaFolder, webhook, clock, ids, log } = options;
   if (webhook !== undefined) checkWebhook(webhook);
   checkToken(token, apiRoot, account);
-  const api = await botApi({ token, apiRoot, clock });
+  const api = await botApi({ token, apiRoot, ...(proxy === undefined ? {} : { proxy }), clock });
   const health = healthBoard(clock, log);
   const ending = new AbortController();
   const persistence = { clock, ids, health, signal: ending.signal };

@@ -58,6 +58,9 @@ const telegramAccount = {
   enabled: z.boolean().exactOptional().describe("Default: true."),
   botToken: secretField("The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.").exactOptional(),
   apiRoot: telegramRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
+  proxy: secretField(
+    'HTTP proxy on the way to the Bot API, "http://host:port", with "name:password@" before the host if it asks.',
+  ).exactOptional(),
   dmPolicy: dmPolicy.exactOptional(),
   allowFrom: z.array(telegramId).exactOptional().describe("Numeric user ids that may write in private."),
   groupPolicy: groupPolicy.exactOptional(),
