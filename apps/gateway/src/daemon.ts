@@ -1,6 +1,7 @@
 // The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its state and heals without it.
 // What a step does stands in `daemon/`.
 import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { LoadedConfig } from "@parley/config";
 import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
 import { gatewayTokenIn } from "./control/gateway-token.ts";
@@ -8,6 +9,7 @@ import { assemble } from "./daemon/assemble.ts";
 import { openChannels } from "./daemon/channels.ts";
 import { settleConfigFile } from "./daemon/config-file.ts";
 import { daemonLog } from "./daemon/log-of-daemon.ts";
+import { forgetMediaNowAndThen } from "./daemon/media-retention.ts";
 import { openStore } from "./daemon/open-store.ts";
 import { reloading } from "./daemon/reloading.ts";
 import { stopParts } from "./daemon/stop-parts.ts";
@@ -97,6 +99,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
 
   const stopSweeping = sweepNowAndThen(store, clock, log);
+  const stopForgetting = forgetMediaNowAndThen({ folder: join(home, "media"), limits: () => parts.configNow().media, clock, log });
   const notify = systemdNotify(env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
   const pools = parts.core.start(undefined, { turns: role !== "edge", accounts: alone });
@@ -134,6 +137,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await stopParts(parts, pools, clock);
       jobs.stop();
       stopSweeping();
+      stopForgetting();
       stopLooking();
       metrics.stop();
       stopWatchdog();

@@ -54,6 +54,7 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     hooks: file.hooks,
     skills: skillsOf(file.skills, home),
     store: storeOf(file.store, home),
+    media: file.media,
     logging: file.logging,
   };
 }

@@ -41,6 +41,7 @@ export interface Config {
   readonly approvals: { readonly exec: ExecApprovalsConfig };
   readonly skills: SkillsConfig;
   readonly store: StoreConfig;
+  readonly media: { readonly keepDays: number; readonly maxMegabytes: number };
   readonly logging: {
     readonly level: "debug" | "info" | "warn" | "error";
     /** `logs/parley.log` in the state folder. */

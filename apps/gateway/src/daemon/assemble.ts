@@ -37,6 +37,8 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
 
 export interface Parts {
   readonly core: Core;
+  /** What is in force now. */
+  readonly configNow: () => Config;
   readonly pathOf: (config: Config) => Promise<MessagePath>;
   /** Everything is done by this one from then on. */
   readonly use: (path: MessagePath) => void;
@@ -134,6 +136,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     });
   return {
     core,
+    configNow: () => path.config,
     pathOf,
     use: (next) => void (path = next),
     wired,

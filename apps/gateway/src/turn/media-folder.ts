@@ -1,7 +1,7 @@
 // Files by their content: media/<sha256>.<ext>. Names come from bytes and never from people, so none can point elsewhere, and the same
-// file is kept once.
+// file is kept once. It is written anew each time it comes: its age says when it was last needed (`daemon/media-retention.ts`).
 import { createHash } from "node:crypto";
-import { access, mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
 
@@ -21,7 +21,6 @@ export function mediaFolder(folder: string): MediaFolder {
     async keep(bytes, extension) {
       const name = `${createHash("sha256").update(bytes).digest("hex")}.${extension}`;
       const path = join(folder, name);
-      if (await exists(path)) return name;
       const draft = join(folder, `.${name}.${process.pid}.${(writes += 1)}`);
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -34,11 +33,4 @@ export function mediaFolder(folder: string): MediaFolder {
       return name;
     },
   };
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false, // Whatever is wrong with it, writing it anew will tell.
-  );
 }

@@ -96,6 +96,13 @@ export const configSchema = z.strictObject({
   memory: memorySchema,
   hooks: hooksSchema,
   skills: skillsSchema,
+  media: z
+    .strictObject({
+      keepDays: z.number().min(2).max(3650).default(30).describe("Days that files from chats, and files sent to them, are kept."),
+      maxMegabytes: z.number().min(1).default(2048).describe("Size beyond which the oldest go earlier; those of the last two days stay."),
+    })
+    .prefault({})
+    .describe("Files of conversations, in media/ of the state folder."),
   store: storeSchema,
   logging: z
     .strictObject({

@@ -1,0 +1,69 @@
+// How long files that came in or go out are kept: as the config says, by age and by size together (I9). A turn that reads a file and a
+// delivery that sends one are over, or buried, a day after it was written; nothing younger than two days is ever touched.
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "@parley/config";
+import type { Clock, Log } from "@parley/protocol";
+
+export interface MediaRetentionOptions {
+  readonly folder: string;
+  readonly limits: () => Config["media"];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const dayMs = 86_400_000;
+const neededMs = 2 * dayMs;
+const everyMs = 3_600_000;
+/** A start has other things to do first. */
+const firstMs = 60_000;
+/** `<sha256>.<extension>`, or the draft of one. What else lies there is somebody's own. */
+const ownName = /^(?:[0-9a-f]{64}\.[a-z0-9]{1,8}|\.[0-9a-f]{64}\.[a-z0-9]{1,8}\.\d+\.\d+)$/;
+
+/** Removes what is past the limits, the oldest first. Returns how many files that were. */
+export async function forgetMedia(folder: string, { keepDays, maxMegabytes }: Config["media"], nowMs: number): Promise<number> {
+  const names = (await readdir(folder).catch(nothingYet)).filter((name) => ownName.test(name));
+  const files: { readonly path: string; readonly bytes: number; readonly atMs: number }[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const { size, mtimeMs } = await stat(path);
+    files.push({ path, bytes: size, atMs: mtimeMs });
+  }
+  files.sort((a, b) => a.atMs - b.atMs);
+  let leftBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let removed = 0;
+  for (const { path, bytes, atMs } of files) {
+    const ageMs = nowMs - atMs;
+    if (ageMs < neededMs || (ageMs <= keepDays * dayMs && leftBytes <= maxMegabytes * 1_000_000)) break;
+    await rm(path, { force: true });
+    leftBytes -= bytes;
+    removed += 1;
+  }
+  return removed;
+}
+
+/** Returns how to stop. */
+export function forgetMediaNowAndThen({ folder, limits, clock, log }: MediaRetentionOptions): () => void {
+  let stopped = false;
+  const look = (): void => {
+    forgetMedia(folder, limits(), clock.now())
+      .then(
+        (files) => files > 0 && log.info({ files }, "old files were removed from media"),
+        // A node that shares the folder may have been faster; what stays is looked at again.
+        (error: unknown) => log.debug({ error }, "the media folder could not be looked through"),
+      )
+      .finally(() => {
+        if (!stopped) timer = clock.after(everyMs, look);
+      });
+  };
+  let timer = clock.after(firstMs, look);
+  return () => {
+    stopped = true;
+    timer.cancel();
+  };
+}
+
+function nothingYet(error: NodeJS.ErrnoException): string[] {
+  if (error.code === "ENOENT") return [];
+  throw error;
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { forgetMedia, forgetMediaNowAndThen } from "../../src/daemon/media-retention.ts";
+import { mediaFolder } from "../../src/turn/media-folder.ts";
+
+const dayMs = 86_400_000;
+const nowMs = 1_800_000_000_000;
+const nameOf = (letter: string): string => `${letter.repeat(64)}.bin`;
+
+/** Files by letter with their age in days, half a megabyte each. */
+function folderWith(ages: { readonly [letter: string]: number }): string {
+  const folder = mkdtempSync(join(tmpdir(), "parley-media-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [letter, days] of Object.entries(ages)) write(join(folder, nameOf(letter)), days);
+  return folder;
+}
+
+function write(path: string, days: number): void {
+  writeFileSync(path, Buffer.alloc(500_000));
+  const atSeconds = (nowMs - days * dayMs) / 1000;
+  utimesSync(path, atSeconds, atSeconds);
+}
+
+const left = (folder: string): string[] =>
+  readdirSync(folder)
+    .map((name) => name[0] ?? "")
+    .toSorted();
+
+test("what is older than the config says goes", async () => {
+  const folder = folderWith({ a: 31, b: 29, c: 0 });
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, nowMs)).toBe(1);
+  expect(left(folder)).toEqual(["b", "c"]);
+});
+
+test("beyond the size the oldest go first, and never what a turn or a delivery may need", async () => {
+  const folder = folderWith({ a: 9, b: 8, c: 7, d: 1, e: 1.9 });
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 2 }, nowMs)).toBe(1);
+  expect(left(folder)).toEqual(["b", "c", "d", "e"]);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 0.1 }, nowMs)).toBe(2);
+  expect(left(folder)).toEqual(["d", "e"]);
+});
+
+test("files of other names are somebody's own; a draft that a crash left is not", async () => {
+  const folder = folderWith({});
+  write(join(folder, "notes.txt"), 400);
+  write(join(folder, `.${nameOf("f")}.17.1`), 400);
+  await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, nowMs);
+  expect(readdirSync(folder)).toEqual(["notes.txt"]);
+});
+
+test("a file that comes again is young again", async () => {
+  const folder = folderWith({});
+  const media = mediaFolder(folder);
+  const bytes = Buffer.from("a picture");
+  const name = await media.keep(bytes, "bin");
+  utimesSync(join(folder, name), 1, 1);
+  expect(await media.keep(bytes, "bin")).toBe(name);
+  expect(await forgetMedia(folder, { keepDays: 30, maxMegabytes: 100 }, Date.now())).toBe(0);
+});
+
+test("it is done by itself, by the limits of the moment, and where there is no folder yet nothing is wrong", async () => {
+  const clock = virtualClock({ startMs: nowMs });
+  expect(await forgetMedia(join(tmpdir(), "parley-no-such-folder"), { keepDays: 2, maxMegabytes: 1 }, nowMs)).toBe(0);
+  const folder = folderWith({ a: 5, b: 3 });
+  let keepDays = 4;
+  const stop = forgetMediaNowAndThen({ folder, limits: () => ({ keepDays, maxMegabytes: 100 }), clock, log: silentLog });
+  await clock.advance(60_000);
+  await expect.poll(() => left(folder)).toEqual(["b"]);
+  keepDays = 2;
+  await expect
+    .poll(async () => {
+      await clock.advance(3_600_000);
+      return left(folder);
+    })
+    .toEqual([]);
+  stop();
+});
