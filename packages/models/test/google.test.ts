@@ -39,10 +39,11 @@ afterAll(() => {
   server.close();
 });
 
-const gemini = () =>
+const gemini = (modelId = "gemini-3-pro-preview", limited = false) =>
   google({
-    id: "google/gemini-3-pro-preview",
-    modelId: "gemini-3-pro-preview",
+    id: `google/${modelId}`,
+    modelId,
+    limited,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1beta`,
     apiKey: "k",
     facts: { contextWindow: 100_000, maxTokens: 8000, input: ["text"], reasoning: true },
@@ -56,6 +57,13 @@ describe("Gemini", () => {
     expect([got.thinking, got.text]).toEqual(["let me see", "Grüße"]);
     expect(got.calls).toMatchObject([{ name: "weather", args: { city: "Köln" } }]);
     expect(got.end).toMatchObject({ stop: "toolUse", usage: { inputTokens: 4, cacheReadTokens: 5 } });
+  });
+
+  it("leaves room for the answer where its limit holds the thoughts too", async () => {
+    await ask(gemini("gemini-2.5-flash", true), asking("hi", { thinking: "high" }));
+    expect(JSON.parse(bodies[0] ?? "")).toMatchObject({
+      generationConfig: { maxOutputTokens: 8000, thinkingConfig: { thinkingBudget: 4000 } },
+    });
   });
 
   it("gets its call signatures back, and only its own", async () => {

@@ -1,9 +1,11 @@
 // Anthropic's Messages API. It must be told where to cache: at the end of the tools, of the stable zone and of the history, three of
 // the four marks it allows. The volatile zone is a second system block behind the boundary.
+import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
 import { sdkModel } from "../sdk/sdk-model.ts";
+import { budgetWithin, mendedFetch } from "../sdk/shared-limit.ts";
 
 const provider = "anthropic";
 /** Kept for five minutes from the last use. */
@@ -19,7 +21,7 @@ export function anthropicMessages(options: ProviderOptions): Model {
         baseURL: options.baseUrl,
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: (input, init) => watched(input, { ...init, body: within(options.facts.maxTokens, init?.body) }),
+        fetch: options.facts.reasoning ? mendedFetch(watched, (body) => within(options.facts.maxTokens, body)) : watched,
       });
       return anthropic(options.modelId);
     },
@@ -31,16 +33,15 @@ export function anthropicMessages(options: ProviderOptions): Model {
   });
 }
 
-/** Thoughts count as answer here, and no budget for them may be smaller. */
+/** No budget for thoughts may be smaller. */
 const leastBudgetTokens = 1024;
 
 /** The SDK adds the budget of the thoughts to the limit of the answer: a server refuses more than its model can give in one. */
-function within(maxTokens: number, body: RequestInit["body"]): NonNullable<RequestInit["body"]> | null {
-  if (typeof body !== "string") return body ?? null;
-  const request = JSON.parse(body) as { max_tokens?: number; thinking?: { budget_tokens?: number } };
-  if (request.max_tokens === undefined || request.max_tokens <= maxTokens) return body;
-  const { thinking } = request;
-  const budgetTokens = Math.max(leastBudgetTokens, Math.min(thinking?.budget_tokens ?? 0, Math.floor(maxTokens / 2)));
-  const fitted = budgetTokens < maxTokens ? { ...thinking, budget_tokens: budgetTokens } : { type: "disabled" };
-  return JSON.stringify({ ...request, max_tokens: maxTokens, ...(thinking?.budget_tokens === undefined ? {} : { thinking: fitted }) });
+function within(maxTokens: number, body: JsonObject): JsonObject {
+  const { max_tokens: asked, thinking } = body as { max_tokens?: number; thinking?: { budget_tokens?: number } };
+  if (asked === undefined || asked <= maxTokens) return body;
+  const limited = { ...body, max_tokens: maxTokens };
+  if (thinking?.budget_tokens === undefined) return limited;
+  const budgetTokens = budgetWithin(maxTokens, thinking.budget_tokens, leastBudgetTokens);
+  return { ...limited, thinking: budgetTokens < maxTokens ? { ...thinking, budget_tokens: budgetTokens } : { type: "disabled" } };
 }

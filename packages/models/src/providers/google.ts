@@ -1,9 +1,11 @@
 // Google's Generative Language API. Its cache works by itself on equal prefixes. Gemini signs its tool calls and refuses a history
 // without the signatures: they travel as seals beside the calls.
+import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
 import { sdkModel } from "../sdk/sdk-model.ts";
+import { budgetWithin, mendedFetch } from "../sdk/shared-limit.ts";
 
 const provider = "google";
 
@@ -17,7 +19,7 @@ export function google(options: ProviderOptions): Model {
         // Always given, or the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: watched,
+        fetch: options.limited === true ? mendedFetch(watched, within) : watched,
       });
       return gemini(options.modelId);
     },
@@ -28,4 +30,17 @@ export function google(options: ProviderOptions): Model {
       return shown ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } } : written;
     },
   });
+}
+
+/** What the smallest model of theirs insists on. */
+const leastBudgetTokens = 512;
+
+function within(body: JsonObject): JsonObject {
+  const { generationConfig: asked } = body as {
+    generationConfig?: { maxOutputTokens?: number; thinkingConfig?: { thinkingBudget?: number } };
+  };
+  const budgetTokens = asked?.thinkingConfig?.thinkingBudget ?? 0;
+  if (asked?.maxOutputTokens === undefined || budgetTokens <= leastBudgetTokens) return body;
+  const thinkingBudget = budgetWithin(asked.maxOutputTokens, budgetTokens, leastBudgetTokens);
+  return { ...body, generationConfig: { ...asked, thinkingConfig: { ...asked.thinkingConfig, thinkingBudget } } };
 }
