@@ -1,5 +1,9 @@
 // Approvals on the message path: who may answer, once, in time, and what happens to a turn that waits.
 import { afterEach, describe, expect, test } from "vitest";
+import { silentLog, type SessionKey } from "@parley/protocol";
+import type { ExecAction, ToolScope } from "@parley/tools";
+import { approvalDesk } from "../../src/approvals/approval-desk.ts";
+import { isApproved } from "../../src/approvals/gate.ts";
 import { askingTool, type AskingTool } from "./asking-tool.ts";
 import type { Asked, Answer } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -163,6 +167,17 @@ describe("somebody who writes meanwhile", () => {
     expect([tool.ran, await stateOf(id)]).toEqual([[], "expired"]);
   });
 
+  test("and what changed until its later answer is not run", async () => {
+    const olga = await begin();
+    const id = await asked(olga);
+    olga.says("are you there?");
+    await s.until(() => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")), "an answer");
+    tool.moveTo("/elsewhere");
+    olga.says(`/approve ${id} once`);
+    await s.until(() => olga.sees().at(-1)?.includes("is not what was approved") === true, "the refusal");
+    expect(tool.ran).toEqual([]);
+  });
+
   test("in a conversation that began anew has forgotten the request", async () => {
     const olga = await begin();
     const id = await asked(olga);
@@ -196,6 +211,16 @@ describe("who decides", () => {
     expect(lost?.reason).toMatchObject({ code: "conflict" });
   });
 
+  test("only who was asked then and still is an approver now", async () => {
+    const id = await asked(await begin());
+    const { cells, inbox, outbox, sessions } = s.store();
+    const rest = { owners: async () => [], target: "dm", accounts: () => [], clock: s.clock, log: silentLog } as const;
+    const now = approvalDesk({ cells, inbox, outbox, sessions, approvers: ["telegram:newcomer", "telegram:oscar"], ...rest });
+    for (const person of ["telegram:newcomer", "telegram:olga"])
+      await expect(now.decide(id, "once", { person }), person).rejects.toMatchObject({ code: "denied" });
+    expect(await now.decide(id, "deny", { person: "telegram:oscar" })).toMatchObject({ approval: { state: "denied" } });
+  });
+
   test("where nobody is known, nothing is asked and nothing runs", async () => {
     const olga = await begin({ commands: {} });
     olga.says("deploy");
@@ -215,6 +240,35 @@ test("what changed between the question and the answer is not run", async () => 
   expect(tool.ran).toEqual([]);
 });
 
+test("what a shell would read is not allowed for good", async () => {
+  const id = await asked(await begin());
+  const { book, decide } = s.core().approvals;
+  const kept = await book.get(id);
+  if (kept === null) return expect.unreachable("it was asked");
+  await book.open({ ...kept.approval, id: "shell", grant: null });
+  await expect(decide("shell", "always", { operator: "test" })).rejects.toMatchObject({ code: "invalid" });
+});
+
+test("the last look before the start is for this action of this call, once its approval is used up", async () => {
+  const id = await asked(await begin());
+  const { book } = s.core().approvals;
+  const kept = await book.get(id);
+  if (kept === null) return expect.unreachable("it was asked");
+  const { hash, session } = kept.approval;
+  const look = isApproved(book);
+  const call = { turn: "later", callId: `approved_${id}`, session } as ToolScope;
+  const may = (of: string, at: ToolScope): Promise<boolean> => look({} as ExecAction, of, at);
+  const used = { turn: call.turn, callId: call.callId };
+  expect(await may(hash, call)).toBe(false);
+  const given = await book.move(kept, { state: "once", used }, { what: "once", by: "test" });
+  expect(await may(hash, call)).toBe(false);
+  await book.move(given ?? kept, { state: "used" }, { what: "used", by: "later" });
+  expect(await may(hash, call)).toBe(true);
+  for (const other of [{ turn: "another" }, { session: "agent:main:main" as SessionKey }, { callId: "call-2" }])
+    expect(await may(hash, { ...call, ...other }), JSON.stringify(other)).toBe(false);
+  expect(await may("another hash", call)).toBe(false);
+});
+
 test("always is kept for exactly these words and this folder, and can be taken back", async () => {
   const olga = await begin();
   const id = await asked(olga);
@@ -227,6 +281,7 @@ test("always is kept for exactly these words and this folder, and can be taken b
   await s.until(async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 1, "a request");
   const [grant] = await s.core().approvals.book.grants("main");
   expect(grant).toMatchObject({ argv: ["/opt/deploy", "site"], cwd: "/work", sandbox: "none", by: "telegram:olga" });
+  expect(await s.core().approvals.book.grants("another")).toEqual([]);
   expect(await s.core().approvals.book.revoke(grant?.id ?? "")).toBe(true);
   expect(await s.core().approvals.book.grants("main")).toEqual([]);
 });
