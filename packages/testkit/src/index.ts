@@ -1,5 +1,6 @@
 // Counterparts for tests: fake platforms and model servers, time and chance under control. Never a dependency of the product.
 export * from "./clock.ts";
+export { plantedBugs, type PlantedBug, type PlantedBugs } from "./planted-bugs.ts";
 export * from "./programs.ts";
 export { type RedisServer, redisServer, type RedisServerOptions } from "./redis-server.ts";
 export { defaultToken, fakeTelegram, type FakeTelegramOptions } from "./telegram/fake.ts";

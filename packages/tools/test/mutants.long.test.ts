@@ -1,16 +1,10 @@
 // Planted bugs in what stands between a hostile model and the machine: rules, paths, commands, approvals, settings. Each is a piece of the
 // source made wrong, and the suite named with it must fail. Minutes long, so it runs with PARLEY_LONG=1.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { plantedBugs, type PlantedBug } from "@parley/testkit";
+import { afterAll, expect, test } from "vitest";
 
-type Mutant = readonly [bug: string, suite: string, file: string, from: string, to: string];
-
-const mutants: readonly Mutant[] = [
+const mutants: readonly PlantedBug[] = [
   ["deny is not looked at", "policy", "policy.ts", "if (denied !== undefined) return", "if (denied === undefined && false) return"],
   ["an empty allow list allows all", "policy", "policy.ts", "allow === undefined ||", "allow === undefined || allow.length === 0 ||"],
   ["case counts", "policy", "policy.ts", "return a.toLowerCase() === b.toLowerCase();", "return a === b;"],
@@ -59,6 +53,8 @@ const mutants: readonly Mutant[] = [
     "open.push(entered);",
   ],
   ["a link back to the root keeps where it was", "files", "files/walk.ts", "open.splice(1)", "open.splice(9)"],
+  [".git may be written", "files", "files/walk.ts", 'if (make && name?.toLowerCase() === ".git")', "if (false)"],
+  ["the case of .git counts", "files", "files/walk.ts", "name?.toLowerCase()", "name"],
   ["NUL is let through", "files", "files/walk.ts", 'path.includes("\\0") ||', ""],
   [
     "a write goes through a hard link",
@@ -144,6 +140,15 @@ const mutants: readonly Mutant[] = [
     "shell, sandbox, interactive, Object",
   ],
   ["the hash leaves out the environment", "exec-decision", "exec/exec-action.ts", "Object.entries(action.env).toSorted(byName)", "0"],
+  [
+    "the hash leaves out the files",
+    "exec-decision",
+    "exec/exec-action.ts",
+    "Object.entries(action.env).toSorted(byName), files]",
+    "Object.entries(action.env).toSorted(byName)]",
+  ],
+  ["a grant covers changed files", "exec-decision", "exec/exec-decision.ts", "sameWords(grant.files.map(mark), files.map(mark))", "true"],
+  ["git may be led elsewhere", "exec-decision", "exec/carriers.ts", '"--git-dir",', ""],
   ["what is shown hides marks", "exec-decision", "exec/exec-action.ts", "\\p{Cf}", ""],
   ["loaders may be set", "exec-decision", "exec/environment.ts", "if (refused.test(name))", "if (false)"],
 
@@ -161,6 +166,26 @@ const mutants: readonly Mutant[] = [
     "actionHash(action), scope",
     'actionHash({ ...action, argv: ["/usr/bin/touch", "one"], interactive: false }), scope',
   ],
+  [
+    "an interpreter's script may change",
+    "exec.test",
+    "exec/bound-files.ts",
+    "isCarrier(program) || startingOption(argv) !== null",
+    "false",
+  ],
+  ["a program of the workspace may change", "exec.test", "exec/bound-files.ts", ": [program];", ": [];"],
+  [
+    "what a shell may run may change",
+    "exec.test",
+    "exec/bound-files.ts",
+    "parts === null ? perhapsRun(pieces([line]))",
+    "parts === null ? []",
+  ],
+  ["a session of its own is a way out", "exec.test", "process-group.ts", "if (marked.length === 0) return;", "return;"],
+  ["a sandbox fills the memory", "sandbox", "sandbox/bubblewrap.ts", "await knowsSizes(bwrap)", "false"],
+  ["a sandbox has the network", "sandbox", "sandbox/bubblewrap.ts", 'network ? ["--share-net"] : []', '["--share-net"]'],
+  ["a sandbox shows what is hidden", "sandbox", "sandbox/bubblewrap.ts", "...below.map(", "...[].map("],
+  ["a sandbox writes what it may read", "sandbox", "sandbox/bubblewrap.ts", 'readOnly ? "--ro-bind" : "--bind"', '"--bind"'],
   ["relative folders of the search path count", "exec.test", "exec/find-program.ts", "if (!isAbsolute(folder)) continue;", ""],
   [
     "others' sessions are seen",
@@ -191,42 +216,24 @@ const mutants: readonly Mutant[] = [
   ["everybody is an owner", "gateway", "tools/gateway.ts", "if (!owner) return", "if (false) return"],
 ];
 
-const here = fileURLToPath(new URL("..", import.meta.url));
-const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
-let copy: string;
+const planted = plantedBugs(fileURLToPath(new URL("..", import.meta.url)), process.env);
+afterAll(planted.close);
 
-beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), "parley-mutants-"));
-  for (const name of ["src", "test", "package.json"]) cpSync(join(here, name), join(copy, name), { recursive: true });
-  symlinkSync(join(here, "node_modules"), join(copy, "node_modules"));
-  writeFileSync(join(copy, "vitest.config.ts"), "export default { test: { testTimeout: 8_000, maxWorkers: 1 } };\n");
-});
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
+/** A suite that hangs over its bug ends by its own limits. */
+const mostMs = 300_000;
 
-async function passes(suite: string): Promise<boolean> {
-  const child = spawn("node", [vitest, "run", "--root", copy, "--bail", "1", suite], {
-    stdio: "ignore",
-    env: { ...process.env, PARLEY_LONG: "0" },
-  });
-  const [code] = (await once(child, "exit")) as [number | null];
-  return code === 0;
-}
+test.each([...new Set(mutants.map(([, suite]) => suite))])(
+  "%s finds nothing where no bug is planted",
+  async (suite) => {
+    expect(await planted.passes(suite)).toBe(true);
+  },
+  mostMs,
+);
 
-test.each([...new Set(mutants.map(([, suite]) => suite))])("%s finds nothing where no bug is planted", async (suite) => {
-  expect(await passes(suite)).toBe(true);
-});
-
-test.each(mutants)("%s: noticed by %s", async (_bug, suite, file, from, to) => {
-  const path = join(copy, "src", file);
-  const source = readFileSync(path, "utf8");
-  expect(source).toContain(from);
-  writeFileSync(
-    path,
-    source.replace(from, () => to),
-  );
-  try {
-    expect(await passes(suite)).toBe(false);
-  } finally {
-    writeFileSync(path, source);
-  }
-});
+test.each(mutants)(
+  "%s: noticed by %s",
+  async (...bug) => {
+    expect(await planted.isNoticed(bug)).toBe(true);
+  },
+  mostMs,
+);

@@ -1,0 +1,112 @@
+// Planted bugs in who may decide, about what, how often and until when. Each is a piece of the source made wrong, and the suite named with it
+// must fail. Minutes long, so it runs with PARLEY_LONG=1. One bug is known to go unnoticed: that the gate does not compare the sessions of call
+// and approval. No test can reach it, because an approval's id is made of its turn, and rows with decisions wait in their own lane.
+import { fileURLToPath } from "node:url";
+import { plantedBugs, type PlantedBug } from "@parley/testkit";
+import { afterAll, expect, test } from "vitest";
+
+const suite = "path/approvals.test";
+const mutants: readonly PlantedBug[] = [
+  ["anybody decides", suite, "approvals/approval-desk.ts", "if (!mayDecide(found.approval, by, await approvers()))", "if (false)"],
+  [
+    "whoever is an owner now decides",
+    suite,
+    "approvals/approval-desk.ts",
+    "asked.includes(by.person) && people.includes",
+    "people.includes",
+  ],
+  ["whoever was one when it was asked decides", suite, "approvals/approval-desk.ts", "&& people.includes(by.person)", ""],
+  [
+    "the later of two answers counts",
+    suite,
+    "approvals/approval-desk.ts",
+    "if (moved === null) throw new Fault",
+    "if (moved === undefined) throw new Fault",
+  ],
+  [
+    "an answer counts after its time",
+    suite,
+    "approvals/approval-desk.ts",
+    "clock.now() < approval.expiresAtMs) return kept;",
+    "true) return kept;",
+  ],
+  ["nothing ends by itself", suite, "approvals/approval-desk.ts", "if (watched.has(id)) return;", "if (!watched.has(id)) return;"],
+  [
+    "a conversation that began anew still runs it",
+    suite,
+    "approvals/approval-desk.ts",
+    "(await sessions.open(approval.session)).epoch === approval.epoch",
+    "true",
+  ],
+  [
+    "/stop leaves the request open",
+    suite,
+    "approvals/approval-desk.ts",
+    'if (approval.state !== "open" || !isMeant) continue;',
+    "if (approval.id !== null) continue;",
+  ],
+  ["what may not be kept is kept", suite, "approvals/approval-desk.ts", 'verdict === "always" && approval.grant === null', "false"],
+  ["a death after the decision loses it", suite, "approvals/approval-desk.ts", "if (isFresh &&", "if (!isFresh &&"],
+  ["a used approval is used again", suite, "approvals/gate.ts", '{ state: "used", used: { turn, callId } }', "{}"],
+  [
+    "an approval counts for another action",
+    suite,
+    "approvals/approval.ts",
+    "JSON.stringify([turn, callId, hash])",
+    "JSON.stringify([turn, callId])",
+  ],
+  ["what changed since runs all the same", suite, "approvals/gate.ts", "if (approval.hash !== hash)", "if (false)"],
+  [
+    "what was refused runs",
+    suite,
+    "approvals/gate.ts",
+    'return decision.kind === "run" ? go : refuse(`Not run: ${closedWords(approval)}`);',
+    "return go;",
+  ],
+  [
+    "where nobody can be asked it runs",
+    suite,
+    "approvals/gate.ts",
+    "if (surfaces.length === 0)\n      return refuse(",
+    "if (surfaces.length === 0)\n      return true ? go : refuse(",
+  ],
+  ["the last look is for any action", suite, "approvals/gate.ts", "&& approval.hash === hash;", ";"],
+  ["the last look is for any call", suite, "approvals/gate.ts", "&& isForThis &&", "&&"],
+  ["an open request is as good as a given one", suite, "approvals/gate.ts", 'approval.state === "used" && isForThis', "isForThis"],
+  [
+    "a grant is one agent's and everybody's",
+    suite,
+    "approvals/approval-book.ts",
+    "agent === undefined ? grantPrefix : `${grantPrefix}${agent}:`",
+    "grantPrefix",
+  ],
+  [
+    "what was taken back is still allowed",
+    suite,
+    "approvals/approval-book.ts",
+    "found !== undefined && (await cells.remove(found.key))",
+    "found !== undefined",
+  ],
+];
+
+const planted = plantedBugs(fileURLToPath(new URL("../..", import.meta.url)), process.env);
+afterAll(planted.close);
+
+/** A suite that hangs over its bug ends by its own limits. */
+const mostMs = 300_000;
+
+test(
+  "the suite finds nothing where no bug is planted",
+  async () => {
+    expect(await planted.passes(suite)).toBe(true);
+  },
+  mostMs,
+);
+
+test.each(mutants)(
+  "%s: noticed by %s",
+  async (...bug) => {
+    expect(await planted.isNoticed(bug)).toBe(true);
+  },
+  mostMs,
+);

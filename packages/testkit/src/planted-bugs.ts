@@ -1,0 +1,55 @@
+// Bugs planted on purpose, one at a time, in a copy of a package: the suite named with each must fail, or it could never have noticed that bug.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** What it is, the suite that must notice it (a part of its file's path), and what stands in `src/<file>` in place of what. */
+export type PlantedBug = readonly [bug: string, suite: string, file: string, from: string, to: string];
+
+export interface PlantedBugs {
+  /** Whether the suite finds nothing. */
+  passes(suite: string): Promise<boolean>;
+  /** Whether the suite finds this one. Throws when its place is not there: the source has changed, and the bug with it. */
+  isNoticed(bug: PlantedBug): Promise<boolean>;
+  close(): void;
+}
+
+/** `root`: of the package, with its `src`, `test` and `node_modules`. `env`: of the suites, beside PARLEY_LONG. */
+export function plantedBugs(root: string, env: { readonly [name: string]: string | undefined }): PlantedBugs {
+  const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
+  const copy = mkdtempSync(join(tmpdir(), "parley-planted-"));
+  for (const name of ["src", "test", "package.json"]) cpSync(join(root, name), join(copy, name), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  writeFileSync(join(copy, "vitest.config.ts"), "export default { test: { testTimeout: 30_000, maxWorkers: 1 } };\n");
+
+  async function passes(suite: string): Promise<boolean> {
+    const child = spawn("node", [vitest, "run", "--root", copy, "--bail", "1", suite], {
+      stdio: "ignore",
+      env: { ...env, PARLEY_LONG: "0" },
+    });
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code === 0;
+  }
+
+  return {
+    passes,
+    async isNoticed([bug, suite, file, from, to]) {
+      const path = join(copy, "src", file);
+      const source = readFileSync(path, "utf8");
+      if (!source.includes(from)) throw new Error(`"${bug}" has no place in ${file} any more: ${from}`);
+      writeFileSync(
+        path,
+        source.replace(from, () => to),
+      );
+      try {
+        return !(await passes(suite));
+      } finally {
+        writeFileSync(path, source);
+      }
+    },
+    close: () => rmSync(copy, { recursive: true, force: true }),
+  };
+}
