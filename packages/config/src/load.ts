@@ -1,5 +1,6 @@
 // Reads the config: file, environment, defaults, checks. All problems at once, each with its line; nothing is used unless all is right.
 import { readFile } from "node:fs/promises";
+import { advice } from "./advice.ts";
 import { complete } from "./complete.ts";
 import { check } from "./check.ts";
 import type { Config } from "./config.ts";
@@ -66,7 +67,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const config = complete(file, env, places.home);
   const wrong = [...unresolved, ...check(file, config)];
   if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
-  return { config: freeze(config), warnings: warnings.map(located), path, places, reads: [...reads], isBlank };
+  return { config: freeze(config), warnings: [...warnings, ...advice(config)].map(located), path, places, reads: [...reads], isBlank };
 }
 
 type ReadText = (path: string) => Promise<string | null>;

@@ -208,3 +208,16 @@ test("whatever JSON stands in the file, it loads or names problems that have a l
     { numRuns: 300 },
   );
 });
+
+test("what does not do what it seems to is told, and refused by nobody", async () => {
+  const { warnings } = await loadText(`{
+    agents: { defaults: { heartbeat: { every: "30m" } } },
+    messages: { tts: { auto: "inbound" } },
+    commands: { ownerAllowFrom: ["telegram:1", "telegram:bob"] },
+  }`);
+  expect(warnings.map(({ path, line }) => [path, line])).toEqual([
+    ["agents.defaults.heartbeat.every", 2],
+    ["messages.tts.auto", 3],
+    ["commands.ownerAllowFrom[1]", 4],
+  ]);
+});
