@@ -43,7 +43,6 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const book = metricBook();
   const startedAtMs = clock.now();
   const lag = monitorEventLoopDelay({ resolution: 20 });
-  lag.enable();
 
   const received = book.counter("parley_events_received_total", "Events of platforms that were stored, by what was made of them.");
   const turns = book.counter("parley_turns_total", "Turns that ended, by outcome.");
@@ -209,6 +208,8 @@ function processNumbers(book: MetricBook, startedAtMs: number, lag: ReturnType<t
     "nodejs_eventloop_lag_seconds",
     "How late the event loop was since the last look: mean, 99th percentile and most.",
     () => {
+      // It wakes the process fifty times a second, so it begins when somebody looks.
+      lag.enable();
       const samples: readonly Sample[] = [
         [{ stat: "mean" }, seconds(lag.mean)],
         [{ stat: "p99" }, seconds(lag.percentile(99))],
