@@ -34,6 +34,7 @@ import { deviceMethods } from "./methods/devices.ts";
 import { pairingMethods } from "./methods/pairing.ts";
 import { sessionMethods } from "./methods/sessions.ts";
 import { operateMethods } from "./methods/operate.ts";
+import { readRoll } from "./nodes/roll.ts";
 import { modelMethods } from "./methods/models.ts";
 import { skillMethods } from "./methods/skills.ts";
 import { usageMethods } from "./methods/usage.ts";
@@ -199,7 +200,7 @@ async function notRunning(): Promise<never> {
 function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, alone: Partial<Handlers>, clock: Clock): Handlers {
   const onOpenStore = (method: keyof Operate) => async (params: never) => {
     const store = await home.store();
-    return operateMethods({ store, closed: closedChats(store.cells), clock })[method](params);
+    return operateMethods({ store, closed: closedChats(store.cells), listNodes: readRoll(store.cells, clock), clock })[method](params);
   };
   return {
     ...Object.fromEntries(Object.keys(methods).map((method) => [method, notRunning])),

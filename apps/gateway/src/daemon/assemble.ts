@@ -24,7 +24,7 @@ import { wireWaker } from "../wiring-store.ts";
 import { controlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
-type MadeHere = "hub" | "wired" | "state" | "desk" | "pathNow" | "live";
+type MadeHere = "hub" | "wired" | "state" | "desk" | "pathNow" | "live" | "listNodes";
 
 export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics">, OpenedStore {
   readonly env: { readonly [name: string]: string | undefined };
@@ -101,12 +101,13 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const pathNow = (): MessagePath => path;
   const live = livePath(pathNow);
   const { core } = live;
-  const control = await controlPlane({ ...options, hub, wired, state, pathNow, live, desk });
+  const control = await controlPlane({ ...options, hub, wired, state, pathNow, live, desk, listNodes: () => roll.list() });
   core.running.tellOthers((turn) => bus.tell("stop", turn));
   bus.hear("stop", core.running.heard);
   const running: Parts["running"] = { pools: null };
   const startedAtMs = clock.now();
   const roll = keepRoll({
+    alone: !bus.shared,
     cells: store.cells,
     line: () => ({
       node: place.name,

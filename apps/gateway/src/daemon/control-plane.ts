@@ -13,6 +13,7 @@ import type { MessagePath } from "../message-path.ts";
 import { handlers } from "../methods/handlers.ts";
 import { logStream } from "../methods/logs.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
+import type { Roll } from "../nodes/roll.ts";
 import { programDesk } from "../programs/desk.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { GatewayState } from "../state.ts";
@@ -40,6 +41,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly jobs: Pick<DatabaseJobs, "backup">;
   readonly metrics: Pick<GatewayMetrics, "text">;
   readonly logBook: LogBook;
+  readonly listNodes: Roll["list"];
   /** The gateway's token; it has every scope. */
   readonly token: string;
   readonly bootId: string;
@@ -74,6 +76,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       ...live,
       configPath: options.path,
       databasePath: store.file,
+      listNodes: options.listNodes,
       store,
       wired,
       state,

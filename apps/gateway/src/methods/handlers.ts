@@ -5,6 +5,7 @@ import type { Models } from "@parley/models";
 import type { Handlers } from "../control/dispatch.ts";
 import type { Core } from "../core.ts";
 import type { DatabaseJobs } from "../database-jobs.ts";
+import type { Roll } from "../nodes/roll.ts";
 import { perConfig } from "../reload/live.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { SkillBook } from "../turn/skills.ts";
@@ -32,6 +33,7 @@ export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
   /** Null where another server keeps the data. */
   readonly databasePath: string | null;
+  readonly listNodes: Roll["list"];
   readonly skills: SkillBook;
   readonly models: Models;
   readonly desk: ConfigDesk;
@@ -65,7 +67,7 @@ export function handlers(options: HandlerOptions): Handlers {
   const pairing = pairingMethods(core.pairing);
   const copies = backupMethods(options.databasePath, options.jobs);
   return {
-    ...operateMethods({ store, closed: core.closed, clock: options.clock }),
+    ...operateMethods({ store, closed: core.closed, listNodes: options.listNodes, clock: options.clock }),
     ...perConfig(configNow, (config) =>
       promptMethods({
         sessions: store.sessions,

@@ -2,7 +2,7 @@
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
 import type { ClosedChats } from "../outbound/closed-chats.ts";
-import { readRoll } from "../nodes/roll.ts";
+import type { Roll } from "../nodes/roll.ts";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "./find-message.ts";
 import { outboxMethods } from "./outbox.ts";
@@ -11,10 +11,11 @@ import { storyTeller } from "./story.ts";
 export interface OperateOptions {
   readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells">;
   readonly closed: Pick<ClosedChats, "open">;
+  readonly listNodes: Roll["list"];
   readonly clock: Clock;
 }
 
-export function operateMethods({ store, closed, clock }: OperateOptions) {
+export function operateMethods({ store, closed, listNodes, clock }: OperateOptions) {
   const { inbox, turns, outbox } = store;
   const find = findMessage(inbox, outbox);
   const tell = storyTeller({ inbox, turns, outbox, clock });
@@ -33,9 +34,8 @@ export function operateMethods({ store, closed, clock }: OperateOptions) {
     return { sessions: sessions.map(shownLane), conversations: conversations.map(shownLane) };
   }
 
-  const roll = readRoll(store.cells, clock);
   async function nodes(_params: MethodParams<"nodes.list">): Promise<MethodResult<"nodes.list">> {
-    return { nodes: (await roll()).map((node) => ({ ...node, leads: [...node.leads] })) };
+    return { nodes: (await listNodes()).map((node) => ({ ...node, leads: [...node.leads] })) };
   }
 
   return {

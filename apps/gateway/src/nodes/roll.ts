@@ -1,5 +1,6 @@
 // The roll of nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for people. Nothing is decided by
-// it but whether there is another one to leave an account to.
+// it but whether there is another one to leave an account to. A process that is alone on its store writes when it is asked, so that an idle
+// disk may sleep.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import type { Role } from "./node-place.ts";
@@ -59,13 +60,15 @@ export function readRoll(cells: Pick<Cells, "list">, clock: Pick<Clock, "now">):
 }
 
 export interface KeepRollOptions {
+  /** No other process reads the roll. */
+  readonly alone: boolean;
   readonly cells: Pick<Cells, "list" | "put">;
   readonly line: () => NodeLine;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function keepRoll({ cells, line, clock, log }: KeepRollOptions): Roll {
+export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): Roll {
   let left = false;
   const write = (state?: string): Promise<unknown> => {
     const now = line();
@@ -75,14 +78,19 @@ export function keepRoll({ cells, line, clock, log }: KeepRollOptions): Roll {
     write()
       .catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"))
       .finally(() => {
-        if (!left) timer = clock.after(writeEveryMs, beat);
+        if (!left && !alone) timer = clock.after(writeEveryMs, beat);
       });
   };
   let timer = clock.after(0, beat);
-  const list = readRoll(cells, clock);
+  const read = readRoll(cells, clock);
+  const list: Roll["list"] = async () => {
+    if (alone && !left) await write();
+    return read();
+  };
   return {
     list,
     async othersLead() {
+      if (alone) return false;
       await write();
       const own = line().boot;
       return (await list()).some(({ boot, up, role, state }) => boot !== own && up && role !== "worker" && state === "running");

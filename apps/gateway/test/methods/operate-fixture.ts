@@ -5,6 +5,7 @@ import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
 import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { operateMethods } from "../../src/methods/operate.ts";
+import { readRoll } from "../../src/nodes/roll.ts";
 import { closedChats } from "../../src/outbound/closed-chats.ts";
 import { textDelivery } from "../../src/outbound/notice.ts";
 
@@ -33,7 +34,7 @@ export async function operateFixture(): Promise<OperateFixture> {
   return {
     store,
     clock,
-    methods: operateMethods({ store, closed: closedChats(store.cells), clock }),
+    methods: operateMethods({ store, closed: closedChats(store.cells), listNodes: readRoll(store.cells, clock), clock }),
     async accept(id, { text = `words ${id}`, ...change } = {}) {
       await store.inbox.accept([{ ...rowOf(id, text, clock.now()), ...change }]);
     },
