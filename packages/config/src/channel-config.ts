@@ -19,7 +19,7 @@ export interface TelegramAccountConfig {
   readonly groupAllowFrom: readonly string[];
   /** The list of groups that are served; "*" stands for all others. Absent: there is no list; empty: it lists none. */
   readonly groups?: { readonly [chat: string]: TelegramGroupConfig };
-  readonly allowBots: boolean;
+  readonly allowBots: boolean | "mentions";
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
   readonly reactionNotifications: "off" | "own" | "all";
@@ -57,7 +57,7 @@ export interface DiscordAccountConfig {
   readonly guilds?: {
     readonly [guild: string]: DiscordPlaceConfig & { readonly channels?: { readonly [channel: string]: DiscordPlaceConfig } };
   };
-  readonly allowBots: boolean;
+  readonly allowBots: boolean | "mentions";
   readonly streaming: Streaming;
   readonly pacing: "on" | "off";
   readonly reactionNotifications: "off" | "own" | "all";
@@ -69,4 +69,5 @@ export interface DiscordAccountConfig {
 export interface DiscordPlaceConfig extends PlaceConfig {
   readonly users?: readonly string[];
   readonly roles?: readonly string[];
+  readonly ignoreOtherMentions?: boolean;
 }

@@ -71,6 +71,42 @@ const telegram: Fixes = {
   webhookPort: gatewayPort,
 };
 
+const noPresence = "Remove it: the bot is shown as online while it is connected";
+const slug = 'Remove it: servers and channels are named by id, or "*"';
+
+const discord: Fixes = {
+  ...account,
+  activity: noPresence,
+  agentComponents: "Remove it: a button counts once, for as long as its message stands",
+  applicationId: "Remove it: Discord tells it by itself",
+  autoPresence: noPresence,
+  botToken: "Use token",
+  commands: "Use commands.nativeSkills; the menu of commands is kept by itself",
+  dangerouslyAllowNameMatching: "Remove it: people are known by id, because names can be copied",
+  dm: 'Use dmPolicy ("disabled" for none) and allowFrom',
+  groupAllowFrom: "Use users or roles at the server or channel under guilds; with neither, allowFrom speaks",
+  ignoreOtherMentions: "Put it into guilds, at the server or the channel",
+  maxLinesPerMessage: "Remove it: a message is cut by its characters only",
+  mentionAliases: "Remove it: mentions in answers ring nobody",
+  pluralkit: 'Remove it: what a proxy writes comes from a webhook, which allowBots: "mentions" lets through where it calls',
+  presence: noPresence,
+  requireMention: "Put it into guilds, at the server or the channel",
+  slashCommand: "Remove it: an answer to a slash command is seen by everybody who sees the command",
+  status: noPresence,
+  tokenFile: 'Use token: { file: "path" }',
+  voice: "Remove it: recordings are heard, voice channels are not joined",
+};
+
+const discordPlace: Fixes = {
+  allow: "Use enabled",
+  allowFrom: "Use users, or roles",
+  botLoopProtection: "Remove it: with allowBots loops of bots are cut by a fixed rule",
+  historyLimit: history,
+  presenceEvents: "Remove it: who comes online wakes nobody",
+  reactionNotifications: "Put it beside guilds: it holds for the whole account",
+  slug,
+};
+
 const blocks: { readonly [block: string]: Fixes } = {
   "channels.telegram": telegram,
   "channels.telegram.groups": {
@@ -80,7 +116,13 @@ const blocks: { readonly [block: string]: Fixes } = {
     mentionPatterns: mentions,
     toolsBySender: "Use tools.toolsBySender, beside the other tools settings; tools here are for everybody",
   },
-  "channels.discord": account,
+  "channels.discord": discord,
+  "channels.discord.guilds": discordPlace,
+  "channels.discord.intents": {
+    guildMembers: "Remove it: roles are asked for one by one",
+    presence: "Remove it: who is online is not looked at",
+    voiceStates: "Remove it: voice channels are not joined",
+  },
   session: {
     groupScope: "Remove it: every group has a conversation of its own",
     mainKey: 'Remove it: the shared conversation of dmScope "main" is always called main',
@@ -119,7 +161,7 @@ function blockOf(at: ConfigPath): string {
   const [first, channel, ...rest] = at;
   if (first !== "channels") return at.join(".");
   const [step, ...inner] = rest[0] === "accounts" ? rest.slice(2) : rest;
-  return step === "groups" && inner.length > 0
-    ? `channels.${channel}.groups`
+  return (step === "groups" || step === "guilds") && inner.length > 0
+    ? `channels.${channel}.${step}`
     : ["channels", channel, ...(step === undefined ? [] : [step])].join(".");
 }

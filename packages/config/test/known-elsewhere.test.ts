@@ -13,6 +13,10 @@ test.for([
   ["{ session: { sendPolicy: {} } }", "session.sendPolicy", "enabled: false"],
   ["{ messages: { groupChat: { mentionPatterns: [] } } }", "messages.groupChat.mentionPatterns", "requireMention"],
   ["{ channels: { discord: { textChunkLimit: 2000 } } }", "channels.discord.textChunkLimit", "Remove it"],
+  ["{ channels: { discord: { dm: { enabled: true } } } }", "channels.discord.dm", "dmPolicy"],
+  ['{ channels: { discord: { guilds: { "5": { slug: "tea" } } } } }', 'channels.discord.guilds["5"].slug', "by id"],
+  ['{ channels: { discord: { guilds: { "*": { channels: { "6": { allow: true } } } } } } }', undefined, "Use enabled"],
+  ["{ channels: { discord: { intents: { presence: true } } } }", "channels.discord.intents.presence", "Remove it"],
 ] as const)("%s", async ([text, path, fix]) => {
   const problems = await problemsOf(text);
   expect(problems).toHaveLength(1);

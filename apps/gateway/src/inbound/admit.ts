@@ -11,7 +11,7 @@ import type { Place, PlaceRules, Senders } from "./place-rules.ts";
 export interface AccessPolicy {
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];
-  readonly allowBots: boolean;
+  readonly allowBots: boolean | "mentions";
   /** For groups and channels. */
   readonly rules: (place: Place) => PlaceRules;
 }
@@ -74,6 +74,7 @@ export function admission(options: AdmitOptions): Admit {
     if (rules.senders !== null && !isAmong(inbound.sender, rules.senders)) return refused("sender may not speak in this group");
     if (inbound.addressed || call.isCommand) return turn(inbound);
     const activation = await call.activation();
+    if (rules.ignoresOthersMentions === true && inbound.mentions.length > 0) return { kind: "context" };
     const needsMention = activation === null ? rules.requireMention : activation === "mention";
     return needsMention ? { kind: "context" } : turn(inbound);
   }
@@ -83,11 +84,16 @@ export function admission(options: AdmitOptions): Admit {
     if (policy === null) return refused("no policy for this account");
     const { sender, address } = inbound;
     if (sender.id === "") return refused("the sender has no id");
-    if (sender.isBot && !policy.allowBots) return refused("sender is a bot");
+    if (sender.isBot && !hearsBot(inbound, policy)) return refused("sender is a bot");
     const admitted = await (address.kind === "dm" ? direct(inbound, policy) : shared(inbound, call, policy.rules(inbound)));
     if (admitted.kind !== "turn" || !sender.isBot) return admitted;
     return options.botLoops.passes(inbound) ? admitted : refused("two bots answer each other");
   };
+}
+
+/** Answering a bot's answer is no mention: that is how two of them begin. */
+function hearsBot({ addressed, replyTo }: Inbound, { allowBots }: AccessPolicy): boolean {
+  return allowBots === "mentions" ? addressed && replyTo?.toBot !== true : allowBots;
 }
 
 function refused(reason: string, say?: string): Admission {

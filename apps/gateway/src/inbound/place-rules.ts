@@ -15,6 +15,8 @@ export interface PlaceRules {
   /** Who is heard; null is everybody. */
   readonly senders: Senders | null;
   readonly requireMention: boolean;
+  /** What mentions others and not us is not for us, even where no mention is needed. */
+  readonly ignoresOthersMentions?: boolean;
   /** What is left of the agent's tools here, outermost entry first: each narrows; absent: all. */
   readonly tools?: readonly ToolRules[];
   /** The only skills that may be used here; absent: all of the agent's. */
@@ -53,6 +55,7 @@ export function discordRules(account: DiscordAccountConfig, { address, guild: gu
   return {
     policy,
     served: guildId !== undefined && isServed(policy, guilds, guild) && (guild?.channels === undefined || channel !== undefined),
+    ignoresOthersMentions: channel?.ignoreOtherMentions ?? guild?.ignoreOtherMentions ?? false,
     senders: everybody ? null : { users: named === undefined ? account.allowFrom : (named.users ?? []), roles: named?.roles ?? [] },
     ...nested([guild, channel]),
   };

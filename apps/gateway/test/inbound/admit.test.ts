@@ -145,6 +145,14 @@ describe("in a group", () => {
   });
 });
 
+test("what mentions others is left to them where the config says so, even where nobody has to call", async () => {
+  const rules = { requireMention: false, ignoresOthersMentions: true };
+  expect(await kindOf(groupMessage({ mentions: ["6"] }), { policy: {}, rules })).toBe("context");
+  expect(await kindOf(groupMessage({ mentions: ["6", "99"], addressed: true }), { policy: {}, rules })).toBe("turn");
+  expect(await kindOf(groupMessage(), { policy: {}, rules })).toBe("turn");
+  expect(await kindOf(groupMessage({ mentions: ["6"] }), { policy: {}, rules: { requireMention: false } })).toBe("turn");
+});
+
 describe("whoever it is", () => {
   test("an account without a policy answers nobody", async () => {
     for (const inbound of [directMessage(), groupMessage({ addressed: true })]) {
@@ -156,6 +164,11 @@ describe("whoever it is", () => {
     const bot = groupMessage({ addressed: true, sender: { isBot: true } });
     expect(await kindOf(bot, { policy: {} })).toBe("refused");
     expect(await kindOf(bot, { policy: { allowBots: true } })).toBe("turn");
+    expect(await kindOf(bot, { policy: { allowBots: "mentions" } })).toBe("turn");
+    const passing = groupMessage({ sender: { isBot: true } });
+    expect(await kindOf(passing, { policy: { allowBots: "mentions" }, rules: { requireMention: false } })).toBe("refused");
+    const answering = groupMessage({ addressed: true, sender: { isBot: true }, replyTo: { messageId: "1", toBot: true } });
+    expect(await kindOf(answering, { policy: { allowBots: "mentions" } })).toBe("refused");
   });
 });
 
@@ -170,7 +183,7 @@ const worlds = fc.record({
   users: ids,
   roles: ids,
   requireMention: fc.boolean(),
-  allowBots: fc.boolean(),
+  allowBots: fc.constantFrom(false, true, "mentions" as const),
   paired: ids,
   owners: ids,
 });

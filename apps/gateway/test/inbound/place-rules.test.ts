@@ -125,6 +125,17 @@ describe("on Discord", () => {
   });
 });
 
+test("a channel says more exactly than its server whether mentions of others are ignored", async () => {
+  const block = 'guilds: { "1": { ignoreOtherMentions: true, channels: { "20": { ignoreOtherMentions: false }, "*": {} } } }';
+  for (const [peer, ignores] of [
+    ["20", false],
+    ["21", true],
+  ] as const)
+    expect(await rulesOf(block, groupMessage({ guild: "1", address: { channel: "discord", kind: "channel", peer } }))).toMatchObject({
+      ignoresOthersMentions: ignores,
+    });
+});
+
 describe("taking something out of a list of the config", () => {
   const ids = fc.uniqueArray(fc.constantFrom("5", "6", "*"), { maxLength: 3 });
   const policy = fc.constantFrom<GroupPolicy>("allowlist", "open", "disabled");

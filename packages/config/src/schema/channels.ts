@@ -30,7 +30,10 @@ const groupPolicy = z
   .describe(
     'Which groups are served: "allowlist" (those listed, and in them the senders listed), "open" (any, unless they are listed; any sender), "disabled". Default: allowlist.',
   );
-const allowBots = z.boolean().exactOptional().describe("Whether other bots are heard; loops of bots are cut. Default: false.");
+const allowBots = z
+  .union([z.boolean(), z.literal("mentions")])
+  .exactOptional()
+  .describe('Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: false.');
 
 /** What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited. */
 const place = {
@@ -99,6 +102,10 @@ const discordChannel = z.strictObject({
   ...place,
   users: z.array(discordId).exactOptional().describe("User ids allowed here. Neither users nor roles: allowFrom."),
   roles: z.array(discordId).exactOptional().describe("Role ids allowed here, beside the users."),
+  ignoreOtherMentions: z
+    .boolean()
+    .exactOptional()
+    .describe("With requireMention: false, leave alone what mentions others and not the bot. Default: false."),
 });
 const discordGuild = z.strictObject({
   ...discordChannel.shape,
