@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
-import { fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
+import { type Answer, type FakeGateway, fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
 
 const status = {
   version: "1.2.3",
@@ -204,22 +204,30 @@ interface Message {
   text: string;
 }
 
-/** Answers each message with `answers`, one a look at the history. */
-function talking(answers: readonly string[]) {
+/** Answers each message with `answers`, one a look at the history; a message that is said again under its key is not new. */
+function replying(answers: readonly string[]): Answer {
   const messages: Message[] = [{ seq: 3, role: "assistant", text: "from long ago" }];
+  const keys = new Set<string>();
   let left: readonly string[] = [];
-  return fakeGateway(({ method, params }) => {
+  return ({ method, params }) => {
     if (method === "chat.send") {
-      messages.push({ seq: 11, role: "user", text: (params as { text: string }).text });
-      left = answers;
+      const { text, idempotencyKey } = params as { text: string; idempotencyKey: string };
+      if (!keys.has(idempotencyKey)) {
+        messages.push({ seq: 11, role: "user", text });
+        left = answers;
+      }
+      keys.add(idempotencyKey);
       return { id: "x", sessionKey: "s", duplicate: false };
     }
+    if (method === "why") return { now: left.length > 0 ? "it is worked on" : null };
     const [next, ...rest] = left;
     if (next !== undefined) messages.push({ seq: messages.length + 20, role: "assistant", text: next });
     left = rest;
     return { sessionKey: "s", messages, working: left.length > 0 };
-  });
+  };
 }
+
+const talking = (answers: readonly string[]): Promise<FakeGateway> => fakeGateway(replying(answers));
 
 describe("chat with piped input", () => {
   test("prints every message of the answer, and only these, and leaves", async () => {
@@ -234,6 +242,29 @@ describe("chat with piped input", () => {
     const { out } = await parley(gateway.home, ["chat", "--json", "--thread", "work"], { input: new PassThrough().end("hi") });
     expect(JSON.parse(out)).toMatchObject({ messages: [{ text: "yes" }] });
     expect(gateway.requests.map(({ params }) => (params as { thread?: string }).thread)).toContain("work");
+  });
+
+  test("that the agent answers by silence leaves, also when that was quicker than the first look", async () => {
+    const gateway = await talking([]);
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi") });
+    expect([exitCode, out, err]).toEqual([0, "", "The agent did not answer.\n"]);
+  });
+
+  test("waits for a gateway that restarts meanwhile, and says it under the same key", async () => {
+    let restarts = 1;
+    const reply = replying(["at last"]);
+    const gateway = await fakeGateway((request) => {
+      if (request.method === "why" && restarts-- > 0) gateway.hangUp("the gateway restarts");
+      return reply(request);
+    });
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi") });
+    expect([exitCode, out]).toEqual([0, "at last\n"]);
+    expect(err).toBe("The gateway went away; what was said is kept. Waiting for it to be back ...\n");
+    const keys = gateway.requests
+      .filter(({ method }) => method === "chat.send")
+      .map(({ params }) => (params as { idempotencyKey: string }).idempotencyKey);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
   });
 
   test("that is empty is a mistake of usage", async () => {

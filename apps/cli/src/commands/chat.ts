@@ -1,7 +1,8 @@
 // `parley chat`: talks to the agent. On a terminal a conversation that streams; with piped input one message, its answer, and out.
 import { text as readAll } from "node:stream/consumers";
 import { createInterface } from "node:readline/promises";
-import { sleep, systemClock, systemIds, type ChatMessage } from "@parley/protocol";
+import { systemIds } from "@parley/protocol";
+import { ask } from "../ask.ts";
 import { harmless, line, styled, type Console } from "../console.ts";
 import type { ControlClient } from "../control-client.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -12,9 +13,12 @@ export interface ChatOptions {
   readonly thread?: string;
 }
 
-export function chat(terminal: Console, { thread }: ChatOptions): Promise<ExitCode> {
-  const talk = terminal.input.isTTY === true && !terminal.json ? converse : askOnce;
-  return withGateway(terminal, (client) => talk(terminal, client, thread === undefined ? {} : { thread }), thread);
+export async function chat(terminal: Console, { thread }: ChatOptions): Promise<ExitCode> {
+  if (terminal.input.isTTY === true && !terminal.json)
+    return withGateway(terminal, (client) => converse(terminal, client, thread === undefined ? {} : { thread }), thread);
+  const said = (await readAll(terminal.input)).trim();
+  if (said === "") throw new CommandFailure("invalid", "There is nothing to send: standard input is empty.", exitCodes.usage);
+  return askOnce(terminal, said, thread);
 }
 
 interface Place {
@@ -47,57 +51,26 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
   return exitCodes.ok;
 }
 
-/** Between two looks at the conversation. */
-const lookEveryMs = 250;
-/** An answer may have several messages: this many looks without a new one end the wait. */
-const quietLooks = 2;
-/** The turn ended and nothing came: the agent chose to be silent. */
-const silentLooks = 20;
-const historyLimit = 200;
-
 /** Says one thing and prints what comes back. */
-export function send(terminal: Console, words: string, flags: { readonly thread?: string; readonly wait?: boolean }): Promise<ExitCode> {
-  const place = flags.thread === undefined ? {} : { thread: flags.thread };
+export async function send(
+  terminal: Console,
+  words: string,
+  { thread, wait }: { readonly thread?: string; readonly wait?: boolean },
+): Promise<ExitCode> {
   const said = words.trim();
   if (said === "") throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
-  const work = async (client: ControlClient): Promise<ExitCode> => {
-    if (flags.wait !== false) return ask(terminal, client, place, said);
-    const sent = await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() });
-    line(terminal.out, terminal.json ? JSON.stringify(sent) : sent.id);
-    return exitCodes.ok;
-  };
-  return withGateway(terminal, work, flags.thread);
+  if (wait !== false) return askOnce(terminal, said, thread);
+  const place = thread === undefined ? {} : { thread };
+  const keyed = { ...place, text: said, idempotencyKey: systemIds().uuid() };
+  const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed), thread);
+  line(terminal.out, terminal.json ? JSON.stringify(sent) : sent.id);
+  return exitCodes.ok;
 }
 
-async function askOnce(terminal: Console, client: ControlClient, place: Place): Promise<ExitCode> {
-  const said = (await readAll(terminal.input)).trim();
-  if (said === "") throw new CommandFailure("invalid", "There is nothing to send: standard input is empty.", exitCodes.usage);
-  return ask(terminal, client, place, said);
-}
-
-async function ask(terminal: Console, client: ControlClient, place: Place, said: string): Promise<ExitCode> {
-  const since = client.welcome.seq;
-  await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() });
-  const answers = await answersAfter(client, place, since);
+async function askOnce(terminal: Console, said: string, thread: string | undefined): Promise<ExitCode> {
+  const answers = await ask(terminal, said, thread);
   if (terminal.json) line(terminal.out, JSON.stringify({ messages: answers }));
   else for (const { text } of answers) line(terminal.out, harmless(text));
   if (answers.length === 0) line(terminal.err, "The agent did not answer.");
   return exitCodes.ok;
-}
-
-async function answersAfter(client: ControlClient, place: Place, since: number): Promise<readonly ChatMessage[]> {
-  const clock = systemClock();
-  let worked = false;
-  let quiet = 0;
-  let answers: readonly ChatMessage[] = [];
-  for (;;) {
-    await sleep(clock, lookEveryMs);
-    const { messages, working } = await client.request("chat.history", { ...place, limit: historyLimit });
-    const found = messages.filter((message) => message.seq > since && message.role !== "user");
-    quiet = working || found.length > answers.length ? 0 : quiet + 1;
-    worked ||= working;
-    answers = found;
-    if (answers.length > 0 && quiet >= quietLooks) return answers;
-    if (worked && quiet >= silentLooks) return answers;
-  }
 }
