@@ -39,6 +39,8 @@ interface StartLimit {
 const mostFailedResumes = 3;
 /** A connection that lived this long was a good one: the next failure counts from one again. */
 const stableMs = 30_000;
+/** A connection that was live and ended again and again: RESUME costs nothing, IDENTIFY is one of a thousand a day. */
+const longestAfterLiveMs = { resume: 5_000, identify: 15_000 } as const;
 /** Discord takes one IDENTIFY in five seconds. */
 const identifyEveryMs = 5_000;
 /** With few session starts left (of 1,000 a day) they are spread, at most this far apart. */
@@ -122,7 +124,9 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     // One that was live and ended is soon live again; that is no trouble yet.
     if (ending.reached !== "live" || failures > 1) health.set("degraded", ending.reason);
     if (ending.refused !== null) return refusedWaitMs.least + ids.chance() * refusedWaitMs.spread;
-    return ending.reached === "live" && failures === 1 ? ids.chance() * 1_000 : backoffMs(failures, ids);
+    if (ending.reached !== "live") return backoffMs(failures, ids);
+    if (failures === 1) return ids.chance() * 1_000;
+    return Math.min(backoffMs(failures, ids), session === null ? longestAfterLiveMs.identify : longestAfterLiveMs.resume);
   };
 
   while (!signal.aborted) {

@@ -138,6 +138,18 @@ test("a server's messages that come without content are said in health, and nobo
   await expect.poll(() => rig.channel.health().state).toBe("ok");
 });
 
+test("a session that is cut again and again is resumed within seconds each time", async () => {
+  await rig.channel.start(receive);
+  for (let cuts = 1; cuts <= 9; cuts += 1) {
+    await expect.poll(isLive).toBe(true);
+    rig.fake.gateway.drop(4000);
+    await expect.poll(isLive).toBe(false);
+    const cutAtMs = rig.clock.mono();
+    await comes(() => steps("resume").length).toBe(cuts);
+    expect(rig.clock.mono() - cutAtMs).toBeLessThan(6_000);
+  }
+});
+
 test("op 7 is followed by a resume", async () => {
   await rig.channel.start(receive);
   rig.fake.gateway.reconnect();
