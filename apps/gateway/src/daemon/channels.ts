@@ -59,5 +59,5 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
   const led = channels.filter((channel) => parts.isLed(accountKey({ channel: channel.name, account: channel.account })));
   await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
   if (running.pools === null) return;
-  await cluster?.open(led, { pools: running.pools, waker, receive: core.receive, startChannel: start, othersLead: roll.othersLead });
+  await cluster?.open(led, { pools: running.pools, waker, receive: core.receive, startChannel: start, roll });
 }

@@ -7,10 +7,12 @@ import type { Pools } from "../pools.ts";
 import type { Wired } from "../wiring.ts";
 import type { WiredStore } from "../wiring-store.ts";
 import { whenAiling } from "./ailing.ts";
+import { oneTooMany } from "./balance.ts";
 import { distantChannel, hearTyping } from "./distant-channel.ts";
 import { leaderEdits } from "./leader-edits.ts";
 import { leadership, type Leadership } from "./leadership.ts";
 import type { Role } from "./node-place.ts";
+import type { Roll } from "./roll.ts";
 
 export interface ClusterOptions {
   readonly role: Role;
@@ -30,8 +32,7 @@ export interface ClusterWork {
   readonly receive: Receive;
   /** Begins to receive; trouble shows in the state. */
   readonly startChannel: (channel: Channel, signal: AbortSignal, receive: Receive) => Promise<void>;
-  /** Whether another node could lead now. */
-  readonly othersLead: () => Promise<boolean>;
+  readonly roll: Pick<Roll, "list" | "othersLead">;
 }
 
 export interface Cluster {
@@ -55,6 +56,8 @@ export interface Cluster {
 const channelStopMs = 10_000;
 /** Accounts that nobody hears go round among the nodes no more often than this. */
 const leaveAgainMs = 600_000;
+/** Longer than others need to take an account and to write so into the roll. */
+const balanceEveryMs = 20_000;
 
 /** The page is every node's own: it needs no leader. */
 export const isWeb = (account: string): boolean => account.startsWith("web:");
@@ -94,7 +97,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
       return work.receive(events);
     };
     const leave = async (): Promise<void> => {
-      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.othersLead().catch(() => false))) return;
+      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.roll.othersLead().catch(() => false))) return;
       leftAtMono = clock.mono();
       log.warn({ account, reason: wired.channels.get(account)?.health().reason }, "nothing is heard here: another node may try");
       await led.get(account)?.stepAside();
@@ -139,6 +142,18 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     );
   }
 
+  const leads = (): readonly string[] => [...led.keys()].filter((account) => term(account) !== undefined);
+  let balancing = clock.after(balanceEveryMs, balance);
+  function balance(): void {
+    balancing = clock.after(balanceEveryMs, balance);
+    // Where nobody leads there is nothing to leave, and where the roll cannot be read nobody to leave it to.
+    if (lent === null || leads().length < 2) return;
+    lent.roll.list().then(
+      (lines) => led.get(oneTooMany(lines, bootId, leads()) ?? "")?.stepAside(),
+      (error: unknown) => log.debug({ error }, "the roll of nodes could not be read"),
+    );
+  }
+
   async function openCalled(account: string): Promise<void> {
     const channel = wired.channels.get(account);
     if (lent !== null && channel !== undefined && isCalled(account)) await lent.startChannel(channel, never, lent.receive);
@@ -160,7 +175,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
       const account = accountKey({ channel: channel.name, account: channel.account });
       return isWeb(account) || term(account) !== undefined || (role !== "worker" && isCalled(account));
     },
-    leads: () => [...led.keys()].filter((account) => term(account) !== undefined),
+    leads,
     async open(opened, work) {
       if (role === "worker") return;
       lent = work;
@@ -179,6 +194,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
       await Promise.all([...led.values()].map((each) => each.resign()));
     },
     close() {
+      balancing.cancel();
       edits.close();
       stopTyping();
     },

@@ -27,6 +27,9 @@ export interface NodeView extends NodeLine {
   readonly silentMs: number;
 }
 
+/** Whether it could lead an account now. */
+export const canLead = ({ up, role, state }: NodeView): boolean => up && role !== "worker" && state === "running";
+
 export interface Roll {
   list(): Promise<readonly NodeView[]>;
   /** Whether another node could lead an account now. Says first how it is with this one, for others that ask at the same moment. */
@@ -93,7 +96,7 @@ export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): R
       if (alone) return false;
       await write();
       const own = line().boot;
-      return (await list()).some(({ boot, up, role, state }) => boot !== own && up && role !== "worker" && state === "running");
+      return (await list()).some((each) => each.boot !== own && canLead(each));
     },
     async leave() {
       left = true;

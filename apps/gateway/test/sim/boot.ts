@@ -3,6 +3,7 @@ import { noProgress } from "../../src/turn/progress.ts";
 import { gatewayCore, type Core } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
 import { cluster, type Cluster } from "../../src/nodes/cluster.ts";
+import type { NodeView } from "../../src/nodes/roll.ts";
 import type { Role } from "../../src/nodes/node-place.ts";
 import type { Pools } from "../../src/pools.ts";
 import type { WiredStore } from "../../src/wiring-store.ts";
@@ -57,6 +58,23 @@ export interface Booted {
   readonly channels: readonly Channel[];
   readonly cluster: Cluster | null;
 }
+
+/** By the roll there is always a node that leads nothing: so accounts are left to others again and again, also where there are none. */
+const envied: NodeView = {
+  node: "envied",
+  boot: "envied",
+  role: "edge",
+  version: "",
+  pid: 0,
+  url: "",
+  startedAtMs: 0,
+  state: "running",
+  turns: 0,
+  deliveries: 0,
+  leads: [],
+  up: true,
+  silentMs: 0,
+};
 
 export async function boot(options: BootOptions): Promise<Booted> {
   const { world, life, models } = options;
@@ -113,7 +131,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       waker: { serve: () => () => {} },
       receive: core.receive,
       startChannel: (channel, _signal, receive) => channel.start(receive),
-      othersLead: async () => false,
+      roll: { list: async () => [envied], othersLead: async () => true },
     });
   }
   return {
