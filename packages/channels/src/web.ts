@@ -45,10 +45,14 @@ export interface WebSaid {
   readonly text: string;
   /** The client's token may not administer, so what it says has no owner's rights. */
   readonly guest?: boolean;
+  /** A guest whose token may decide about approvals. */
+  readonly approver?: boolean;
 }
 
 /** Role of senders whose token may not administer. */
 export const guestRole = "guest";
+/** Role of guests whose token may decide about approvals all the same. */
+export const approverRole = "approver";
 
 export interface WebChannel extends Channel {
   /** Resolves when what was said is durable; Fault("unavailable") while the channel does not receive. */
@@ -92,7 +96,7 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       channel: "web",
       account,
       address: said.address,
-      sender: { id: said.address.peer, name: said.senderName, isBot: false, ...(said.guest === true ? { roles: [guestRole] } : {}) },
+      sender: { id: said.address.peer, name: said.senderName, isBot: false, ...rolesOf(said) },
       messageId: said.id,
       kind: "message",
       text: said.text,
@@ -165,6 +169,10 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       return { messageId: idempotencyKey };
     },
   };
+}
+
+function rolesOf({ guest, approver }: WebSaid): { readonly roles?: string[] } {
+  return guest === true ? { roles: [guestRole, ...(approver === true ? [approverRole] : [])] } : {};
 }
 
 /** A value that the gateway keeps under a short name is none that a person can say: such buttons are for surfaces with presses. */

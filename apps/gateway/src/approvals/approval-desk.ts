@@ -14,8 +14,8 @@ export interface ApprovalDesk {
   readonly book: ApprovalBook;
   /** `<channel>:<id>` of all who may decide. */
   people(): Promise<string[]>;
-  /** Who may decide about a call that was asked for here, and where they are asked; empty: nobody can be. */
-  surfaces(address: Address): Promise<readonly Surface[]>;
+  /** Who may decide about a call that was asked for here, by an owner or not, and where they are asked; empty: nobody can be. */
+  surfaces(address: Address, owner: boolean): Promise<readonly Surface[]>;
   /** Keeps the request and shows it. May be repeated. `closes`: an open preview at the head of the conversation. */
   ask(approval: Approval, closes: string | null): Promise<Kept>;
   /** Open ones whose time is over become expired. */
@@ -45,7 +45,7 @@ export interface ApprovalDeskOptions {
   readonly log: Log;
 }
 
-/** The web's clients hold the gateway's token: they are the operator. */
+/** Its clients hold a token of the gateway: those who may administer or approve are the operator. */
 const operators = "web";
 
 /** Rows are kept longer: within this a second one is known to be a repeat. */
@@ -63,8 +63,10 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     return people.flatMap((person) => (person.startsWith(`${channel}:`) ? [person.slice(channel.length + 1)] : []));
   }
 
-  async function surfaces(address: Address): Promise<readonly Surface[]> {
-    if (address.channel === operators) return [{ address, approvers: null }];
+  async function surfaces(address: Address, owner: boolean): Promise<readonly Surface[]> {
+    // Whoever gets there; a press counts if its token may approve.
+    const page: readonly Surface[] = address.channel === operators ? [{ address, approvers: null }] : [];
+    if (page.length > 0 && owner) return page;
     const people = await approvers();
     const here = idsOn(address.channel, people);
     if (address.kind === "dm" && here.includes(address.peer)) return [{ address, approvers: here }];
@@ -79,7 +81,7 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
         ? []
         : [{ address: { channel, account: account.account, kind: "dm", peer }, approvers: [peer] }];
     });
-    return [...shared, ...privately];
+    return [...page, ...shared, ...privately];
   }
 
   async function current(kept: Kept): Promise<Kept> {
@@ -108,7 +110,7 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
   }
 
   async function settle(approval: Approval, words: string): Promise<void> {
-    const places = await surfaces(parseConversationKey(approval.conversation));
+    const places = await surfaces(parseConversationKey(approval.conversation), approval.owner);
     await outbox.post(places.map(({ address }) => settledCard(approval, address, words)));
   }
 
@@ -132,7 +134,7 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
       const kept = await book.open(approval);
       if (kept.approval.state !== "open") return kept;
       expireInTime(kept.approval);
-      const shown = await surfaces(parseConversationKey(approval.conversation));
+      const shown = await surfaces(parseConversationKey(approval.conversation), approval.owner);
       if (!shown.some(({ address }) => conversationKey(address) === approval.conversation))
         await outbox.post([toldElsewhere(approval, closes)]);
       for (const surface of shown) {

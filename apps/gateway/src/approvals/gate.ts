@@ -106,7 +106,7 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
       return refuse(
         `Not run: it needs a person's approval, and ${shown.length} characters are too many to be read before. Put it into a script and run that.`,
       );
-    const surfaces = await desk.surfaces(options.place.address);
+    const surfaces = await desk.surfaces(options.place.address, options.by.owner);
     if (surfaces.length === 0)
       return refuse(
         `Not run: it needs a person's approval (${why.reason}), and there is nobody to ask: no owner is known (commands.ownerAllowFrom).`,

@@ -1,5 +1,6 @@
 // /approve and /deny: a person's answer to a request, typed or by a button. Who may decide is looked up when the answer comes, not when the
 // question was asked alone.
+import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
 import type { Verdict } from "../approvals/approval.ts";
 import type { ApprovalDesk, Decider } from "../approvals/approval-desk.ts";
@@ -17,10 +18,15 @@ const verdicts: { readonly [word: string]: Verdict } = {
   deny: "deny",
 };
 
+/** A client of the page whose token may approve: the same right that `approvals.resolve` needs. */
+function isOperator({ inbound, owner }: Admitted): boolean {
+  return inbound.channel === "web" && (owner || inbound.sender.roles?.includes(approverRole) === true);
+}
+
 export function approveCommands(desk: ApprovalDesk): readonly PastLaneCommand[] {
   async function decide(id: string, verdict: Verdict, by: Admitted): Promise<string | null> {
     const { inbound } = by;
-    const decider: Decider = inbound.channel === "web" ? { operator: `web:${inbound.sender.id}` } : { person: senderId(inbound) };
+    const decider: Decider = isOperator(by) ? { operator: `web:${inbound.sender.id}` } : { person: senderId(inbound) };
     try {
       const { say } = await desk.decide(id, verdict, decider);
       // The card tells it where a button was pressed.

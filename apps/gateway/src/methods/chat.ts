@@ -54,8 +54,8 @@ export function chatMethods(options: ChatOptions) {
       const said = `${caller.peer}:${params.idempotencyKey}`;
       const id = `web:${options.web().account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
-      const guest = !caller.scopes.includes("admin");
-      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, guest });
+      const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
+      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
       return { id, sessionKey: options.route({ address: to }).session, duplicate: known };
     },
 

@@ -1,4 +1,5 @@
 // The operator's methods against the real daemon: sessions, injected words, the log, the config, a restart.
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -128,4 +129,29 @@ test("a device that may only write has no owner's rights in the chat either", as
     expect(said().some((text) => text.startsWith("🛑"))).toBe(client === operator);
     client.close();
   }
+});
+
+test("a device decides about a command in the chat only if its token may approve", async () => {
+  w.models.reply(({ lastToolResult }) =>
+    lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: ["touch", "made"] } }] } : `so: ${lastToolResult}`,
+  );
+  const daemon = await w.start();
+  const operator = await controlClient(daemon);
+  for (const [scopes, answer] of [
+    [["read", "write"], /^⚠️ You may not decide about this$/],
+    [["read", "write", "approve"], /^✅ Allowed once by operator/],
+  ] as const) {
+    const { token } = (await operator.call("devices.mint", { name: scopes.join(), scopes })) as { token: string };
+    const phone = await controlClient(daemon, { auth: { token } });
+    const said = async (): Promise<string[]> =>
+      ((await phone.call("chat.history")) as { messages: { text: string }[] }).messages.map(({ text }) => text);
+    await phone.call("chat.send", { text: "do it", idempotencyKey: "a" });
+    const card = await eventually(async () => (await said()).find((text) => text.startsWith("🔐")), 10_000, "the card");
+    await phone.call("chat.send", { text: `/approve ${/Approval (\w+)/.exec(card)?.[1]} once`, idempotencyKey: "b" });
+    await eventually(async () => (await said()).some((text) => answer.test(text)), 10_000, "the answer");
+    if (scopes.length === 2) expect(existsSync(join(daemon.home, "workspace", "made"))).toBe(false);
+    else await eventually(() => existsSync(join(daemon.home, "workspace", "made")), 10_000, "the run");
+    phone.close();
+  }
+  operator.close();
 });
