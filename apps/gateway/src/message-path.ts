@@ -12,6 +12,7 @@ import { gatewayCore, type Core, type CoreOptions } from "./core.ts";
 import { houseOf } from "./house.ts";
 import { findMessage } from "./methods/find-message.ts";
 import { storyTeller } from "./methods/story.ts";
+import { misspeltTools, misspeltWarning } from "./misspelt-tools.ts";
 import { live } from "./reload/live.ts";
 import type { GatewayState } from "./state.ts";
 import { toolHooks } from "./guards/tool-hooks.ts";
@@ -64,13 +65,19 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
     const skills = wireSkills(config, places.home, env);
     const models = watched(wireModels(config, mediaPath, clock, log));
+    const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
+    for (const found of misspeltTools(
+      config,
+      tools.map(({ name }) => name),
+    ))
+      log.warn({ ...found }, misspeltWarning(found));
     const core: Core = gatewayCore({
       ...ports,
       config,
       models,
       media: wireMedia(config, mediaPath, clock),
-      tools: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+      tools,
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
       commands: [
