@@ -24,6 +24,9 @@ describe("/stop", () => {
     expect((await s.rows()).map((row) => row.outcome)).toEqual(["commanded", "stopped", "stopped"]);
     const entries = await s.transcript("agent:main:telegram:dm:alice");
     expect(entries.map((entry) => entry.type)).toEqual(["user", "assistant", "toolResult"]);
+    // No process died: the model is told what happened.
+    expect(JSON.stringify(entries[2])).toContain("stopped while this ran");
+    expect(JSON.stringify(entries[2])).not.toContain("process");
     await alice.says("go on").gets("re: go on");
   });
 

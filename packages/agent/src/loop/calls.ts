@@ -89,7 +89,7 @@ export async function* settleCalls(
       for (const call of waiting) {
         // One that an earlier holder began may have had its effect.
         const begun = group.begun.has(call.id) && named(ports.tools, call.name)?.effect !== "reads";
-        entries.push(resultEntry(call, [{ type: "text", text: begun ? unknownOutcome : stoppedBefore }], true, ports.clock));
+        entries.push(resultEntry(call, [{ type: "text", text: begun ? stoppedWhileRunning : stoppedBefore }], true, ports.clock));
       }
       return { kind: "aborted" };
     }
