@@ -72,6 +72,9 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(sessions, "reset <key>", "begin it anew, as /new does; nothing is deleted").action(async (key: string) =>
     done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),
   );
+  command(sessions, "forget <key>", "remove what was said in it for good, and begin it anew").action(async (key: string) =>
+    done(await (await import("./commands/sessions.ts")).sessionsForget(await terminal(), key)),
+  );
   const devices = program.command("devices").description("who may use the control plane beside the gateway's own token");
   command(devices, "list", "show them").action(async () =>
     done(await (await import("./commands/devices.ts")).devicesList(await terminal())),

@@ -164,6 +164,7 @@ const listedMethods = [
   "sessions.list",
   "sessions.show",
   "sessions.reset",
+  "sessions.forget",
   "sessions.patch",
   "devices.list",
   "devices.mint",

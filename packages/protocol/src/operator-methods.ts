@@ -80,6 +80,13 @@ export const operatorMethods = {
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     result: session,
   },
+  /** Removes what was said in it for good, in every epoch, and begins it anew. Refused while it works. */
+  "sessions.forget": {
+    scope: "admin",
+    params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
+    /** `entries`: how many left its transcript. */
+    result: session.extend({ entries: z.number().int() }),
+  },
   /** Null takes back what was set. */
   "sessions.patch": {
     scope: "write",

@@ -1,4 +1,4 @@
-// `parley sessions list|show|reset`: the conversations that the gateway keeps.
+// `parley sessions list|show|reset|forget`: the conversations that the gateway keeps.
 import type { MethodResult } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -29,6 +29,13 @@ export async function sessionsShow(terminal: Console, key: string, flags: { read
 export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.reset", { key }));
   line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(`${found.key} begins anew. Nothing was deleted.`));
+  return exitCodes.ok;
+}
+
+export async function sessionsForget(terminal: Console, key: string): Promise<ExitCode> {
+  const found = await withState(terminal, (client) => client.request("sessions.forget", { key }));
+  const words = `${found.entries} entries left the transcript of ${found.key} for good. It begins anew.`;
+  line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(words));
   return exitCodes.ok;
 }
 

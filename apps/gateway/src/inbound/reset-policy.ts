@@ -1,7 +1,7 @@
 // When a conversation begins anew by itself: at an hour of the day, after a pause, or whichever comes first. Only what people say asks for
 // it and counts against a pause; heartbeats and schedules never come through here. Nothing is deleted: a reset is a new epoch.
 import type { ResetPolicy, SessionConfig } from "@parley/config";
-import type { Clock, SessionKey } from "@parley/protocol";
+import type { Clock, Json, SessionKey } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
 import type { Place } from "./place-rules.ts";
 
@@ -47,7 +47,12 @@ export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOpti
 /** A new epoch with a clock of its own; also what /new does. */
 export async function beginAnew(sessions: Sessions, key: SessionKey, nowMs: number): Promise<Session> {
   await sessions.reset(key);
-  return sessions.patch(key, { [startedField]: nowMs, [spokenField]: null });
+  return sessions.patch(key, begunAt(nowMs));
+}
+
+/** What an epoch that begins now has in its session. */
+export function begunAt(nowMs: number): { readonly [field: string]: Json } {
+  return { [startedField]: nowMs, [spokenField]: null };
 }
 
 /** The channel's word wins outright, then the kind's. */

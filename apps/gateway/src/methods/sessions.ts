@@ -14,7 +14,7 @@ import {
   type Usage,
 } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
-import { beginAnew } from "../inbound/reset-policy.ts";
+import { beginAnew, begunAt } from "../inbound/reset-policy.ts";
 import { modelField, type ModelBook } from "../turn/model-book.ts";
 import { ownReasoning, ownThinking, reasoningField, thinkingField } from "../turn/thinking.ts";
 
@@ -30,6 +30,8 @@ type Shown = MethodResult<"sessions.reset">;
 
 const lanesLookedAt = 1_000;
 const shownChars = 4_000;
+/** When its transcript was last forgotten, and how many entries left. */
+const forgottenField = "forgotten";
 
 export function sessionMethods({ config, sessions, turns, models, clock }: SessionMethodsOptions) {
   async function busy(): Promise<ReadonlySet<string>> {
@@ -68,6 +70,19 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
     async "sessions.reset"({ key }: MethodParams<"sessions.reset">): Promise<Shown> {
       const session = await known(key);
       return one(await beginAnew(sessions, session.key, clock.now()));
+    },
+
+    async "sessions.forget"({ key }: MethodParams<"sessions.forget">): Promise<MethodResult<"sessions.forget">> {
+      const session = await known(key);
+      if ((await busy()).has(session.key))
+        throw new Fault("conflict", `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`);
+      const { session: fresh, entries } = await sessions.forget(session.key);
+      // The record of it (I11); what was said stands nowhere in it.
+      const marked = await sessions.patch(fresh.key, {
+        ...begunAt(clock.now()),
+        [forgottenField]: { atMs: clock.now(), entries },
+      });
+      return { ...(await one(marked)), entries };
     },
 
     async "sessions.patch"({ key, model, thinking, reasoning }: MethodParams<"sessions.patch">): Promise<Shown> {

@@ -18,6 +18,7 @@ const validParams: { readonly [method: string]: unknown } = {
   "chat.inject": { text: "hi", idempotencyKey: "k" },
   "sessions.show": { key: "agent:main:main" },
   "sessions.reset": { key: "agent:main:main" },
+  "sessions.forget": { key: "agent:main:main" },
   "sessions.patch": { key: "agent:main:main" },
   "devices.mint": { name: "d", scopes: ["read"] },
   "devices.revoke": { id: "x" },

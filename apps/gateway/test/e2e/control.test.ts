@@ -47,6 +47,9 @@ test("words are injected in lane order, once by key; they are shown, stand in th
   await expect(control.call("sessions.patch", { key: session.key, model: "m2x" })).rejects.toMatchObject({ code: "invalid" });
   expect(await control.call("sessions.reset", { key: session.key })).toMatchObject({ epoch: session.epoch + 1 });
   expect(((await control.call("sessions.show", { key: session.key })) as Shown).entries).toEqual([]);
+  const forgotten = await control.call("sessions.forget", { key: session.key });
+  expect(forgotten).toMatchObject({ epoch: session.epoch + 2, entries: session.entries.length });
+  expect(((await control.call("sessions.show", { key: session.key, epoch: session.epoch })) as Shown).entries).toEqual([]);
   await expect(control.call("sessions.show", { key: "agent:main:web:dm:nobody" })).rejects.toMatchObject({ code: "missing" });
   await expect(control.call("sessions.show", { key: "nonsense" })).rejects.toMatchObject({ code: "invalid" });
   expect(await control.call("agents.list")).toMatchObject({ agents: [{ id: "main", isDefault: true, model: "fake/m1" }] });

@@ -3,7 +3,14 @@ import type { Session, Sessions } from "../store.ts";
 import { fieldPatch } from "./arguments.ts";
 import type { Connection } from "./connection.ts";
 import { entryOf, sessionOf, type SessionReply } from "./records.ts";
-import { listSessionsScript, openSessionScript, patchSessionScript, resetSessionScript, transcriptScript } from "./verbs/state.ts";
+import {
+  forgetSessionScript,
+  listSessionsScript,
+  openSessionScript,
+  patchSessionScript,
+  resetSessionScript,
+  transcriptScript,
+} from "./verbs/state.ts";
 
 /** Sessions looked at in one call. */
 const scan = 500;
@@ -13,6 +20,10 @@ export function redisSessions({ call }: Connection): Sessions {
     open: async (key) => sessionOf(await call<SessionReply>(openSessionScript, { key })),
     patch: async (key, patch) => sessionOf(await call<SessionReply>(patchSessionScript, { key, patch: fieldPatch(patch) })),
     reset: async (key) => sessionOf(await call<SessionReply>(resetSessionScript, { key })),
+    async forget(key) {
+      const [session, entries] = await call<readonly [SessionReply, number]>(forgetSessionScript, { key });
+      return { session: sessionOf(session), entries };
+    },
     async list({ prefix = "", sinceMs = 0, limit }) {
       const found: Session[] = [];
       for (let from = 0; found.length < limit; from += scan) {

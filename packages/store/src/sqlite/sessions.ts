@@ -1,4 +1,4 @@
-// Sessions and their transcript. Entries are only ever added here (I11): no statement updates or deletes one.
+// Sessions and their transcript. Entries are only ever added here, and leave only when they are to be forgotten (I11).
 import type { Json, SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "../store.ts";
 import type { Scope } from "./scope.ts";
@@ -79,6 +79,7 @@ export function sessionBook({ db, clock }: Scope): SessionBook {
 export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
   const { db, clock, tx } = scope;
   const raiseEpoch = query(db, "update sessions set epoch = epoch + 1, updated = ? where key = ?");
+  const removeEntries = query(db, "delete from entries where lane = ?");
   const shapes = queryShapes<SessionRecord>(db);
   const oldest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq limit ?");
   const newest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq desc limit ?");
@@ -98,6 +99,13 @@ export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
         book.open(key);
         raiseEpoch.run(clock.now(), key);
         return book.open(key);
+      }),
+    forget: (key) =>
+      tx.run(() => {
+        book.open(key);
+        const entries = removeEntries.run(key);
+        raiseEpoch.run(clock.now(), key);
+        return { session: book.open(key), entries };
       }),
     transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
       tx.run(() => {

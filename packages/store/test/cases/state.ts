@@ -54,6 +54,29 @@ export const stateCases: readonly StoreCase[] = [
     },
   },
   {
+    title:
+      "what is to be forgotten leaves from every epoch, of this session alone; seqs go on, and a turn opened before adds to its own epoch",
+    async run({ store }) {
+      const say = async (id: string, session: string): Promise<void> => {
+        await store.inbox.accept([row(id, { lane: lane(session) })]);
+        const turn = await takeTurn(store);
+        await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [`"${id}"`] });
+      };
+      const left = async (session: string, epoch: number) =>
+        (await store.sessions.transcript(lane(session), { epoch, limit: 9 })).map(({ seq, body }) => [seq, body]);
+      await say("1", "a");
+      await store.sessions.reset(lane("a"));
+      await say("2", "a");
+      await say("3", "b");
+      await store.inbox.accept([row("4")]);
+      const open = await takeTurn(store);
+      expect(await store.sessions.forget(lane("a"))).toMatchObject({ session: { key: lane("a"), epoch: 3, lastSeq: 2 }, entries: 2 });
+      expect([await left("a", 1), await left("a", 2), await left("a", 3), await left("b", 1)]).toEqual([[], [], [], [[1, '"3"']]]);
+      await store.turns.commit(open, open.id, { outcome: "answered", entries: ['"4"'] });
+      expect([await left("a", 2), await left("a", 3)]).toEqual([[[3, '"4"']], []]);
+    },
+  },
+  {
     title: "a transcript is read from its start, after a seq, or from its end, always oldest first",
     async run({ store }) {
       await store.inbox.accept([row("1")]);

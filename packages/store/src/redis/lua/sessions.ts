@@ -1,4 +1,5 @@
-// Sessions and their transcript. Entries are only ever added (I11). Fields stay JSON text, because Lua would turn [] into {}.
+// Sessions and their transcript. Entries are only ever added, and leave only when they are to be forgotten (I11). Fields stay JSON text,
+// because Lua would turn [] into {}.
 
 export const sessionsLua = String.raw`
 local sessions = {}

@@ -27,6 +27,21 @@ return sessions.shown(arg.key)`,
   { repeatable: false },
 );
 
+/** Not repeatable: each call begins a new epoch. Answers the session and how many entries left. */
+export const forgetSessionScript = script(
+  [sessionsLua],
+  String.raw`
+local epoch, entries = sessions.open(arg.key)[1], 0
+for each = 1, epoch do
+  entries = entries + call('ZCARD', key.entries(arg.key, each))
+  call('DEL', key.entries(arg.key, each))
+end
+call('HINCRBY', key.session(arg.key), 'epoch', 1)
+sessions.touch(arg.key)
+return { sessions.shown(arg.key), entries }`,
+  { repeatable: false },
+);
+
 /** One slice from place `from` of the list, the newest first. Answers those that fit and how many were looked at. */
 export const listSessionsScript = script(
   [sessionsLua],
