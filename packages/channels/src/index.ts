@@ -1,14 +1,19 @@
-// Platforms behind one contract. Factories load their driver's SDK only when they are called.
+// Platforms behind one contract. Factories load their driver's SDK only when they are called; a driver that few installations have, itself too.
+import type { Channel } from "./channel.ts";
+import type { DiscordOptions } from "./discord/discord.ts";
+
 export * from "./channel.ts";
 export * from "./web.ts";
 export * from "./text/index.ts";
 export * from "./loopback.ts";
 export { chatIsClosed } from "./closed.ts";
 export { discordActions, discordCapabilities } from "./discord/capabilities.ts";
-export { discord, type DiscordOptions } from "./discord/discord.ts";
+export type { DiscordOptions } from "./discord/discord.ts";
 export type { DiscordMemory } from "./discord/memory.ts";
 export { migratedChatId } from "./telegram/refusals.ts";
 export { normalize as normalizeTelegram, type ChatMigration } from "./telegram/normalize.ts";
 export { telegramActions, telegramCapabilities } from "./telegram/capabilities.ts";
 export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";
 export type { TelegramWebhook, WebhookHandler } from "./telegram/webhook.ts";
+
+export const discord = async (options: DiscordOptions): Promise<Channel> => (await import("./discord/discord.ts")).discord(options);
