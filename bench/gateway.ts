@@ -86,7 +86,7 @@ async function daemon({ telegram, models }: Fakes, home: string): Promise<{ chil
     }),
   );
   const startedAtMs = clock.mono();
-  const child = spawn(process.execPath, ["--max-semi-space-size=8", "--max-old-space-size=512", main], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=4", "--max-old-space-size=512", main], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home, NODE_COMPILE_CACHE: join(home, "compile-cache") },
   });

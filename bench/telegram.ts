@@ -93,7 +93,7 @@ async function drain() {
   );
   models.reply("done");
   for (let nth = 0; nth < backlog; nth += 1) telegram.as(1 + (nth % people)).says(`message ${nth} of a long night`);
-  const child = spawn(process.execPath, ["--max-semi-space-size=8", "--max-old-space-size=512", main], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=4", "--max-old-space-size=512", main], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
   });

@@ -46,7 +46,7 @@ writeFileSync(
 here=$(readlink -f -- "$0") && root=\${here%/bin/parley} || exit 1
 if [ "\${1-start}" = start ]; then
   [ $# -eq 0 ] || shift
-  exec node --max-semi-space-size=8 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
+  exec node --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
 fi
 exec node "$root/apps/cli/src/main.js" "$@"
 `,
