@@ -107,7 +107,7 @@ test("a boot that was not closed is unclean for the next, and the history tells 
   await first.close();
 });
 
-test("the history tells in which boots a turn ended; a refusal is no work", async () => {
+test("the history tells which boots took a message in or ended a turn; a refusal is no work", async () => {
   const clock = testClock();
   const idle = await sqliteStore(options(path, { clock, exclusive: true, bootId: "idle" }));
   await idle.inbox.accept([row("no", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } })]);
@@ -116,15 +116,18 @@ test("the history tells in which boots a turn ended; a refusal is no work", asyn
   await busy.inbox.accept([row("1")]);
   const turn = await takeTurn(busy);
   clock.advance(500);
-  await busy.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+  clock.advance(500);
+  const ending = await sqliteStore(options(path, { clock, exclusive: true, bootId: "ending" }));
+  await ending.turns.commit(await takeTurn(ending), turn.id, { outcome: "answered", entries: [] });
   clock.advance(500);
   const now = await sqliteStore(options(path, { clock, exclusive: true, bootId: "now" }));
   expect((await now.bootHistory()).map(({ boot, worked }) => [boot, worked])).toEqual([
     ["now", false],
+    ["ending", true],
     ["busy", true],
     ["idle", false],
   ]);
-  for (const store of [idle, busy, now]) await store.close();
+  for (const store of [idle, busy, ending, now]) await store.close();
 });
 
 test("an exclusive boot resumes at once what the dead one held, and the dead one writes nothing", async () => {

@@ -8,11 +8,11 @@ import { acceptScript, dismissScript, findRowsScript, stopScript } from "./verbs
 
 type AcceptReply = readonly [id: string, seq: number, verdict: Accepted["verdict"], waiting: number];
 
-export function redisInbox(connection: Connection): Inbox {
+export function redisInbox(connection: Connection, boot: string): Inbox {
   const { call } = connection;
   return {
     async accept(rows) {
-      const answers = await call<readonly AcceptReply[]>(acceptScript, { rows });
+      const answers = await call<readonly AcceptReply[]>(acceptScript, { rows, boot });
       return answers.map(([id, seq, verdict, waiting]) => ({ id, seq, verdict, waiting }));
     },
     async stop(lane, { turn, rows, outcome = "stopped", reason }) {

@@ -63,7 +63,7 @@ function portsOn(connection: Connection, { log, node, bootId, ...options }: Redi
   const { call } = connection;
   const lost = lostTakes(bootId);
   return {
-    inbox: redisInbox(connection),
+    inbox: redisInbox(connection, bootId),
     turns: redisTurns(connection, lost),
     outbox: redisOutbox(connection, lost),
     sessions: redisSessions(connection),

@@ -8,7 +8,7 @@ export interface Boot {
   readonly startedAtMs: number;
   /** Null: it is running, or it died. */
   readonly stoppedAtMs: number | null;
-  /** A turn ended in it: whatever killed it, it was not its start. */
+  /** It took a message in, or a turn ended in it: whatever killed it, it was not its start. */
   readonly worked: boolean;
 }
 
@@ -19,6 +19,9 @@ export interface Boots {
   stop(boot: string): void;
 }
 
+/** Of messages taken in: those of the last minutes are among them, and a start reads no more. */
+const rowsLookedAt = 1_000;
+
 export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
   const list = query<{ boot: string; started: number; stopped: number | null }>(
     db,
@@ -27,13 +30,19 @@ export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
   const insert = query(db, "insert or replace into boots (boot, started) values (?, ?)");
   const stop = query(db, "update boots set stopped = ? where boot = ?");
   const trim = query(db, "delete from boots where boot not in (select boot from boots order by started desc, rowid desc limit ?)");
+  const newest = query<{ accepted: number }>(
+    db,
+    `select accepted from rows where outcome is null or outcome not in ('refused', 'dead') order by seq desc limit ${rowsLookedAt}`,
+  );
   const endedTurn = query(db, "select 1 from rows where ended >= ? and ended < ? and turn is not null limit 1");
   return {
     list() {
+      const takenInAtMs = newest.all().map((row) => row.accepted);
       let nextStartedAtMs = Number.MAX_SAFE_INTEGER;
       return list.all(bootsKept).map(({ boot, started, stopped }) => {
-        const worked = endedTurn.get(started, nextStartedAtMs) !== undefined;
+        const untilMs = nextStartedAtMs;
         nextStartedAtMs = started;
+        const worked = takenInAtMs.some((at) => at >= started && at < untilMs) || endedTurn.get(started, untilMs) !== undefined;
         return { boot, startedAtMs: started, stoppedAtMs: stopped, worked };
       });
     },

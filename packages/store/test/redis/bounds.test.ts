@@ -198,9 +198,14 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       redisStore(redisOptions(server, { clock, keyPrefix, bootId, node }));
     const first = await boot("b1", "n1");
     await first.inbox.accept([row("1")]);
-    const turn = await takeTurn(first, { holder: "b1" });
-    await first.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
     await first.close();
+    const idle = await boot("b4", "n4");
+    await idle.inbox.accept([row("2", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } }), row("1")]);
+    expect(await idle.bootHistory()).toMatchObject([{ boot: "b4", worked: false }]);
+    const turn = await takeTurn(idle, { holder: "b4" });
+    await idle.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });
+    expect(await idle.bootHistory()).toMatchObject([{ boot: "b4", worked: true }]);
+    await idle.close();
     clock.advance(5);
     const second = await boot("b2", "n1");
     const elsewhere = await boot("b3", "n2");

@@ -52,7 +52,7 @@ local key = {
   event = function(id) return K .. 'event:' .. id end,                 -- string: seq
   boots = function(node) return K .. 'boots:' .. node end,             -- list: boots of a node, newest first
   boot = function(id) return K .. 'boot:' .. id end,                   -- hash: started stopped
-  worked = K .. 'worked',                                              -- zset: holders by the end of their last turn
+  worked = K .. 'worked',                                              -- zset: boots by when they last took a message in or ended a turn
 }
 
 local function count(name)

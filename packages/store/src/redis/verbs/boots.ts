@@ -1,4 +1,4 @@
-// The history of a node's starts. A boot that a turn ended in has worked: whatever killed it, it was not its start.
+// The history of a node's starts. A boot that took a message in or ended a turn has worked: whatever killed it, it was not its start.
 import { bootsKept, keptAfterEndMs } from "../../limits.ts";
 import { script } from "../script.ts";
 

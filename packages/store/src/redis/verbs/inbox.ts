@@ -7,8 +7,18 @@ import { script } from "../script.ts";
 
 const parts = [lanesLua, rowsLua, turnsLua];
 
-/** `rows`: as the contract has them. Answers a list of id, seq, verdict, waiting. */
-export const acceptScript = script([...parts, acceptLua], "return accept(arg.rows)");
+/** `rows`: as the contract has them; `boot`: who takes them in. Answers a list of id, seq, verdict, waiting. */
+export const acceptScript = script(
+  [...parts, acceptLua],
+  String.raw`
+local answers, worked = accept(arg.rows), false
+for n, new in ipairs(arg.rows) do
+  local outcome = new.as.outcome
+  if answers[n][3] ~= 'duplicate' and outcome ~= 'refused' and outcome ~= 'dead' then worked = true end
+end
+if worked then call('ZADD', key.worked, now, arg.boot) end
+return answers`,
+);
 
 /** Not repeatable: rows that came in between would end as well. A second stop of a turn changes nothing, so it cannot take the lane from
  *  the holder that is closing it. */
