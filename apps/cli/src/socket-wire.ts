@@ -46,11 +46,15 @@ async function whyNot({ url, configTrouble }: GatewayAddress, isSilent: boolean)
     return refused(detail, "If it is the gateway, it hangs: end its process, then run `parley start`.");
   }
   let health: string;
+  const giveUp = new AbortController();
+  const timer = systemClock().after(healthWithinMs, () => giveUp.abort());
   try {
-    health = await (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(healthWithinMs) })).text();
+    health = await (await fetch(`${url}/healthz`, { signal: giveUp.signal })).text();
   } catch {
     // Refused, or not HTTP: either way no gateway is there.
     return refused("nothing answers there");
+  } finally {
+    timer.cancel();
   }
   if (/^\{"ok":(?:true|false)\}$/.test(health))
     return new CommandFailure("unavailable", `The gateway at ${url} takes no connection now: it is stopping, or has too many. Try again.`);
