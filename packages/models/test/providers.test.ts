@@ -53,7 +53,7 @@ describe.each(wires)("$name", ({ wire, model }) => {
   });
 
   it("gives arguments that are no JSON object as a bad call, and never as a call", async () => {
-    for (const args of ["", '{"city": "Os', "[1]", '"text"', "{'city': 1}"]) {
+    for (const args of ["", '{"city": "Os', "[1]", '"text"', "{'city': 1}", '{"a":'.repeat(200) + "1" + "}".repeat(200)]) {
       server.script({ toolCalls: [{ id: "c1", name: "weather", args }] });
       const got = await ask(model(server.url), asking("hi", { tools: [weatherTool] }));
       if (args === "") expect(got.calls).toMatchObject([{ args: {} }]);

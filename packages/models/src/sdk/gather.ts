@@ -108,6 +108,18 @@ export function gather(provider: string, price: ModelPrice | undefined): Gatheri
   };
 }
 
+/** No tool needs as many. What validates, stores and redacts arguments walks them by recursion. */
+const mostLevels = 100;
+
+function nestsTooDeep(value: object): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth < mostLevels; depth += 1) {
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return false;
+  }
+  return level.some((each) => typeof each === "object" && each !== null);
+}
+
 /** Strict JSON only: what a tolerant parser could close is a call that the model never finished. */
 function argumentsOf(input: string, cut: boolean): { readonly args: JsonObject } | { readonly reason: string } {
   const truncated = "the answer was cut off by its length limit inside the arguments";
@@ -115,7 +127,11 @@ function argumentsOf(input: string, cut: boolean): { readonly args: JsonObject }
   if (input.trim() === "") return cut ? { reason: truncated } : { args: {} };
   try {
     const value: unknown = JSON.parse(input);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { args: value as JsonObject };
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return nestsTooDeep(value)
+        ? { reason: `the arguments are nested more than ${mostLevels} levels deep` }
+        : { args: value as JsonObject };
+    }
     return { reason: "the arguments are not a JSON object" };
   } catch {
     // Told to the model as the call's result.
