@@ -50,6 +50,8 @@ export interface Channel {
   act?(to: Address, action: Action, options: SendOptions): Promise<Receipt | null>;
   /** Shows "is typing" for some seconds. Failures are the caller's to ignore. */
   typing?(to: Address): Promise<void>;
+  /** These inbound events get no answer: what shows people that one is coming ends. Repeats change nothing. Never rejects. */
+  settle?(events: readonly string[]): Promise<void>;
   /** Bytes of an attachment's `ref`; Fault("invalid") beyond `limitBytes`, checked while reading. */
   download?(
     ref: string,

@@ -45,6 +45,7 @@ export function distantChannel({ bus, channel, leads }: DistantOptions): Channel
             bus.tell(topic, JSON.stringify(to));
           },
         }),
+    ...(first.settle === undefined ? {} : { settle: async (events: readonly string[]) => channel().settle?.(events) }),
     ...(first.download === undefined
       ? {}
       : {

@@ -7,7 +7,7 @@ export type Meant =
   | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
   | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string };
 
-/** `rendered` is one platform message; `remove` takes a preview away. */
+/** `rendered` is one platform message; `remove` takes a preview away, and ends what shows that an answer is coming. */
 export type Content =
   | Meant
   | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }

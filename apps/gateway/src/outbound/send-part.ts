@@ -35,6 +35,7 @@ export function partSender(): PartSender {
       const into = view.intoReceipt === null ? null : (JSON.parse(view.intoReceipt) as Receipt);
       if (content.kind === "remove") {
         if (into !== null) await channel.act?.(to, { kind: "remove", messageId: into.messageId }, how);
+        if (how.answers !== undefined) await channel.settle?.(how.answers);
         return into ?? { messageId: "" };
       }
       if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");

@@ -30,7 +30,7 @@ import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
-import { isAddressed, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
+import { isAddressed, isCommand, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
 import type { SetUpTurn } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
@@ -223,6 +223,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         {
           turn,
           previewed,
+          waits: previewed.said === "" && channel?.settle !== undefined && journal.rows().some(isCommand),
           held,
           session,
           address,

@@ -23,6 +23,7 @@ export interface FinishOptions {
 export interface EndedTurn {
   readonly turn: Turn;
   readonly previewed: Previewed;
+  readonly waits: boolean;
   readonly held: Held;
   readonly session: Session;
   readonly address: Address;

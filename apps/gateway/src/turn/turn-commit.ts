@@ -46,6 +46,8 @@ export interface CommitInput {
   readonly session: Session;
   readonly address: Address;
   readonly previewed: Previewed;
+  /** Somebody sees that an answer is coming, and must not go on seeing it when there is none. */
+  readonly waits: boolean;
   readonly patch: { readonly [field: string]: Json };
   readonly end: LoopEnd;
   readonly outcome: Outcome;
@@ -64,7 +66,7 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-export function turnCommit({ turn, session, address, previewed, patch, end, outcome, thoughts, cells: more }: CommitInput): Commit {
+export function turnCommit({ turn, session, address, previewed, waits, patch, end, outcome, thoughts, cells: more }: CommitInput): Commit {
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome);
   const cells = [...buttons, ...more];
@@ -74,7 +76,7 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
     reason: outcome.kind === "failed" || outcome.kind === "silent" ? outcome.reason : end.stop,
     entries: end.entries.map((entry) => JSON.stringify(entry)),
-    deliveries: deliveriesOf(turn, address, said, previewed.open),
+    deliveries: deliveriesOf(turn, address, said, previewed.open, waits),
     patch: { ...patch, ...usageAfter(session, end.usage) },
     ...(last === undefined ? {} : { contextThrough: last.seq }),
     ...(cells.length === 0 ? {} : { cells }),
@@ -85,14 +87,14 @@ export function turnCommit({ turn, session, address, previewed, patch, end, outc
  * What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. So is one above a request
  * that the turn waited for: the answer comes below, where it is looked for, and people are told of a new message, not of an old one that changed.
  */
-function deliveriesOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null): readonly NewDelivery[] {
+function deliveriesOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null, waits: boolean): readonly NewDelivery[] {
   const content = contentOf(outcome);
   const at = { pool: accountKey(address), lane: turn.conversation, cause: turn.id };
   const into = preview === null ? {} : { into: `${preview}/0` };
   const closes = preview === null ? {} : { closes: preview };
   const removed = { content: formatContent({ v: 1, kind: "remove" }), ...into };
   const id = `${turn.id}/0`;
-  if (content === null) return preview === null ? [] : [{ id, ...at, ...closes, parts: [removed] }];
+  if (content === null) return preview === null && !waits ? [] : [{ id, ...at, ...closes, parts: [removed] }];
   if (preview === null || turn.tickets.length === 0)
     return [{ id, ...at, ...closes, parts: [{ content: formatContent(content), ...into }] }];
   return [

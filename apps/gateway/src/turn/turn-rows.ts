@@ -33,6 +33,10 @@ export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
 
+export function isCommand({ payload }: Row): boolean {
+  return parseRowPayload(payload).inbound.kind === "command";
+}
+
 /** It answers what this very turn waited for: it wakes the turn and says nothing. */
 export function isWake({ payload }: Row, turn: string): boolean {
   const { internal } = parseRowPayload(payload);

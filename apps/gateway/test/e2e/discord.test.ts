@@ -66,6 +66,10 @@ describe("slash commands", () => {
     const [answer] = await w.answered(person.dm(), 1);
     expect(answer).toContain(alice.id);
     expect(w.answers(person.dm()).map((message) => message.id)).toEqual([w.discord.interaction(id).messageId]);
+    w.models.script({ text: "NO_REPLY" });
+    person.runs("weekly_review", { values: { text: "and say nothing" } });
+    await eventually(() => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length === 1);
+    expect(w.discord.visible(person.dm()).filter((message) => message.byBot)).toHaveLength(1);
     await daemon.stop();
     await w.start({ home: daemon.home });
     await w.live();

@@ -204,6 +204,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     send: (to, part, how) => sendPart(sending, to, part, how),
     sentSince: (to, part, sinceMs, giveUp) => sentSince(sending, to, part, sinceMs, giveUp),
     act: (to, action, how) => performAction(sending, to, action, how.signal),
+    settle: pending.settle,
     async typing(to) {
       const giveUp = new AbortController();
       const timer = clock.after(typingDeadlineMs, () => giveUp.abort());

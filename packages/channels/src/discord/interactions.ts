@@ -21,6 +21,8 @@ export interface Interactions {
   fill(open: OpenInteraction, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
   /** One answer answers several commands: the waiting of all but the one in whose place it stands ends. Never rejects. */
   endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
+  /** Nothing will be said to these: their waiting ends. Never rejects. */
+  settle(events: readonly string[]): Promise<void>;
   /** Ends the waiting at a button; `text` is for the one who pressed. Throws Fault. */
   answer(id: string, text: string | undefined, signal: AbortSignal): Promise<void>;
   stop(): void;
@@ -103,6 +105,21 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     return keep([...open, ...added]);
   };
 
+  const endAll = async (ended: readonly OpenInteraction[]): Promise<void> => {
+    if (ended.length === 0) return;
+    await Promise.all([
+      keep(open.filter(({ event }) => !ended.some((one) => one.event === event))).catch((error: unknown) =>
+        log.debug({ error }, "what ended could not be noted"),
+      ),
+      ...ended.map(endWaiting),
+    ]);
+  };
+  /** A turn may be over before we hear that its command is durable: its place is kept first, so that a repeat finds it too. */
+  const waitForEarly = async (isMeant: (event: string) => boolean): Promise<void> => {
+    const early = [...arrived].filter(([event, one]) => isMeant(event) && isWaiting(event, one));
+    if (early.length > 0) await waitFor(early);
+  };
+
   const refuse = async (to: Arrived): Promise<void> => {
     if (!to.isCommand) return;
     const put = to.deferred === null ? callback(to, { type: responses.message, data: { content: refusal, flags: ephemeral } }) : null;
@@ -148,9 +165,7 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     },
     async take(events, key) {
       const isAnswered = answeredBy(events);
-      // An answer may be ready before we hear that its command is durable: the place is kept first, so that a repeat finds it too.
-      const early = [...arrived].filter(([event, one]) => isAnswered(event) && isWaiting(event, one));
-      if (early.length > 0) await waitFor(early);
+      await waitForEarly(isAnswered);
       const found = open.find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;
@@ -169,15 +184,14 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     },
     async endOthers(events, answered) {
       const isAnswered = answeredBy(events);
-      const others = open.filter(({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event));
-      if (others.length === 0) return;
-      const ended = new Set(others.map(({ event }) => event));
-      await Promise.all([
-        keep(open.filter(({ event }) => !ended.has(event))).catch((error: unknown) =>
-          log.debug({ error }, "what ended could not be noted"),
-        ),
-        ...others.map(endWaiting),
-      ]);
+      await endAll(open.filter(({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event)));
+    },
+    async settle(events) {
+      const isMeant = answeredBy(events);
+      await waitForEarly(isMeant).catch((error: unknown) => log.debug({ error }, "what ended could not be noted"));
+      // What was not shown yet cannot be taken away.
+      await Promise.all([...arrived].flatMap(([event, { deferred }]) => (isMeant(event) && deferred !== null ? [deferred] : [])));
+      await endAll(open.filter(({ event, takenBy }) => takenBy === undefined && isMeant(event)));
     },
     async answer(id, text, signal) {
       const one = [...arrived.values()].find((known) => known.id === id);
