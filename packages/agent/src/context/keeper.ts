@@ -74,6 +74,8 @@ export function contextKeeper(options: KeeperOptions): Keeper {
   const requests: { readonly entries: number; readonly markSeq: number }[] = [];
   /** How much more than our estimate the provider counts, at least; learnt from its refusals. */
   let leastScale = 1;
+  /** What the last request left for its answer; providers count it with the prompt. */
+  let answerTokens = 0;
   let squeezeShare = fullShare;
   let recoveries = 0;
   let recoveredAt = -1;
@@ -218,7 +220,8 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       requests.push({ entries: entries.length, markSeq: prunedThrough });
       const view = squeezed(viewOfLog(placed, prunedThrough), scale, squeezeShare);
       const leftTokens = Math.floor(windowTokens * fullShare) - sized(view, scale);
-      return { entries: view, ...(leftTokens < options.maxTokens ? { maxTokens: Math.max(leastAnswerTokens, leftTokens) } : {}) };
+      answerTokens = Math.min(options.maxTokens, Math.max(leastAnswerTokens, leftTokens));
+      return { entries: view, ...(leftTokens < options.maxTokens ? { maxTokens: answerTokens } : {}) };
     },
 
     async overflowed(entries, signal) {
@@ -228,7 +231,7 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       recoveredAt = answers;
       if (recoveries > mostRecoveries) return null;
       const refused = squeezed(viewOfLog(placed, prunedThrough), scaleOf(placed), squeezeShare);
-      leastScale = Math.max(leastScale, windowTokens / Math.max(1, overheadTokens + tokensOfAll(refused)));
+      leastScale = Math.max(leastScale, (windowTokens - answerTokens) / Math.max(1, overheadTokens + tokensOfAll(refused)));
       if (pruning.mode !== "off") prunedThrough = placed.at(-1)?.seq ?? 0;
       let usage = noUsage;
       if (recoveries === 1) {
