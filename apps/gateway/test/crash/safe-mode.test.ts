@@ -23,6 +23,8 @@ test("after three unclean starts Telegram is held, the web answers, the status s
     const client = await controlClient(daemon);
     const status = (await client.call("status")) as { readonly state: string; readonly reasons: readonly string[] };
     expect(status.state).toBe("safe-mode");
+    const health = async (path: string): Promise<number> => (await fetch(`${daemon.url}${path}`)).status;
+    expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 503]);
     expect(status.reasons.join("\n")).toMatch(/3 starts within five minutes[\s\S]*parley resume/);
     expect(at.w.telegram.calls("getUpdates").length).toBe(polls);
     expect(at.texts("telegram")).toEqual([]);
@@ -32,6 +34,7 @@ test("after three unclean starts Telegram is held, the web answers, the status s
     await at.quiet("telegram");
     expect(at.verdict("telegram")).toEqual(flawless);
     expect(await client.call("health")).toEqual({ ok: true, reasons: [] });
+    expect(await health("/readyz")).toBe(200);
     client.close();
     expect(await daemon.stop()).toBe(0);
   } finally {
