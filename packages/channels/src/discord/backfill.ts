@@ -29,17 +29,27 @@ const atOnce = 8;
 /** Live events wait for the history, so that each conversation keeps its order; but not for ever. */
 const withinMs = 60_000;
 
-/** What was missed, oldest first over all conversations. Never rejects: a conversation that cannot be read is left out, and logged. */
-export async function missedMessages(options: BackfillOptions): Promise<readonly Dispatch[]> {
+export interface Missed {
+  /** Oldest first over all conversations. */
+  readonly messages: readonly Dispatch[];
+  /** Could not be read to their end, but may be later. */
+  readonly unread: readonly Watched[];
+}
+
+/** What was missed. Never rejects: a conversation that may not be read is left out, and logged. */
+export async function missedMessages(options: BackfillOptions): Promise<Missed> {
   const { watched, lastMessageId, overlapMs = 60_000, clock, log, session } = options;
   const after = namesTime(lastMessageId) ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs)) : lastMessageId;
   const untilMono = clock.mono() + withinMs;
   const found: (readonly [string, Dispatch])[] = [];
+  const unread: Watched[] = [];
   const left = [...watched];
   const readOn = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { channel, guild } = next;
-      for (const message of await history(options, channel, after, untilMono)) {
+      const { messages, isUnread } = await history(options, channel, after, untilMono);
+      if (isUnread) unread.push(next);
+      for (const message of messages) {
         const body = guild === undefined ? message : { ...message, guild_id: guild };
         found.push([message.id, { event: "MESSAGE_CREATE", body, sequence: null, session }]);
       }
@@ -47,14 +57,19 @@ export async function missedMessages(options: BackfillOptions): Promise<readonly
   };
   await Promise.all(Array.from({ length: atOnce }, readOn));
   log.info({ conversations: watched.length, messages: found.length }, "looked for messages that were missed");
-  return found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch);
+  return { messages: found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch), unread };
 }
 
 interface Found {
   readonly id: string;
 }
 
-async function history(options: BackfillOptions, channel: string, from: string, untilMono: number): Promise<readonly Found[]> {
+async function history(
+  options: BackfillOptions,
+  channel: string,
+  from: string,
+  untilMono: number,
+): Promise<{ readonly messages: readonly Found[]; readonly isUnread: boolean }> {
   const { clock, ids, log, signal } = options;
   const found: Found[] = [];
   let after = from;
@@ -71,12 +86,12 @@ async function history(options: BackfillOptions, channel: string, from: string, 
       const mayPass = isFault(error) && (error.code === "unavailable" || error.code === "rate_limited");
       if (!mayPass || clock.mono() + waitMs > untilMono) {
         log.warn({ conversation: channel, error }, "could not look for missed messages");
-        break;
+        return { messages: found, isUnread: mayPass };
       }
       await sleep(clock, waitMs, signal);
     }
   }
-  return found;
+  return { messages: found, isUnread: false };
 }
 
 /** Up to a hundred messages next to an id, the newest first; the newest of all without one. Throws Fault. */

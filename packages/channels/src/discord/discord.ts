@@ -46,6 +46,8 @@ const messageContentIntent = 1 << 15;
 /** `start` waits this long for the first connection; then the daemon goes on without. */
 const startWithinMs = 5_000;
 const typingDeadlineMs = 5_000;
+/** A conversation whose history could not be read after a gap is looked at again. */
+const unreadAgainMs = 60_000;
 /** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
 const mostFrameBytes = 64 * 1024 * 1024;
 const handshakeWithinMs = 15_000;
@@ -88,8 +90,19 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
 
   const catchUp = async (queue: Intake, lastMessageId: string, session: Dispatch["session"]): Promise<void> => {
     const release = queue.hold();
+    const common = { rest, lastMessageId, session, clock, ids, log, signal };
     try {
-      queue.unshift(await missedMessages({ rest, watched: notes.conversations(), lastMessageId, session, clock, ids, log, signal }));
+      const missed = await missedMessages({ ...common, watched: notes.conversations() });
+      queue.unshift(missed.messages);
+      release();
+      // Nobody waits for these any more: what is said meanwhile comes first.
+      for (let left = missed.unread; left.length > 0;) {
+        await sleep(clock, unreadAgainMs, signal);
+        if (signal.aborted) return;
+        const later = await missedMessages({ ...common, watched: left });
+        queue.unshift(later.messages);
+        left = later.unread;
+      }
     } catch (error) {
       log.error({ error }, "the look for missed messages met a bug");
     } finally {
@@ -107,7 +120,18 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       .filter((channel) => !heard.has(channel))
       .map((channel) => ({ channel, guild: written.guild, seenAtMs: 0 }));
     if (watched.length === 0) return [];
-    return missedMessages({ rest, watched, lastMessageId: gap.since, overlapMs: 0, session: dispatch.session, clock, ids, log, signal });
+    const { messages } = await missedMessages({
+      rest,
+      watched,
+      lastMessageId: gap.since,
+      overlapMs: 0,
+      session: dispatch.session,
+      clock,
+      ids,
+      log,
+      signal,
+    });
+    return messages;
   };
 
   const receiveWith = async (receive: Receive, onAttempt: () => void): Promise<void> => {

@@ -429,6 +429,27 @@ describe("the next process", () => {
     expect(rig.fake.violations()).toEqual([]);
   });
 
+  test("whose session is gone looks again at a history that nobody could read for minutes; what is said meanwhile is heard", async () => {
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    await restart();
+    rig.fake.gateway.forgetSessions();
+    rig.fake.as(alice).says("missed");
+    rig.fake.inject({
+      method: "GET /channels/:channel/messages",
+      times: null,
+      trouble: { kind: "answer", status: 500, body: { message: "500: Internal Server Error", code: 0 } },
+    });
+    events = [];
+    await second.start(receive);
+    await comes(() => rig.fake.calls("GET /channels/:channel/messages").length, 5_000).toBeGreaterThan(5);
+    rig.fake.as(alice).says("said meanwhile");
+    await comes(texts, 5_000).toEqual(["said meanwhile"]);
+    rig.fake.heal();
+    await comes(texts, 5_000).toContain("missed");
+  });
+
   test("whose session is gone finds what was written where it had never heard anybody: channel, thread, post", async () => {
     const [garden, forum] = [
       rig.fake.channel({ guild: rig.guild, name: "garden" }),
