@@ -33,6 +33,7 @@ export interface AgentDefaults {
   readonly maxConcurrent: number;
   readonly timeoutSeconds: number;
   readonly userTimezone: string;
+  readonly timeFormat: "auto" | "12" | "24";
   readonly bootstrapMaxChars: number;
   readonly bootstrapTotalMaxChars: number;
   readonly bootstrapPromptTruncationWarning: "off" | "once" | "always";

@@ -16,6 +16,8 @@ export interface ToolContext {
   readonly vision: boolean;
   /** IANA name of the user's zone. */
   readonly timeZone: string;
+  /** "2:05 pm" instead of "14:05"; absent: no. */
+  readonly halfDays?: boolean;
   readonly files: WorkspaceFiles;
   readonly sandbox: Sandbox;
   readonly clock: Clock;

@@ -164,6 +164,7 @@ describe("session_status", () => {
     expect(await said(sessionStatus(context), { model: "default" })).toContain("Set: the agent's own\n");
     expect(models).toEqual(["a/b", null]);
     expect(timeIn("UTC", 0)).toBe("Thursday, 1 January 1970, 00:00 (UTC, GMT+00:00)");
+    expect(timeIn("UTC", 50_700_000, true)).toBe("Thursday, 1 January 1970, 2:05 pm (UTC, GMT+00:00)");
   });
 });
 

@@ -122,6 +122,7 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       owner: by.owner,
       vision: model.vision,
       timeZone: config.agents.defaults.userTimezone,
+      halfDays: config.agents.defaults.timeFormat === "12",
       files,
       sandbox,
       clock,

@@ -22,6 +22,7 @@ const defaults = z
     maxConcurrent: z.number().int().min(1).max(1024).default(64).describe("Turns of people that run at the same time."),
     timeoutSeconds: z.number().int().min(1).max(86_400).default(600).describe("Longest time of one turn, in seconds."),
     userTimezone: timeZone.exactOptional().describe("Time zone told to the agent. Default: the host's."),
+    timeFormat: z.enum(["auto", "12", "24"]).default("auto").describe("How the agent is told the time: 12 or 24 hours; auto is 24."),
     bootstrapMaxChars: z.number().int().min(1000).default(20_000).describe("Most characters of one workspace file in the prompt."),
     bootstrapTotalMaxChars: z.number().int().min(1000).default(60_000).describe("Most characters of all workspace files in the prompt."),
     bootstrapPromptTruncationWarning: z
