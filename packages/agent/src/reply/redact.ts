@@ -34,13 +34,35 @@ function hiddenWordsOf(secrets: readonly string[]): readonly string[] {
   return secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
 }
 
+interface Compiled {
+  readonly words: readonly Pattern[];
+  readonly dirs: readonly string[];
+  readonly paths: readonly Pattern[];
+  readonly starts: RegExp | null;
+}
+
+/** A turn reads its answer several times over, and the expressions cost more than the reading. */
+const compiled = new WeakMap<Redaction, Compiled>();
+
+function compiledOf(redaction: Redaction): Compiled {
+  const known = compiled.get(redaction);
+  if (known !== undefined) return known;
+  const hiddenWords = hiddenWordsOf(redaction.secrets);
+  const dirs = redaction.stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
+  const made: Compiled = {
+    words: hiddenWords.map(literal),
+    dirs,
+    paths: dirs.map(pathUnder),
+    starts: startsOf([...hiddenWords, ...redaction.stateDirs]),
+  };
+  compiled.set(redaction, made);
+  return made;
+}
+
 /** Both methods return what may be shown now. */
-export function redactStage({ secrets, stateDirs, workspaces }: Redaction): RedactStage {
-  const hiddenWords = hiddenWordsOf(secrets);
-  const words: readonly Pattern[] = hiddenWords.map(literal);
-  const dirs = stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
-  const paths = dirs.map(pathUnder);
-  const starts = startsOf([...hiddenWords, ...stateDirs]);
+export function redactStage(redaction: Redaction): RedactStage {
+  const { workspaces } = redaction;
+  const { words, dirs, paths, starts } = compiledOf(redaction);
   let rest = "";
 
   const cleared = (ended: boolean): string => {
