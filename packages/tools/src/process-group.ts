@@ -79,14 +79,19 @@ const mostPasses = 5;
  * nothing is found, and neither is what threw its environment away.
  */
 export async function killMarked(id: string): Promise<void> {
-  const mark = `\0${markName}=${id}\0`;
   for (let pass = 0; pass < mostPasses; pass += 1) {
-    const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const found = await Promise.all(pids.map((pid) => carries(pid, mark)));
-    const marked = pids.filter((_pid, index) => found[index]);
+    const marked = await markedPids(id);
     if (marked.length === 0) return;
     for (const pid of marked) kill(Number(pid));
   }
+}
+
+/** Never rejects. */
+export async function markedPids(id: string): Promise<readonly string[]> {
+  const mark = `\0${markName}=${id}\0`;
+  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(pids.map((pid) => carries(pid, mark)));
+  return pids.filter((_pid, index) => found[index]);
 }
 
 async function carries(pid: string, mark: string): Promise<boolean> {

@@ -98,6 +98,12 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(await run("while :; do :; done", { yieldMs: 60_000 })).toMatch(/\[(ended by a signal|exit code 137|exit code 152)/);
   });
 
+  test("bounds how many processes there are, also where its user is root", async () => {
+    await open({ limits: { memoryMb: 64, processes: 32, cpuSeconds: 20 } });
+    const said = await run("i=0; while [ $i -lt 300 ]; do sleep 40 & i=$((i+1)); done; wait", { yieldMs: 60_000 });
+    expect(said).toMatch(/Cannot fork|Resource temporarily unavailable|processes; ended, because more than 32 may not run\]\n\[killed/);
+  });
+
   test("bounds what it keeps in memory, and lets nothing else of itself be written", async () => {
     await open({ limits: { memoryMb: 8, processes: 32, cpuSeconds: 20 } });
     for (const folder of ["/tmp", "/var/tmp", "/dev/shm"])

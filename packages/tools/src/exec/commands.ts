@@ -4,6 +4,7 @@ import { Fault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@
 import type { Rooted } from "../files/rooted.ts";
 import { killGroup, killMarked, markName } from "../process-group.ts";
 import { leftoverMs, processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
+import { watchNumber } from "./watch-number.ts";
 import { logFolder, openSpool, pruneLogs, removeLog, type Spool } from "./spool.ts";
 
 export type CommandState = "running" | "exited" | "killed" | "timed out" | "lost";
@@ -56,6 +57,8 @@ export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" 
   readonly timeoutMs: number;
   /** What ends it for good where signals do not reach: a container. */
   readonly ends?: readonly string[] | undefined;
+  /** More processes than these end it. */
+  readonly mostProcesses?: number | undefined;
 }
 
 export interface Command {
@@ -204,8 +207,15 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       if (ends !== undefined) void startChild({ ...quiet, argv: ends, cwd: "/", env: request.env, clock }).catch(() => undefined);
     };
     const timer = clock.after(request.timeoutMs, () => stop("timed out"));
+    const most = request.mostProcesses;
+    const tooMany = (count: number): void => {
+      void spool.write(Buffer.from(`\n[${count} processes; ended, because more than ${most} may not run]\n`)).catch(() => undefined);
+      stop("killed");
+    };
+    const unwatch = most === undefined ? () => undefined : watchNumber(first.id, most, clock, tooMany);
     const done = child.ended.then(async ({ code }) => {
       timer.cancel();
+      unwatch();
       if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
       else await killMarked(first.id);
       await spool

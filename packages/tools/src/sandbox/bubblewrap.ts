@@ -1,6 +1,6 @@
 // Commands in namespaces of their own, by bubblewrap: the system's programs read-only, the workspace, an empty /tmp, nothing else of the
 // machine; no network unless it is allowed; no capabilities; ended with the gateway. Linux only. Memory and processor time are bounded for each
-// process; how many there are, for all of a sandbox together (the kernel counts a namespace's users by themselves), but not where root starts it.
+// process; how many there are, for all of a sandbox together (the kernel counts a namespace's users by themselves); root is not held to that, so there they are counted now and then.
 import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { relative } from "node:path";
@@ -62,6 +62,7 @@ export async function bubblewrap(
       return {
         argv: [bwrap, ...view, ...place, "--", prlimit, ...bounds, "--", ...argv],
         env: { ...env, PATH: path, HOME: insidePath, TMPDIR: "/tmp" },
+        ...(process.getuid?.() === 0 ? { mostProcesses: limits.processes } : {}),
       };
     },
   };

@@ -32,6 +32,8 @@ export interface HostCommand {
   readonly env: { readonly [name: string]: string };
   /** Ends it where signals do not reach. */
   readonly ends?: readonly string[];
+  /** It is ended when it has more: the kernel would let it. */
+  readonly mostProcesses?: number;
 }
 
 export interface Mounts {

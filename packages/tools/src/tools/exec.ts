@@ -105,6 +105,7 @@ async function start(
     argv: wrapped.argv,
     env: wrapped.env,
     ends: wrapped.ends,
+    mostProcesses: wrapped.mostProcesses,
     cwd,
     pty,
     input,
