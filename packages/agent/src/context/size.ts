@@ -18,8 +18,15 @@ export function charsOf(entry: Entry): number {
   return measure(entry, (text) => text.length);
 }
 
+/** Entries never change, and a long conversation is measured at every call of the model. */
+const measured = new WeakMap<Entry, number>();
+
 export function tokensOf(entry: Entry): number {
-  return Math.ceil(measure(entry, (text) => Buffer.byteLength(text)) / charsPerToken);
+  const known = measured.get(entry);
+  if (known !== undefined) return known;
+  const tokens = Math.ceil(measure(entry, (text) => Buffer.byteLength(text)) / charsPerToken);
+  measured.set(entry, tokens);
+  return tokens;
 }
 
 export function tokensOfAll(entries: readonly Entry[]): number {
