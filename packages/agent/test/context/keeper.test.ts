@@ -26,6 +26,7 @@ interface Kept {
 interface Given {
   readonly history?: readonly Placed[];
   readonly windowTokens?: number;
+  readonly maxTokens?: number;
   readonly overheadTokens?: number;
   readonly pruning?: Partial<typeof defaultPruning>;
   readonly prunedThroughSeq?: number;
@@ -41,7 +42,7 @@ function keep(given: Given = {}): Kept {
     history,
     lastSeq: history.at(-1)?.seq ?? 0,
     windowTokens: given.windowTokens ?? 10_000,
-    maxTokens: 1_000,
+    maxTokens: given.maxTokens ?? 1_000,
     overheadTokens: given.overheadTokens ?? 100,
     pruning: { ...defaultPruning, ...given.pruning },
     compaction: defaultCompaction,
@@ -201,6 +202,13 @@ describe("a request that the provider refuses", () => {
     expect(await keeper.overflowed(shorter, signal)).toBeNull();
     expect(await keeper.overflowed([...shorter, answered("", ["c"]), result("c", "y")], signal)).not.toBeNull();
     expect(asked.length).toBeGreaterThan(0);
+  });
+
+  it("keeps the last exchange where the room left for the answer was what made it too long", async () => {
+    const { keeper } = keep({ history, windowTokens: 10_000, overheadTokens: 4_000, maxTokens: 2_000 });
+    keeper.fit(entries);
+    const recovered = await keeper.overflowed(entries, signal);
+    expect(recovered?.summary?.throughSeq).toBeLessThanOrEqual(history.at(-3)!.seq);
   });
 
   it("is squeezed where there is nothing to summarise", async () => {
