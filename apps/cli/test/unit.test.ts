@@ -79,6 +79,14 @@ describe("service install", () => {
     expect(err).toContain("Failed to connect to bus");
   });
 
+  test("--no-start only writes the file, also where no systemd can be reached", async () => {
+    const { run, file } = machine("echo 'Failed to connect to bus' >&2; exit 1");
+    const { exitCode, out, err } = await run("service", "install", "--manager", "systemd", "--no-start");
+    expect([exitCode, out]).toEqual([0, expect.stringContaining(`Wrote ${file}.`)]);
+    expect(err).toMatch(/Failed to connect to bus\nIn a container, or after su, no systemd may run for this user: .*parley start/);
+    expect(existsSync(file)).toBe(true);
+  });
+
   test("uninstall stops it and removes the file alone; a second time nothing is there", async () => {
     const { run, file, asked, home } = machine();
     await run("service", "install", "--manager", "systemd", "--no-start");

@@ -34,10 +34,14 @@ export async function unitInstall(terminal: Console, flags: UnitFlags): Promise<
   try {
     await supervisor.load(start);
   } catch (error) {
-    if (!(error instanceof CommandFailure) || !start) throw error;
-    throw new CommandFailure("unavailable", `${plan.file} is written, but could not be started.\n${error.message}`, exitCodes.failed, {
-      cause: error,
-    });
+    if (!(error instanceof CommandFailure)) throw error;
+    const words = `${error.message}\nIn a container, or after su, no ${plan.manager} may run for this user: ${plan.manager === "systemd" ? "log in as the user, or " : ""}run \`parley start\` itself.`;
+    if (start)
+      throw new CommandFailure("unavailable", `${plan.file} is written, but could not be started.\n${words}`, exitCodes.failed, {
+        cause: error,
+      });
+    // Only the file was asked for; it is read when the manager starts.
+    line(terminal.err, words);
   }
   const lingers = await lingerHint(terminal, plan);
   if (terminal.json) line(terminal.out, JSON.stringify({ file: plan.file, changed: before !== text, started: start, hint: lingers }));

@@ -91,6 +91,7 @@ export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, lo
       await metrics.admit(token, remoteOf(context));
     } catch (error) {
       if (!isFault(error)) throw error;
+      if (error.retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
       return context.text(`${error.message}\n`, error.code === "rate_limited" ? 429 : error.code === "denied" ? 401 : 503);
     }
     return numbers(context, metrics);
