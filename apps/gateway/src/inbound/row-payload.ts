@@ -46,8 +46,23 @@ export function formatRowPayload(payload: RowPayload): string {
   return JSON.stringify(payload);
 }
 
+/** What was read last: a turn asks a dozen times what its few rows say. Bounded (I9). */
+const remembered = new Map<string, RowPayload>();
+const mostRemembered = { payloads: 100, chars: 20_000 };
+
 /** Throws Fault("invalid") for a payload that this build cannot read. */
 export function parseRowPayload(text: string): RowPayload {
+  const known = remembered.get(text);
+  if (known !== undefined) return known;
+  const payload = readPayload(text);
+  if (text.length > mostRemembered.chars) return payload;
+  remembered.set(text, payload);
+  const [oldest] = remembered.keys();
+  if (remembered.size > mostRemembered.payloads && oldest !== undefined) remembered.delete(oldest);
+  return payload;
+}
+
+function readPayload(text: string): RowPayload {
   let json: unknown;
   try {
     json = JSON.parse(text);
