@@ -1,6 +1,7 @@
 // Runs the schema over the file's value and says what is wrong in terms of the file: an unknown key gets the key that was probably meant.
 import type { z } from "zod";
 import { configJsonSchema, keysAt } from "./json-schema.ts";
+import { fixOfKnownAgentKey } from "./known-elsewhere-agents.ts";
 import { fixOfKnownElsewhere } from "./known-elsewhere.ts";
 import { nearestWord } from "./nearest.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
@@ -49,7 +50,7 @@ function unknownKey(at: ConfigPath, key: string): Finding {
   const known = keysAt(configJsonSchema(), at.slice(0, -1));
   const near = nearestWord(key, known);
   const guess = near !== null ? `Did you mean "${near}"?` : `Known here: ${known.toSorted().join(", ")}`;
-  const fix = fixOfKnownElsewhere(at) ?? guess;
+  const fix = fixOfKnownElsewhere(at) ?? fixOfKnownAgentKey(at) ?? guess;
   return { at, problem: { message: `unknown key "${key}"`, fix }, unknownKey: true };
 }
 

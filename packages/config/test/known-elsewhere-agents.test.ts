@@ -1,0 +1,25 @@
+// The same for keys of agents, models, tools, skills and hooks.
+import { expect, test } from "vitest";
+import { problemsOf } from "./load-text.ts";
+
+const provider = (block: string): string =>
+  `{ models: { providers: { lab: { api: "ollama", baseUrl: "http://127.0.0.1:1", ${block} } } } }`;
+
+test.for([
+  ['{ agent: { model: "a/b" } }', "agent", "Use agents.defaults"],
+  ["{ cron: { enabled: true } }", "cron", "does not have it yet"],
+  ["{ agents: { defaults: { subagents: { maxConcurrent: 4 } } } }", "agents.defaults.subagents", "does not have it yet"],
+  ['{ agents: { list: [{ id: "main", identity: { name: "Sam" } }] } }', "agents.list[0].identity", "IDENTITY.md"],
+  ['{ agents: { list: [{ id: "main", tools: { exec: { host: "gateway" } } }] } }', "agents.list[0].tools.exec.host", "sandbox"],
+  ['{ agents: { defaults: { models: { "lab/m": { params: { temperature: 1 } } } } } }', undefined, "sampling"],
+  [provider('models: [{ id: "m", name: "M" }]'), "models.providers.lab.models[0].name", "alias"],
+  [provider('auth: "api-key"'), "models.providers.lab.auth", "apiKey"],
+  ["{ tools: { exec: { safeBins: [] } } }", "tools.exec.safeBins", "allowlist"],
+  ["{ skills: { load: { watch: true } } }", "skills.load.watch", "next message"],
+  ['{ hooks: { path: "/hooks" } }', "hooks.path", "/hooks/NAME"],
+] as const)("%s", async ([text, path, fix]) => {
+  const [problem] = await problemsOf(text);
+  if (path !== undefined) expect(problem?.path).toBe(path);
+  expect(problem?.message).toMatch(/^unknown key/);
+  expect(problem?.fix).toContain(fix);
+});
