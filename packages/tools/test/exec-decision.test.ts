@@ -149,6 +149,8 @@ describe("never run without being asked about", () => {
     ["git", "--git-dir=evil", "status"],
     ["git", "--git-dir", "evil", "log"],
     ["git", "init", "--template=hooks"],
+    ["git", "checkout-index", "-a", "--prefix=/root/.ssh/"],
+    ["git", "worktree", "add", "/tmp/elsewhere"],
     ["git", "clone", "-u", "id", "x", "y"],
     ["git", "archive", "-o", "/tmp/x", "HEAD"],
     ["git", "format-patch", "-o", "/tmp", "HEAD~1"],

@@ -43,6 +43,7 @@ const startingOptions: { readonly [program: string]: { readonly long: readonly s
       "--work-tree",
       "--template",
       "--separate-git-dir",
+      "--unsafe-paths",
     ],
     short: "cOo",
   },
@@ -50,9 +51,9 @@ const startingOptions: { readonly [program: string]: { readonly long: readonly s
   grep: { long: ["--file"], short: "f" },
   rg: { long: ["--pre", "--hostname-bin", "--search-zip", "--file"], short: "zf" },
 };
-/** git's commands that run what a repository, its configuration or the line itself says. */
+/** git's commands that run what a repository, its configuration or the line itself says, or write where the line says. */
 const gitCarriers = new Set(
-  "bisect difftool mergetool filter-branch rebase submodule config hook daemon shell alias clone archive instaweb send-email svn p4 gui citool for-each-repo".split(
+  "bisect difftool mergetool filter-branch rebase submodule config hook daemon shell alias clone archive worktree checkout-index fast-import fast-export bundle mailinfo pack-objects maintenance credential instaweb send-email svn p4 gui citool for-each-repo".split(
     " ",
   ),
 );
