@@ -5,7 +5,7 @@ import type { Model } from "../model.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
 import { sdkModel } from "../sdk/sdk-model.ts";
-import { budgetWithin, mendedFetch } from "../sdk/shared-limit.ts";
+import { budgetWithin, mendedFetch } from "../sdk/thought-budget.ts";
 
 const provider = "google";
 
