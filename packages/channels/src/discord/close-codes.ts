@@ -10,11 +10,11 @@ export type AfterClose =
 
 const portal = "https://discord.com/developers/applications, your application";
 
+/** Told by 4004, and before any connection by 401. */
+export const tokenInstruction = `Discord refuses the bot's token. Open ${portal}, "Bot", "Reset Token", and put the new one into channels.discord.token or DISCORD_BOT_TOKEN`;
+
 const fatal: ReadonlyMap<number, string> = new Map([
-  [
-    4004,
-    `Discord refuses the bot's token. Open ${portal}, "Bot", "Reset Token", and put the new one into channels.discord.token or DISCORD_BOT_TOKEN`,
-  ],
+  [4004, tokenInstruction],
   [4010, "Discord refuses the shard of this connection; Parley uses one shard, so this bot may be in too many servers"],
   [4011, "the bot is in more servers than one connection may serve (2,500); Parley does not shard"],
   [4012, "Discord no longer serves this version of its gateway; update Parley"],

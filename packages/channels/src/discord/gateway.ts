@@ -4,8 +4,9 @@ import type { WebSocket } from "ws";
 import { type Clock, Fault, type Ids, isFault, type Log, sleep } from "@parley/protocol";
 import type { HealthBoard } from "../health.ts";
 import { backoffMs, waitAfterMs } from "../persist.ts";
-import { afterClose } from "./close-codes.ts";
+import { afterClose, tokenInstruction } from "./close-codes.ts";
 import { type Dispatch, type Ending, gatewayConnection, type Session } from "./connection.ts";
+import { refusalStatus } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 
 export interface GatewayOptions {
@@ -142,7 +143,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
       if (signal.aborted) return;
       failures++;
       if (isFault(error, "denied")) {
-        health.set("down", error.message);
+        health.set("down", refusalStatus(error) === 401 ? tokenInstruction : error.message);
         return options.onAttempt();
       }
       health.set("degraded", error instanceof Error ? error.message : String(error));

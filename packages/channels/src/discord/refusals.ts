@@ -75,6 +75,11 @@ export function refusalCode(error: unknown): number {
   return error instanceof Fault && error.cause instanceof DiscordRefusal ? error.cause.code : 0;
 }
 
+/** The HTTP status of Discord's refusal behind a Fault; 0 when it was none. */
+export function refusalStatus(error: unknown): number {
+  return error instanceof Fault && error.cause instanceof DiscordRefusal ? error.cause.status : 0;
+}
+
 export function isRefusal(error: unknown, ...names: readonly (keyof typeof refusalCodes)[]): error is Fault {
   const code = refusalCode(error);
   return names.some((name) => refusalCodes[name] === code);
