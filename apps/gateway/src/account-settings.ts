@@ -8,6 +8,11 @@ export function streamingOf(config: Config, account: string): Streaming {
   return settingsOf(config, account)?.streaming ?? "off";
 }
 
+/** Whether answers quote what they answer. */
+export function quotesOf(config: Config, account: string): boolean {
+  return settingsOf(config, account)?.replyToMode === "first";
+}
+
 export function reactionsWanted(config: Config, account: string): ReactionNotifications {
   return settingsOf(config, account)?.reactionNotifications ?? "own";
 }

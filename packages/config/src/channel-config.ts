@@ -21,6 +21,7 @@ export interface TelegramAccountConfig {
   readonly groups?: { readonly [chat: string]: TelegramGroupConfig };
   readonly allowBots: boolean | "mentions";
   readonly streaming: Streaming;
+  readonly replyToMode: "off" | "first";
   readonly pacing: "on" | "off";
   readonly reactionNotifications: "off" | "own" | "all";
   readonly reactionLevel?: ReactionLevel;
@@ -59,6 +60,7 @@ export interface DiscordAccountConfig {
   };
   readonly allowBots: boolean | "mentions";
   readonly streaming: Streaming;
+  readonly replyToMode: "off" | "first";
   readonly pacing: "on" | "off";
   readonly reactionNotifications: "off" | "own" | "all";
   readonly suppressEmbeds: boolean;

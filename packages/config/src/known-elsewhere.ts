@@ -39,7 +39,6 @@ const account: Fixes = {
   mentionPatterns:
     "Remove it: a mention, a reply or a command calls the agent; requireMention: false at a group lets it answer to everything",
   name: "Remove it, and say in a comment what the account is for",
-  replyToMode: "Remove it: the agent quotes a message where it says [[reply_to_current]]",
   responsePrefix: prefix,
   retry: "Remove it: what certainly was not sent is tried again for 24 hours, as late as the platform asks",
   silentReply: "Use agents.defaults.silentReply",

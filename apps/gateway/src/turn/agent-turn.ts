@@ -40,6 +40,8 @@ export interface AgentTurnOptions {
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
   readonly streams: (account: string) => Streaming;
+  /** Whether answers of this account quote what they answer. */
+  readonly quotes: (account: string) => boolean;
   readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
@@ -173,8 +175,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       newParser(
         journal.rows().filter((row) => !isWake(row, turn.id)),
         messages,
-        options.redaction,
-        finalOnly,
+        { redaction: options.redaction, finalOnly, quotesCurrent: options.quotes(account) },
       );
     const parser = (): ReplyParser => parserOf(setup.finalOnly === true);
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */

@@ -38,8 +38,13 @@ export function saysNothing(parser: ReplyParser, text: string): boolean {
   return outcome.kind === "silent" && outcome.reason === "empty";
 }
 
-export function newParser(rows: readonly Row[], messages: TurnMessages, redaction: Redaction, finalOnly: boolean): ReplyParser {
+/** `quotesCurrent`: whether an answer quotes the newest of the rows where the model names none. */
+export function newParser(
+  rows: readonly Row[],
+  messages: TurnMessages,
+  { redaction, finalOnly, quotesCurrent }: { readonly redaction: Redaction; readonly finalOnly: boolean; readonly quotesCurrent: boolean },
+): ReplyParser {
   const current = rows.at(-1);
   const messageId = current === undefined ? null : messages.messageIdOf(current);
-  return replyParser({ redaction, finalOnly, ...(messageId === null ? {} : { currentMessageId: messageId }) });
+  return replyParser({ redaction, finalOnly, quotesCurrent, ...(messageId === null ? {} : { currentMessageId: messageId }) });
 }

@@ -3,7 +3,7 @@
 import type { Config } from "@parley/config";
 import type { Store } from "@parley/store";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
-import { streamingOf } from "../account-settings.ts";
+import { quotesOf, streamingOf } from "../account-settings.ts";
 import { injectCommand } from "../commands/inject.ts";
 import type { ToolHooks } from "../guards/tool-hooks.ts";
 import type { ToolHold } from "../guards/tool-hold.ts";
@@ -54,6 +54,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       channel: options.channel,
       outbox,
       streams: (account) => streamingOf(config, account),
+      quotes: (account) => quotesOf(config, account),
       readMedia: media === undefined ? describeOnly : mediaReader({ ...media, cells, clock, log }),
       redaction: options.redaction,
       running: options.running,

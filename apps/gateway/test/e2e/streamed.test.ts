@@ -21,6 +21,15 @@ test("an answer that grows by edits quotes what its tag names: an edit could not
   expect(w.answers(7)[0]).toMatchObject({ replyTo: asked.message_id });
 });
 
+test("replyToMode first: every answer quotes its question, with its first message", async () => {
+  const { telegram } = w.config["channels"] as { readonly telegram: object };
+  await w.start({ config: { channels: { telegram: { ...telegram, replyToMode: "first" } } } });
+  w.models.reply("word ".repeat(1000));
+  const asked = w.telegram.as(7).says("tell me much");
+  await w.answered(7, 2);
+  expect(w.answers(7).map((answer) => answer.replyTo)).toEqual([asked.message_id, undefined]);
+});
+
 test("no secret, state path, thought or control token reaches a chat or the log, in any piece of the stream", async () => {
   const daemon = await w.start();
   const botToken = w.telegram.bot().token;

@@ -12,6 +12,8 @@ export interface ReplyOptions {
   readonly finalOnly?: boolean;
   /** What `[[reply_to_current]]` means; without it that tag is stripped and ignored. */
   readonly currentMessageId?: string;
+  /** An answer without a tag quotes the current message too. */
+  readonly quotesCurrent?: boolean;
   readonly redaction?: Redaction;
 }
 
@@ -20,7 +22,7 @@ export interface ReplyParser {
   push(delta: string): { readonly visible: string };
   /** Call once. `silent` comes with reason `token` or `empty`. */
   end(): Outcome;
-  /** The message that the answer quotes, once its tag was read. */
+  /** The message that the answer quotes; a tag that is read later may name another. */
   replyTo(): string | undefined;
   /** Thoughts that came in tags, for people who asked to see them. */
   thinking(): string;
@@ -30,7 +32,7 @@ export interface ReplyParser {
 const heartbeatRestChars = 300;
 
 export function replyParser(options: ReplyOptions = {}): ReplyParser {
-  let replyTo: string | undefined;
+  let replyTo = options.quotesCurrent === true ? options.currentMessageId : undefined;
   let tagged = false;
   const way = outbound({
     finalOnly: options.finalOnly === true,

@@ -35,6 +35,13 @@ const allowBots = z
   .exactOptional()
   .describe('Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: false.');
 
+const replyToMode = z
+  .enum(["off", "first"])
+  .exactOptional()
+  .describe(
+    'Which answers quote what they answer: "first" (all, with their first message), "off" (where the agent wants it). Default: off.',
+  );
+
 /** What may be said of any shared place: a group, a topic, a server, a channel. What is absent is inherited. */
 const place = {
   enabled: z.boolean().exactOptional().describe("false: nothing here is read. Default: true."),
@@ -80,6 +87,7 @@ const telegramAccount = {
     .enum(["edit", "off", "block"])
     .exactOptional()
     .describe('How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: edit.'),
+  replyToMode,
   pacing: z
     .enum(["on", "off"])
     .exactOptional()
@@ -125,6 +133,7 @@ const discordAccount = {
     .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
   allowBots,
   streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
+  replyToMode,
   pacing: z
     .enum(["on", "off"])
     .exactOptional()
