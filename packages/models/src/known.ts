@@ -68,6 +68,14 @@ const gpt = (
   cost: { input, output, cacheRead, cacheWrite: input },
 });
 
+const openAiThinker = (contextWindow: number, maxTokens: number, thinking: readonly ThinkingLevel[]): ModelFacts => ({
+  contextWindow,
+  maxTokens,
+  input: seeing,
+  reasoning: true,
+  thinking,
+});
+
 /** Key: the beginning of a model id. */
 const families: { readonly [prefix: string]: ModelFacts } = {
   "claude-opus-4-1": claude(15, 75, 32_000),
@@ -94,18 +102,20 @@ const families: { readonly [prefix: string]: ModelFacts } = {
       { contextWindow: 200_000, maxTokens: 64_000, input: seeing, reasoning: true, thinking: thinkingLevels },
     ]),
   ),
-  "gpt-5-pro": { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true },
-  "gpt-5.": { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true },
-  // From this version on the highest effort is taken.
+  // OpenAI refuses an effort that a model does not take: its API reference says of each version which those are.
+  "gpt-5-codex": { ...gpt(400_000, 128_000, true, 1.25, 0.125, 10), thinking: ["low", "medium", "high"] },
+  "gpt-5-pro": openAiThinker(400_000, 128_000, ["high"]),
+  "gpt-5.": openAiThinker(400_000, 128_000, ["off", "low", "medium", "high"]),
+  "gpt-5.1-codex-max": openAiThinker(400_000, 128_000, ["low", "medium", "high", "xhigh"]),
   ...Object.fromEntries(
-    ["gpt-5.1-codex-max", "gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"].map((family) => [
+    ["gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"].map((family) => [
       family,
-      { contextWindow: 400_000, maxTokens: 128_000, input: seeing, reasoning: true, thinking: thinkingLevels },
+      openAiThinker(400_000, 128_000, ["off", "low", "medium", "high", "xhigh"]),
     ]),
   ),
   gemini: { contextWindow: 1_048_576, maxTokens: 65_536, input: seeing, reasoning: true },
-  o3: { contextWindow: 200_000, maxTokens: 100_000, input: seeing, reasoning: true },
-  "o4-mini": { contextWindow: 200_000, maxTokens: 100_000, input: seeing, reasoning: true },
+  o3: openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
+  "o4-mini": openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   // All levels below the highest are one to it.
   "deepseek-v4": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: thinkingLevels },
   // These think or they do not.

@@ -1,5 +1,6 @@
 import { type FakeModels, fakeModels, type ModelStep } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { knownModel } from "../src/known.ts";
 import { ask, asking, weatherTool, wires } from "./collect.ts";
 
 let server: FakeModels;
@@ -165,6 +166,16 @@ describe("what each provider is sent", () => {
     expect(anthropic).toMatchObject({ max_tokens: 3000, thinking: { type: "enabled", budget_tokens: 1500 } });
     await ask(wires[0].model(server.url, { more: { facts } }), asking("hi"));
     expect(server.requests()[3]?.body).not.toHaveProperty("max_tokens");
+  });
+
+  it.each([
+    ["o3", "off", "low"],
+    ["gpt-5.1", "minimal", "low"],
+    ["gpt-5.2", "off", "none"],
+    ["gpt-5-pro", "low", "high"],
+  ] as const)("never asks %s for an effort that OpenAI refuses it: %s becomes %s", async (modelId, level, effort) => {
+    await ask(wires[1].model(server.url, { modelId, more: { facts: knownModel(modelId) } }), asking("hi", { thinking: level }));
+    expect(server.requests()[0]?.body).toMatchObject({ reasoning: { effort } });
   });
 
   it("never sends a thinking setting to a model that does not reason", async () => {
