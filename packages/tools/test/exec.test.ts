@@ -219,10 +219,19 @@ describe("without leave", () => {
     await writeFile(join(own.workspace, "out"), "old\n");
     const before = await action();
     expect(before.files.map(({ path }) => path)).toContain("job.sh");
-    expect(describeAction(before)).toMatch(/^file: job.sh as it is now \(sha256 [0-9a-f]{16}\)$/m);
+    // What sha256sum says of "echo harmless\n".
+    expect(describeAction(before)).toMatch(/^file: job.sh as it is now \(sha256 bae80a2765592a94\)$/m);
     expect(actionHash(await action())).toBe(actionHash(before));
     await writeFile(join(own.workspace, "job.sh"), "echo harmful!\n");
     expect(actionHash(await action())).not.toBe(actionHash(before));
+    await own.close();
+  });
+
+  test("a script is not hidden among more words than are looked at", async () => {
+    const own = await stage({ exec: { policy: asking } });
+    await writeFile(join(own.workspace, "job.sh"), "id\n");
+    const words = Array.from({ length: 2_001 }, (_, n) => `A${n}=1`);
+    expect(await refusedWith(exec(own.context), { command: ["env", ...words, "sh", "job.sh"] })).toContain("put it into a script");
     await own.close();
   });
 

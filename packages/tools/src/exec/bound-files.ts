@@ -1,7 +1,7 @@
 // Which files of the workspace a command runs, or hands to a program that runs what it is given, with their content as it is now. Part of the
 // action: a script that was changed after a person had read it, or after "always", is another action.
 import { createHash } from "node:crypto";
-import { isFault } from "@parley/protocol";
+import { Fault, isFault } from "@parley/protocol";
 import type { OpenFile, Rooted } from "../files/rooted.ts";
 import { isCarrier, startingOption } from "./carriers.ts";
 
@@ -12,8 +12,8 @@ export interface BoundFile {
   readonly sha256: string;
 }
 
-/** No command for a person to read names more. */
-const mostNames = 200;
+/** More words stand in no command that a person could read. */
+const mostNames = 2_000;
 /** Of a longer file the beginning and its length. */
 const hashedBytes = 32 * 1024 * 1024;
 const chunkBytes = 1024 * 1024;
@@ -26,8 +26,10 @@ export async function boundFiles(
   files: Rooted,
 ): Promise<readonly BoundFile[]> {
   const names = parts === null ? perhapsRun(pieces([line])) : parts.flatMap(runBy);
+  const unique = new Set(names);
+  if (unique.size > mostNames) throw new Fault("invalid", `it has more than ${mostNames} words that may name a file; put it into a script`);
   const found = new Map<string, BoundFile>();
-  for (const name of [...new Set(names)].slice(0, mostNames)) {
+  for (const name of unique) {
     const file = await contentOf(name, folder, files);
     if (file !== null) found.set(file.path, file);
   }
@@ -61,7 +63,7 @@ async function contentOf(name: string, folder: string, files: Rooted): Promise<B
 }
 
 async function hashed({ handle, size, path }: OpenFile): Promise<BoundFile> {
-  const hash = createHash("sha256").update(`${size}:`);
+  const hash = createHash("sha256");
   const chunk = Buffer.alloc(Math.min(chunkBytes, size));
   for (let at = 0; at < Math.min(size, hashedBytes);) {
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
@@ -69,5 +71,6 @@ async function hashed({ handle, size, path }: OpenFile): Promise<BoundFile> {
     hash.update(chunk.subarray(0, bytesRead));
     at += bytesRead;
   }
+  if (size > hashedBytes) hash.update(`and ${size - hashedBytes} bytes more`);
   return { path, sha256: hash.digest("hex") };
 }

@@ -24,13 +24,15 @@ export interface ExecPlace {
   readonly sandbox: Sandbox;
   /** The search path on the host. */
   readonly path: string;
+  /** A person may be asked, so what is run is bound to its files. */
+  readonly asks: boolean;
 }
 
 const shell = "/bin/sh";
 
 /** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
 export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action: ExecAction, folder: Folder) => Promise<T>): Promise<T> {
-  const { files, sandbox } = place;
+  const { files, sandbox, asks } = place;
   return walk(files, `${request.workdir}/.`, false, async ({ folder }) => {
     const cwd = join(sandbox.inside, folder.path);
     const line = typeof request.command === "string" ? readCommandLine(request.command) : { kind: "words" as const, argv: request.command };
@@ -52,7 +54,7 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       env,
       sandbox: sandbox.rules,
       interactive: interactive || pty,
-      files: await boundFiles(parts, argv.at(-1) ?? "", folder.path, files),
+      files: asks ? await boundFiles(parts, argv.at(-1) ?? "", folder.path, files) : [],
     };
     return use(action, folder);
   });

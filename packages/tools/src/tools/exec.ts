@@ -43,7 +43,8 @@ export function exec(context: ToolContext): Tool | Unavailable {
     sandbox.kind === "none"
       ? "on the gateway's machine"
       : `in a sandbox where the workspace is ${sandbox.inside}${sandbox.readOnly ? ", read-only" : ""}`;
-  const place = { files: context.files.own, sandbox, path: ports.host["PATH"] ?? "" };
+  const asks = ports.policy.mode !== "full" || ports.policy.ask === "always";
+  const place = { files: context.files.own, sandbox, path: ports.host["PATH"] ?? "", asks };
   return defineTool({
     name: "exec",
     summary: "Run shell commands (pty for programs that need a terminal)",
