@@ -187,7 +187,7 @@ describe("without a gateway", () => {
   });
 
   test.for([
-    ["what needs more than the records", "{\n gateway: { prot: 1 }\n}", ["tools", "list"]],
+    ["what needs more than the records, as who owns the gateway", "{\n gateway: { prot: 1 }\n}", ["pair", "approve", "ABCD2345"]],
     ["everything, when nobody can tell where the records are", "{\n store: { drivr: 'redis' }\n}", ["why", "x"]],
   ] as const)("a broken config stops %s: exit code 78, the place named once", async ([, config, argv]) => {
     const { exitCode, err } = await parley(stateFolder(config), argv);
