@@ -1,5 +1,5 @@
 // What a Discord message says: its text with names in place of ids, what stands for content without text, and references to its files.
-import type { APIAttachment, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
+import type { APIAttachment, APIEmbed, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
 import type { Attachment } from "@parley/protocol";
 
 export interface Content {
@@ -39,9 +39,19 @@ export function isHidden(message: APIMessage): boolean {
   return message.content === "" && message.poll === undefined && parts.every((list) => (list?.length ?? 0) === 0);
 }
 
+/** What a program shows in a frame, where its text is often empty; previews of links repeat what the text names. */
+function framed(embeds: readonly APIEmbed[] | undefined): string[] {
+  return (embeds ?? []).flatMap(({ type, title, description, fields = [] }) => {
+    if (type !== undefined && (type as string) !== "rich") return [];
+    const words = [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`)].filter((each) => each !== undefined);
+    return words.length === 0 ? [] : [`[embed: ${words.join("\n")}]`];
+  });
+}
+
 /** The text with what is described in words: bracketed, so that it reads as a description and not as the person's own. */
 function wordsOf({ sticker_items: stickers, ...message }: Partial<APIMessage> | APIMessageSnapshotFields, text: string): string {
   const described = (stickers ?? []).map((sticker) => `[sticker: ${sticker.name}]`);
+  described.push(...framed(message.embeds));
   const poll = "poll" in message ? message.poll : undefined;
   if (poll !== undefined) {
     const answers = poll.answers.map(({ poll_media: { text: answer } }) => answer ?? "");

@@ -136,6 +136,14 @@ test("webhooks and bots are bots", () => {
   expect(read({ author: { ...ann, bot: true } })?.sender.isBot).toBe(true);
 });
 
+test("what a program shows in a frame is told, the preview of a link is not", () => {
+  const alarm = { type: "rich", title: "Disk full", description: "on db-1", fields: [{ name: "free", value: "0" }] };
+  expect(read({ content: "", embeds: [alarm] })?.text).toBe("[embed: Disk full\non db-1\nfree: 0]");
+  expect(read({ content: "see https://x.org", embeds: [{ type: "link", title: "X", url: "https://x.org" }] })?.text).toBe(
+    "see https://x.org",
+  );
+});
+
 test("files, recordings, stickers and polls are told", () => {
   const file = {
     id: "9",
