@@ -81,7 +81,7 @@ export async function redisServer({ args = [] }: RedisServerOptions = {}): Promi
   async function close(): Promise<void> {
     await kill();
     process.off("exit", killWithUs);
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   try {

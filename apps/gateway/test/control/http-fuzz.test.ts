@@ -12,23 +12,23 @@ const desk: ControlServerOptions["desk"] = {
   watch: () => () => {},
 };
 
-/** Writes bytes to the port as they are and reads until the other side closes, or says nothing more for a moment. */
-async function exchange(port: number, pieces: readonly (string | Buffer)[], quietMs = 100): Promise<string> {
+/** Writes bytes to the port as they are and reads an answer, to its end or the connection's. With `giveUpAfterMs` there may be none. */
+async function exchange(port: number, pieces: readonly (string | Buffer)[], giveUpAfterMs?: number): Promise<string> {
   const socket: Socket = connect(port, "127.0.0.1");
   socket.on("error", () => {}); // A reset is an answer too.
   let heard = "";
   let quiet: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve) => {
-    const wait = (): void => {
+    const wait = (quietMs: number): void => {
       clearTimeout(quiet);
       quiet = setTimeout(resolve, quietMs);
     };
     socket.on("data", (chunk) => {
       heard += chunk.toString("latin1");
-      wait();
+      wait(giveUpAfterMs ?? 100);
     });
     socket.once("close", resolve);
-    wait();
+    if (giveUpAfterMs !== undefined) wait(giveUpAfterMs);
     for (const piece of pieces) socket.write(piece);
   });
   clearTimeout(quiet);

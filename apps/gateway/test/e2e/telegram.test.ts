@@ -87,9 +87,12 @@ describe("the offset", () => {
 test("two chats at once, ten messages each: order in each chat, chats side by side", async () => {
   let running = 0;
   let most = 0;
+  // No chat is answered before both are asked about.
+  const both = Promise.withResolvers<void>();
   w.models.reply(async ({ lastUserText }) => {
     most = Math.max(most, (running += 1));
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    if (most === 2) both.resolve();
+    await both.promise;
     running -= 1;
     return `re: ${lastUserText.split("\n\n").join(" | ")}`;
   });
