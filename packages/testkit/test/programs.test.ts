@@ -25,7 +25,7 @@ test("a program is found along the path", () => {
 });
 
 test("a file that may not be run is no program", () => {
-  expect(program("strace", folder)).toEqual({ missing: "strace", install: "apt-get install -y strace" });
+  expect(program("strace", folder)).toEqual({ missing: "strace", why: "strace is not on the PATH: apt-get install -y strace" });
 });
 
 test("a missing program skips and says how to install it", () => {
@@ -34,6 +34,12 @@ test("a missing program skips and says how to install it", () => {
   expect(lacks(program("redis-server", folder), program("bwrap", folder))).toBe(true);
   expect(warn.mock.calls).toEqual([["skipped: bwrap is not on the PATH: apt-get install -y bubblewrap"]]);
   expect(() => programPath(program("bwrap", folder))).toThrow("apt-get install -y bubblewrap");
+});
+
+test("a program that the machine does not let work is missing too", () => {
+  writeFileSync(path.join(folder, "bwrap"), "#!/bin/sh\necho 'no namespaces here' >&2\nexit 1\n", { mode: 0o755 });
+  expect(program("bwrap", folder)).toEqual({ missing: "bwrap", why: "bwrap does not work on this machine: no namespaces here" });
+  rmSync(path.join(folder, "bwrap"));
 });
 
 test("in CI a missing program fails", () => {
