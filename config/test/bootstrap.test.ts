@@ -1,7 +1,7 @@
 // What stands behind `npm start`: one set-up at a time whatever dies, exact exit codes and signals, and a `parley` that starts nothing needless.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -50,6 +50,20 @@ describe("the lock of the set-up", () => {
     expect(await ended(locked(`${step("in")} ${step("out")}`))).toEqual([0, null]);
     expect(readFileSync(log(), "utf8")).toBe("in out ".repeat(3));
   });
+});
+
+test("a checkout that this user may not write is not set up by him, and the words say who does", () => {
+  cpSync(path.join(root, "scripts"), path.join(folder, "scripts"), { recursive: true });
+  writeFileSync(path.join(folder, "package.json"), '{ "packageManager": "pnpm@1.0.0" }');
+  chmodSync(folder, 0o555);
+  // The modes of files do not bind root.
+  const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/dev.mjs", "install"], { cwd: folder, encoding: "utf8", ...stranger });
+  chmodSync(folder, 0o755);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^\[setup\] \S+ is not set up .* may not write there \(EACCES\)\. Run `npm run setup` there as its owner[^\n]*\n$/,
+  );
 });
 
 describe("a command run through the set-up", () => {

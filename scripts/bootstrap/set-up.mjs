@@ -132,16 +132,33 @@ export function setUp({ web, update = false }) {
   const hash = manifestHash();
   if (!update && toolsReady() && dependenciesReady(hash) && (!web || webReady())) {
     // A manifest may have been touched without being changed: let bin/parley trust the stamp again.
-    utimesSync(readyStamp, asOf, asOf);
+    ownersOnly(() => utimesSync(readyStamp, asOf, asOf));
     return;
   }
-  alone(path.join(toolchain, "lock"), () => {
-    if (!toolsReady()) bringTools();
-    if (update || !dependenciesReady(manifestHash())) {
-      const begun = new Date(Date.now() - 50);
-      installDependencies(update);
-      writeStamp(manifestHash(), begun);
-    }
-    if (web && !webReady()) buildWeb();
-  });
+  const denied = ownersOnly(() =>
+    alone(path.join(toolchain, "lock"), () => {
+      if (!toolsReady()) bringTools();
+      if (update || !dependenciesReady(manifestHash())) {
+        const begun = new Date(Date.now() - 50);
+        installDependencies(update);
+        writeStamp(manifestHash(), begun);
+      }
+      if (web && !webReady()) buildWeb();
+    }),
+  );
+  if (denied !== null)
+    throw new SetupProblem(
+      `${root} is not set up for what it now holds, and this user may not write there (${denied}). Run \`npm run setup\` there as its owner, then run this again.`,
+    );
+}
+
+/** A service may run a checkout of somebody else, or one that is mounted to be read only: returns the refusal's code, null when all went well. */
+function ownersOnly(work) {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
+    return error.code;
+  }
 }
