@@ -71,6 +71,19 @@ describe("logging in", () => {
     expect(gateway.requests.at(-2)).toMatchObject({ method: "connect", params: { auth: { token: "device-token" } } });
   });
 
+  test("a link whose first answer was lost is not lost with it", async () => {
+    const gateway = await fakeGateway();
+    gateway.codes.add("CODE");
+    let isFirst = true;
+    gateway.beforeAnswer = () => {
+      const answer = isFirst ? "cut" : undefined;
+      isFirst = false;
+      return answer;
+    };
+    await openPage(gateway, memoryStorage(), "CODE").until(isOnline);
+    expect(gateway.requests[1]).toEqual(gateway.requests[0]);
+  });
+
   test("the gateway's token is typed but never kept", async () => {
     const gateway = await fakeGateway();
     const page = openPage(gateway);

@@ -61,12 +61,14 @@ export async function fakeGateway(): Promise<FakeGateway> {
   }
 
   interface Hello {
-    readonly auth: { readonly token?: string; readonly code?: string; readonly remember?: boolean };
+    readonly auth: { readonly token?: string; readonly code?: string; readonly deviceToken?: string; readonly remember?: boolean };
     readonly lastSeq?: number;
   }
 
   function connect({ auth, lastSeq }: Hello, socket: WebSocket): unknown {
-    const fresh = auth.code !== undefined && gateway.codes.delete(auth.code);
+    const isRepeat = auth.deviceToken !== undefined && gateway.tokens.has(auth.deviceToken);
+    const fresh = auth.code !== undefined && (isRepeat || gateway.codes.delete(auth.code));
+    if (fresh && auth.deviceToken !== undefined) gateway.tokens.add(auth.deviceToken);
     const typed = auth.remember === true && auth.token === "gateway-token";
     if (!fresh && !typed && !gateway.tokens.has(auth.token ?? ""))
       throw Object.assign(new Error("the token is wrong"), { code: "unauthorized" });

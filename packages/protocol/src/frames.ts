@@ -49,8 +49,17 @@ export const connectParams = z.object({
     .union([
       /** The gateway's token, or a device token. `remember`: trade the gateway's token for a device token, so that a page need not keep it. */
       z.object({ token: z.string().max(512), remember: z.boolean().optional() }),
-      /** The one-time login code of the printed URL; the answer carries a device token. */
-      z.object({ code: z.string().max(128) }),
+      /**
+       * The one-time login code of the printed URL; the answer carries a device token. `deviceToken`: the client's own choice of it, drawn at
+       * random, so that it may ask again when the answer was lost.
+       */
+      z.object({
+        code: z.string().max(128),
+        deviceToken: z
+          .string()
+          .regex(/^[A-Za-z0-9]{43,128}$/)
+          .optional(),
+      }),
     ])
     .optional(),
   /** Web chat only: which conversation's events to follow. */

@@ -39,7 +39,7 @@ export function authenticator({ token, devices, attempts }: AuthenticateOptions)
     };
     if (auth === undefined) throw new Fault("denied", "a token or a login code is needed");
     if ("code" in auth) {
-      const device = await devices.redeemCode(auth.code, client.name);
+      const device = await devices.redeemCode(auth.code, client.name, auth.deviceToken);
       if (device === null) throw wrong("the login code is wrong, used or older than ten minutes; `parley start` prints a new link");
       return { caller: callerOf(device, client), deviceToken: device.token };
     }

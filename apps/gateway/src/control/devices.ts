@@ -25,8 +25,8 @@ export interface KnownDevice extends Device {
 export interface Devices {
   /** A code for one log-in, valid for ten minutes; several may be open. */
   mintCode(scopes: readonly Scope[]): Promise<string>;
-  /** Trades a code for a device, once. Null for a code that is unknown, used or expired. */
-  redeemCode(code: string, name: string): Promise<(Device & { readonly token: string }) | null>;
+  /** Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is unknown, used or expired. */
+  redeemCode(code: string, name: string, token?: string): Promise<(Device & { readonly token: string }) | null>;
   /** A new device with these scopes, which the caller must hold. */
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
   /** Null for a token that no device has. */
@@ -60,12 +60,19 @@ const codeSchema = z.object({ scopes: z.array(z.enum(scopes)), expiresAtMs: z.nu
 export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
   const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
 
-  async function mintDevice(granted: readonly Scope[], name: string): Promise<Device & { readonly token: string }> {
-    const token = newToken(ids);
+  async function mintDevice(granted: readonly Scope[], name: string, token = newToken(ids)): Promise<Device & { readonly token: string }> {
     const device = { peer: newPeer(), scopes: [...granted], name, createdAtMs: clock.now() };
     const hash = digest(token);
     await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
     return { id: idOf(hash), peer: device.peer, scopes: device.scopes, token };
+  }
+
+  async function find(token: string): Promise<Device | null> {
+    const hash = digest(token);
+    const cell = await store.get(`${deviceCells}${hash}`);
+    if (cell === null) return null;
+    const { peer, scopes: granted } = deviceSchema.parse(JSON.parse(cell.value));
+    return { id: idOf(hash), peer, scopes: granted };
   }
 
   async function withId(id: string): Promise<Cell | null> {
@@ -74,28 +81,28 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
   }
 
   return {
-    mintDevice,
+    mintDevice: (granted, name) => mintDevice(granted, name),
     async mintCode(granted) {
       const code = ids.code(codeAlphabet, codeLength);
       const value = JSON.stringify({ scopes: granted, expiresAtMs: clock.now() + codeLifeMs });
       await store.put(`auth:code:${digest(code)}`, value, { ttlMs: codeLifeMs });
       return code;
     },
-    async redeemCode(code, name) {
+    async redeemCode(code, name, token) {
+      const before = token === undefined ? null : await find(token);
+      if (token !== undefined && before !== null) return { ...before, token };
       const key = `auth:code:${digest(code.trim().toUpperCase())}`;
       const cell = await store.get(key);
+      const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
+      if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
+      // The device first: a kill in between leaves a code that can still be used.
+      const device = await mintDevice(found.scopes, name, token);
       // Whoever removes this version is the one who used it, also when two try at once.
-      if (cell === null || !(await store.remove(key, cell.version))) return null;
-      const found = codeSchema.parse(JSON.parse(cell.value));
-      return found.expiresAtMs > clock.now() ? mintDevice(found.scopes, name) : null;
+      if (await store.remove(key, cell.version)) return device;
+      await store.remove(`${deviceCells}${digest(device.token)}`);
+      return null;
     },
-    async find(token) {
-      const hash = digest(token);
-      const cell = await store.get(`${deviceCells}${hash}`);
-      if (cell === null) return null;
-      const { peer, scopes: granted } = deviceSchema.parse(JSON.parse(cell.value));
-      return { id: idOf(hash), peer, scopes: granted };
-    },
+    find,
     async list() {
       const cells = await store.list(deviceCells, mostDevices);
       const known = cells.map(({ key, value }) => ({ id: idOf(key.slice(deviceCells.length)), ...deviceSchema.parse(JSON.parse(value)) }));

@@ -48,6 +48,21 @@ test("a minted device logs in with its own scopes and peer, and is listed withou
   expect(JSON.stringify(listed)).not.toContain(token);
 });
 
+test("a login code counts once; the client that chose its token may ask again, when the answer was lost", async () => {
+  const at = await control();
+  const code = new URL(await at.server.loginUrl()).hash.slice(6);
+  const auth = { code, deviceToken: "A".repeat(43) };
+  const first = await (await at.client()).connect({ auth });
+  expect(first).toMatchObject({ ok: true, payload: { deviceToken: auth.deviceToken } });
+  expect(await (await at.client()).connect({ auth })).toMatchObject({ ok: true, payload: { deviceToken: auth.deviceToken } });
+  expect((await at.operator.request("devices.list")).payload).toMatchObject({ devices: [{ connections: 2 }] });
+  for (const other of [{ code }, { code, deviceToken: "B".repeat(43) }])
+    expect(await (await at.client()).connect({ auth: other })).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+  expect((await at.operator.request("devices.list")).payload).toMatchObject({ devices: [{ connections: 2 }] });
+  const weak = await (await at.client()).connect({ auth: { code, deviceToken: "short" } });
+  expect(weak).toMatchObject({ ok: false, error: { code: "invalid" } });
+});
+
 test("revoking closes what the device has open, at once, and lets it in no more; others stay", async () => {
   const at = await control();
   const [gone, kept] = [await mint(at, ["read"]), await mint(at, ["read"], "laptop")];

@@ -36,6 +36,9 @@ export interface ChatSession {
 const historyLimit = { first: 200, most: 1_000 } as const;
 /** A turn that ended has its answer within this time, or has none: until then its draft stands. */
 const draftEndsMs = 1_000;
+const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/** 256 bits. */
+const tokenLength = 43;
 const firstWaitMs = 500;
 /** A gateway has few pages, and a person sits before each. */
 const longestWaitMs = 5_000;
@@ -97,12 +100,17 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     const failure = error instanceof RequestFailure ? error : null;
     if (failure?.code === "unauthorized") {
       token.forget();
-      auth = spareCode === null ? null : { code: spareCode };
+      auth = spareCode === null ? null : withCode(spareCode);
       spareCode = null;
       if (auth !== null) return waitAndRetry();
       return change({ connection: { kind: "logged-out", reason: failure.message } });
     }
     return waitAndRetry(failure?.retryAfterMs);
+  }
+
+  /** With a token of its own choice it may ask again when the answer is lost: the code itself counts once. */
+  function withCode(code: string): NonNullable<ConnectParams["auth"]> {
+    return { code, deviceToken: ids.code(tokenAlphabet, tokenLength) };
   }
 
   function disconnected(): void {
@@ -196,7 +204,7 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       // A device that is known keeps its conversation; the code of its link simply runs out.
       if (kept !== null) spareCode = code;
       if (kept !== null) logIn({ token: kept });
-      else if (code !== null) logIn({ code });
+      else if (code !== null) logIn(withCode(code));
       else change({ connection: { kind: "logged-out", reason: null } });
     },
     login: (typed) => logIn({ token: typed.trim(), remember: true }),
