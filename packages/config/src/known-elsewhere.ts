@@ -12,7 +12,7 @@ const mentions =
 const prefix = "Remove it: answers are sent as they are";
 const errors = "Remove it: a failed turn tells its own conversation once";
 const threads = "Remove it: every thread and topic is a conversation of its own";
-const noAck = "Remove it: typing is shown while the agent works, and the agent reacts by itself (reactionLevel)";
+const noAck = "Remove it: typing is shown while the agent works";
 
 /** Of an account of any chat platform. */
 const account: Fixes = {
@@ -36,8 +36,7 @@ const account: Fixes = {
   joinIntro: "Remove it: the agent does not speak before it is spoken to",
   markdown: "Remove it: tables become preformatted text where the platform has none",
   mediaMaxMb: "Remove it: the platform's own limits hold for files",
-  mentionPatterns:
-    "Remove it: a mention, a reply or a command calls the agent; requireMention: false at a group lets it answer to everything",
+  mentionPatterns: mentions,
   name: "Remove it, and say in a comment what the account is for",
   responsePrefix: prefix,
   retry: "Remove it: what certainly was not sent is tried again for 24 hours, as late as the platform asks",
