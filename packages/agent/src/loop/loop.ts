@@ -68,7 +68,7 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
   const { entries } = state;
   const schemas = deps.tools.map(toolSchema).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const taken = callIds([...input.history, ...entries]);
-  const done = (stop: LoopStop, more: Partial<LoopEnd> = {}): LoopEnd => ending(stop, state, more);
+  const done = (stop: LoopStop, more: Partial<LoopEnd> = {}): LoopEnd => ending(stop, state, input, more);
 
   for (;;) {
     const open = openCalls(state);
@@ -210,9 +210,18 @@ function closingNow(state: TurnState, input: LoopInput): Closing {
   return last !== undefined && !last.content.some((part) => part.type === "toolCall") ? "empty" : null;
 }
 
-function ending(stop: LoopStop, state: TurnState, more: Partial<LoopEnd>): LoopEnd {
-  const last = state.entries.findLast((entry) => entry.type === "assistant");
-  return { type: "end", stop, entries: state.entries, finalText: last === undefined ? "" : textOf(last), usage: state.usage, ...more };
+function ending(stop: LoopStop, state: TurnState, input: LoopInput, more: Partial<LoopEnd>): LoopEnd {
+  return { type: "end", stop, entries: state.entries, finalText: finalText(stop, state, input), usage: state.usage, ...more };
+}
+
+/** What the model said last. Some say their whole answer beside a call and nothing after its result: where a reply is owed, that is it. */
+function finalText(stop: LoopStop, { entries }: TurnState, input: LoopInput): string {
+  const last = entries.findLast((entry) => entry.type === "assistant");
+  if (last === undefined) return "";
+  if (input.finalPass !== true || stop !== "stop" || !isEmpty(last, input)) return textOf(last);
+  // What was said before somebody joined in answers something else.
+  const since = entries.slice(entries.findLastIndex((entry) => entry.type === "user") + 1);
+  return textOf(since.filter((entry) => entry.type === "assistant").findLast((entry) => !isEmpty(entry, input)) ?? last);
 }
 
 function textOf(entry: Extract<Entry, { type: "assistant" }>): string {

@@ -217,6 +217,13 @@ describe("caps", () => {
     expect(mute.requests).toHaveLength(2);
   });
 
+  it("takes what was said beside a call for the answer when nothing came after its result, where a reply is owed", async () => {
+    const model = () => scripted([{ text: "It is 42.", calls: [{ name: "read" }] }, { text: "" }, { text: "" }]);
+    const tools = [tool("read", "reads")];
+    expect((await run(model(), { tools, input: { finalPass: true } })).end.finalText).toBe("It is 42.");
+    expect((await run(model(), { tools })).end.finalText).toBe("");
+  });
+
   it("keeps 8 KB of a result and 400 characters of an error, and spills the whole", async () => {
     const spilt = new Map<string, string>();
     const spill = async (callId: string, text: string): Promise<string> => {
