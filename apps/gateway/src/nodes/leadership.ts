@@ -126,7 +126,7 @@ export function leadership(options: LeadershipOptions): Leadership {
     held.ended = true;
     held = null;
     watch?.cancel();
-    log[ended ? "info" : "warn"]({ account, reason }, "leads the account no longer");
+    log[ended || asideUntilMono === Infinity ? "info" : "warn"]({ account, reason }, "leads the account no longer");
     changing = changing.then(options.lost).catch((error: unknown) => log.error({ account, error }, "could not end leading"));
     again(lookEveryMs);
   }

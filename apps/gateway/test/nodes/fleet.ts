@@ -12,8 +12,10 @@ export interface Node extends Daemon {
   readonly role: Role;
 }
 
-export interface Fleet {
-  readonly world: World;
+type AnyWorld = Pick<World, "config" | "close">;
+
+export interface Fleet<W extends AnyWorld = World> {
+  readonly world: W;
   readonly redis: RedisServer;
   /** Starts a node; the same name again is a restart in the same home. Homes share workspace and media. */
   start(name: string, role: Role, config?: object): Promise<Node>;
@@ -21,7 +23,11 @@ export interface Fleet {
 }
 
 export async function fleet(telegram: object = {}): Promise<Fleet> {
-  const [w, redis, shared] = await Promise.all([world(telegram), redisServer(), freshHome()]);
+  return fleetIn(await world(telegram));
+}
+
+export async function fleetIn<W extends AnyWorld>(w: W): Promise<Fleet<W>> {
+  const [redis, shared] = await Promise.all([redisServer(), freshHome()]);
   const homes = new Map<string, string>();
   for (const folder of ["workspace", "media"]) await mkdir(join(shared, folder), { recursive: true });
 
