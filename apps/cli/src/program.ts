@@ -109,6 +109,8 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "migrate", "take everything from one store into the other, while no gateway runs")
     .requiredOption("--to <driver>", "redis or sqlite")
     .action(async ({ to }: { to: string }) => {
+      if (to !== "redis" && to !== "sqlite")
+        throw new CommandFailure("invalid", `--to takes redis or sqlite, not "${to}"`, exitCodes.usage);
       exitCode = await (await import("./commands/start.ts")).start(["--migrate", to]);
     });
   command(program, "nodes", "show the processes of this gateway, what each does, and who leads which account").action(async () => {

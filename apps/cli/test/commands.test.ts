@@ -157,6 +157,7 @@ describe("usage", () => {
     [["why"]],
     [["outbox", "retry"]],
     [["dead", "lsit"]],
+    [["migrate", "--to", "mysql"]],
     [["backup"]],
     [["chat", "--thread"]],
   ] as const)("%j exits with 2 and writes nothing to standard output", async ([argv]) => {

@@ -49,6 +49,18 @@ test("a backup never replaces a file", async () => {
   await expect(backupDatabase(path, copy)).rejects.toMatchObject({ code: "conflict" });
 });
 
+test("a place that cannot be is told, whatever is wrong with it", async () => {
+  await (await sqliteStore(options(path))).close();
+  const nowhere = join(dir, "none", "backup.db");
+  await expect(backupDatabase(path, nowhere)).rejects.toThrow(`there is no folder ${join(dir, "none")} for the backup: make it first`);
+  const tooLong = join(dir, "x".repeat(300));
+  await expect(backupDatabase(path, tooLong)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/cannot be written: ENAMETOOLONG: .*choose a place/) as string,
+  });
+  expect(() => restoreDatabase(nowhere, path, 7)).toThrow(`there is no file ${nowhere}`);
+});
+
 test("a restore brings back the backup and keeps the replaced file", async () => {
   const store = await sqliteStore(options(path));
   await store.inbox.accept([row("1")]);

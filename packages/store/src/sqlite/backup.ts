@@ -5,13 +5,14 @@ import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
 import { describeDatabase } from "./describe.ts";
-import { damagedFault, openFault } from "./failure.ts";
+import { damagedFault, openFault, troubleOf } from "./failure.ts";
 
 /** Copies the database at `from` to the new file `to`, as of one instant, without stopping its writers. */
 export async function backupDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw new Fault("conflict", `${to} exists already: choose another name for the backup`);
+  if (!existsSync(dirname(to))) throw new Fault("missing", `there is no folder ${dirname(to)} for the backup: make it first`);
   const partial = `${to}.partial`;
-  rmSync(partial, { force: true });
+  removeAny(partial);
   try {
     const source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
     try {
@@ -26,8 +27,10 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
     refuseUnsound(partial);
     settleAs(partial, to);
   } catch (error) {
-    rmSync(partial, { force: true });
-    throw openFault(from, error);
+    removeAny(partial);
+    if (troubleOf(error) === "full")
+      throw new Fault("unavailable", `${to} cannot be written, the disk is full: free some space, then try again`);
+    throw writeFault(to, openFault(from, error));
   }
 }
 
@@ -36,12 +39,30 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
  * `<to>.replaced-<nowMs>`. Returns that name, or null when there was none. Throws Fault("invalid") for an unsound backup.
  */
 export function restoreDatabase(from: string, to: string, nowMs: number): string | null {
+  if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
   refuseUnsound(from);
   const partial = `${to}.partial`;
-  copyFileSync(from, partial);
-  const aside = existsSync(to) ? keepAside(to, `${to}.replaced-${nowMs}`) : null;
-  settleAs(partial, to);
-  return aside;
+  try {
+    copyFileSync(from, partial);
+    const aside = existsSync(to) ? keepAside(to, `${to}.replaced-${nowMs}`) : null;
+    settleAs(partial, to);
+    return aside;
+  } catch (error) {
+    removeAny(partial);
+    throw writeFault(to, error);
+  }
+}
+
+function removeAny(path: string): void {
+  if (existsSync(path)) rmSync(path, { force: true });
+}
+
+/** What the file system refused, told with the place that a person chose. Anything else passes unchanged. */
+function writeFault(path: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof Fault || code === undefined || !message.startsWith(`${code}: `)) return error;
+  const fix = code === "ENOSPC" || code === "EDQUOT" ? "free some space" : "choose a place that this user may write";
+  return new Fault("unavailable", `${path} cannot be written: ${message}: ${fix}, then try again`, { cause: error });
 }
 
 /** A second name for the old files, so that at no instant there is no database; the log is folded in where that is possible. */
