@@ -58,15 +58,20 @@ const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/reaction_invalid|the chat is not a forum/, "unsupported"],
 ];
 
+/** What carries answers. Refused for the token's sake it certainly was not sent, and is still wanted when the token is right again. */
+const carriesAnswers = /^(?:send|edit)(?!ChatAction)/;
+
 /**
- * 429 is `rate_limited` with the wait; 401, 403 and 404 (what Telegram answers to a malformed token) are `denied`; 409 is `conflict`;
- * 400 goes by the table, else `invalid`; 413 is `invalid`. Everything else, 5xx above all, may have been done: `ambiguous`.
+ * 429 is `rate_limited` with the wait; 403 is `denied`, and so are 401 and 404 (what Telegram answers to a malformed token), except to what
+ * carries answers: `unavailable`. 409 is `conflict`; 400 goes by the table, else `invalid`; 413 is `invalid`. Everything else, 5xx above
+ * all, may have been done: `ambiguous`.
  */
 export function faultOf(method: string, answer: RefusedAnswer): Fault {
   const cause = new TelegramRefusal(method, answer);
   const { error_code: code, description, parameters } = answer;
   const words = `Telegram refused ${method}: ${code} ${description}`;
   if (code === 429) return new Fault("rate_limited", words, { cause, retryAfterMs: (parameters?.retry_after ?? 1) * 1000 });
+  if ((code === 401 || code === 404) && carriesAnswers.test(method)) return new Fault("unavailable", words, { cause });
   if (code === 401 || code === 403 || code === 404) return new Fault("denied", words, { cause });
   if (code === 409) return new Fault("conflict", words, { cause });
   if (code === 413) return new Fault("invalid", words, { cause });
