@@ -53,6 +53,8 @@ export function rootedReader(): RootedReader {
         reads += 1;
         const bytes = Buffer.alloc(Number(stat.size));
         const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+        // No text has a zero byte, but for UTF-16, which would read as noise.
+        if (bytes.subarray(0, bytesRead).includes(0)) return refused(path, "it is not text in UTF-8");
         const text = bytes.toString("utf8", 0, bytesRead).replace(/^\ufeff/, "");
         seen.set(path, { stamp, text });
         return { state: "present", text };

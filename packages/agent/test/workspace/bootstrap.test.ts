@@ -163,6 +163,14 @@ test("a file that may not be read is told as such, and is not called missing", a
   expect(soul?.text).toContain("leads out of the workspace");
 });
 
+test("what is not text is refused: a picture by mistake, a file in UTF-16", async () => {
+  const reader = rootedReader();
+  await writeFile(join(dir, "SOUL.md"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]));
+  await writeFile(join(dir, "USER.md"), Buffer.from("I am Ada", "utf16le"));
+  for (const name of ["SOUL.md", "USER.md"])
+    expect(await reader.read(dir, name)).toMatchObject({ state: "refused", reason: expect.stringContaining("UTF-8") });
+});
+
 test("a socket in place of a file is refused, not thrown", async () => {
   const server = createServer().listen(join(dir, "SOUL.md"));
   await once(server, "listening");
