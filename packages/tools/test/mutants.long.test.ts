@@ -181,6 +181,8 @@ const mutants: readonly PlantedBug[] = [
     "parts === null ? perhapsRun(pieces([line]))",
     "parts === null ? []",
   ],
+  ["words beyond a number are not looked at", "exec.test", "exec/bound-files.ts", "if (unique.size > mostNames) throw", "if (false) throw"],
+  ["no file is part of what is asked", "exec.test", "exec/work-out.ts", "asks ? await", "false ? await"],
   ["a session of its own is a way out", "exec.test", "process-group.ts", "if (marked.length === 0) return;", "return;"],
   ["a sandbox fills the memory", "sandbox", "sandbox/bubblewrap.ts", "await knowsSizes(bwrap)", "false"],
   ["a sandbox has the network", "sandbox", "sandbox/bubblewrap.ts", 'network ? ["--share-net"] : []', '["--share-net"]'],
