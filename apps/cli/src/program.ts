@@ -160,16 +160,16 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     exitCode = await (await import("./commands/approvals.ts")).approvalsRevoke(await terminal(), id);
   });
   const tools = program.command("tools").description("what the agent can do");
-  for (const [name, description, explain] of [
-    ["list", "show them: ready, taken away, not to be had", false],
-    ["explain", "the same with every reason, group and profile", true],
-  ] as const) {
-    command(tools, name, description)
-      .option("--session <key>", "the session; without it, the one that last changed")
-      .action(async ({ session }: { session?: string }) => {
-        exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), session, explain);
-      });
-  }
+  const toolsCommand = (name: string, description: string): Command =>
+    command(tools, name, description).option("--session <key>", "the session; without it, the one that last changed");
+  toolsCommand("list", "show them: ready, taken away, not to be had").action(async ({ session }: { session?: string }) => {
+    exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), { session, explain: false, only: undefined });
+  });
+  toolsCommand("explain [tool]", "the same of all or of one, with every reason, group and profile").action(
+    async (only: string | undefined, { session }: { session?: string }) => {
+      exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), { session, explain: true, only });
+    },
+  );
   command(tools, "hold", "end what tools do and hold them all, as /estop does").action(async () => {
     exitCode = await (await import("./commands/tools-hold.ts")).toolsHold(await terminal());
   });

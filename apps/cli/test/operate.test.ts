@@ -56,6 +56,17 @@ const model = {
   usedBy: ["main: primary"],
   uncappedFor: ["main"],
 };
+const tool = {
+  id: "exec",
+  label: "Exec",
+  section: "runtime",
+  summary: "Run shell commands",
+  effect: "writes",
+  groups: ["runtime"],
+  profiles: ["coding"],
+  status: "denied",
+  reason: "a rule",
+};
 const tested = {
   id: "lab/deep",
   ok: true,
@@ -120,6 +131,13 @@ describe("what a command asks and shows", () => {
       "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
     ],
     [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
+    [
+      ["tools", "explain", "Exec"],
+      "tools.list",
+      {},
+      { session: "agent:main:main", sandbox: null, reason: null, tools: [tool] },
+      "exec (Exec): denied, because a rule",
+    ],
     [["sessions", "list"], "sessions.list", { limit: 100 }, { sessions: [] }, "There is no session yet."],
     [
       ["sessions", "list", "--agent", "main"],

@@ -1,19 +1,30 @@
 // `parley tools list|explain`: what a session's next turn could use, and which rule took the rest away.
 import type { MethodResult } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
-import { exitCodes, type ExitCode } from "../exit.ts";
+import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
 type Listed = MethodResult<"tools.list">["tools"][number];
 
-export async function toolsList(terminal: Console, session: string | undefined, explain: boolean): Promise<ExitCode> {
+export interface ToolsListOptions {
+  readonly session: string | undefined;
+  readonly explain: boolean;
+  /** The name of one tool. */
+  readonly only: string | undefined;
+}
+
+export async function toolsList(terminal: Console, { session, explain, only }: ToolsListOptions): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("tools.list", session === undefined ? {} : { session }));
+  const tools = only === undefined ? found.tools : found.tools.filter(({ id }) => id.toLowerCase() === only.toLowerCase());
+  if (only !== undefined && tools.length === 0) {
+    throw new CommandFailure("missing", `there is no tool "${only}". \`parley tools list\` shows them.`, exitCodes.failed);
+  }
   if (terminal.json) {
-    line(terminal.out, JSON.stringify(found));
+    line(terminal.out, JSON.stringify({ ...found, tools }));
     return exitCodes.ok;
   }
   line(terminal.out, harmless(`Session ${found.session}${found.sandbox === null ? ", not sandboxed" : `, sandbox: ${found.sandbox}`}`));
-  for (const tool of found.tools) for (const text of explain ? explained(tool) : [listed(tool)]) line(terminal.out, harmless(text));
+  for (const tool of tools) for (const text of explain ? explained(tool) : [listed(tool)]) line(terminal.out, harmless(text));
   if (found.reason !== null) line(terminal.out, harmless(`No turn can begin: ${found.reason}`));
   return exitCodes.ok;
 }
