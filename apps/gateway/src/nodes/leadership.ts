@@ -59,7 +59,7 @@ export function leadership(options: LeadershipOptions): Leadership {
   let ended = false;
   let timer: Timer | null = null;
   let watch: Timer | null = null;
-  let asideUntilMono = -Infinity;
+  let isAside = false;
   /** Begins and ends follow each other. */
   let changing: Promise<void> = Promise.resolve();
 
@@ -81,7 +81,7 @@ export function leadership(options: LeadershipOptions): Leadership {
 
   async function look(): Promise<void> {
     const askedMono = clock.mono();
-    if (askedMono < asideUntilMono) return;
+    if (isAside) return;
     const found = await cells.get(key);
     // The answer of an earlier put may have been lost: what it wrote is ours.
     const cell = found === null ? await cells.put(key, mine, { expect: 0, ttlMs: termMs }) : found.value === mine ? found : null;
@@ -126,7 +126,7 @@ export function leadership(options: LeadershipOptions): Leadership {
     held.ended = true;
     held = null;
     watch?.cancel();
-    log[ended || asideUntilMono === Infinity ? "info" : "warn"]({ account, reason }, "leads the account no longer");
+    log[ended || isAside ? "info" : "warn"]({ account, reason }, "leads the account no longer");
     changing = changing.then(options.lost).catch((error: unknown) => log.error({ account, error }, "could not end leading"));
     again(lookEveryMs);
   }
@@ -145,11 +145,11 @@ export function leadership(options: LeadershipOptions): Leadership {
     async stepAside() {
       if (held === null || ended) return;
       const { term } = held;
-      asideUntilMono = Infinity;
+      isAside = true;
       drop("steps aside");
       await changing;
       await cells.touch(key, term, 1).catch(() => false);
-      asideUntilMono = clock.mono() + asideMs;
+      clock.after(asideMs, () => (isAside = false));
     },
     async resign() {
       if (ended) return changing;
