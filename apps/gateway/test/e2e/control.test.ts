@@ -40,6 +40,7 @@ test("words are injected in lane order, once by key; they are shown, stand in th
   await control.call("chat.send", { text: "what was it?", idempotencyKey: "c" });
   await eventually(() => w.models.requests().length === 2, 10_000, "the second question");
   expect(JSON.stringify(w.models.requests()[1]?.body["messages"])).toContain("I was *told* this.");
+  await eventually(() => shown().length === 5, 10_000, "the second answer, with which its turn is kept");
 
   const session = (await control.call("sessions.show", { key: injected.sessionKey })) as Shown;
   expect(session.entries.map(({ type, text }) => `${type}: ${text}`)).toContain("assistant: I was *told* this.");
