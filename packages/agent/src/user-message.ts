@@ -23,6 +23,8 @@ export interface UserMessageInput {
   readonly notes?: readonly string[];
   /** Pictures among the attachments that the model is handed. */
   readonly images?: readonly ImageContent[];
+  /** The text of attached documents: quoted matter, whoever sent it. */
+  readonly documents?: readonly { readonly name: string; readonly text: string }[];
   /** Ids of rows that Parley wrote itself to report finished work: shown as a system message, which no one else can write. */
   readonly announced?: ReadonlySet<string>;
   /** Several people write here, so every message carries its sender's label. */
@@ -36,7 +38,7 @@ export function userMessage(input: UserMessageInput): {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly rows: readonly string[];
 } {
-  const { rows, context = [], memory, startup, notes = [], images = [], announced, shared, mark } = input;
+  const { rows, context = [], memory, startup, notes = [], images = [], documents = [], announced, shared, mark } = input;
   const blocks = [
     ...notes.map((note) => `[Parley: ${plainLine(note, 2_000)}]`),
     ...(input.away === true ? ["[Parley: these messages came while you were away; some may be settled by now]"] : []),
@@ -48,6 +50,9 @@ export function userMessage(input: UserMessageInput): {
       ? []
       : [fence("HISTORY", mark, "what others wrote here before.", context.map((row) => said(row, true)).join("\n"))]),
     ...rows.map((row) => (announced?.has(row.id) === true ? announcement(row) : [...quote(row, mark), said(row, shared)].join("\n"))),
+    ...documents.map(({ name, text }) =>
+      fence("DOCUMENT", mark, `the attached file ${JSON.stringify(plainLine(name, fileNameChars))}.`, text),
+    ),
   ];
   return { content: [{ type: "text", text: blocks.join("\n\n") }, ...images], rows: rows.map((row) => row.id) };
 }

@@ -11,6 +11,8 @@ import { pictureKind } from "./media-type.ts";
 export type Reading =
   | { readonly kind: "picture"; readonly path: string; readonly mediaType: string }
   | { readonly kind: "file"; readonly path: string }
+  /** A document that is text: its beginning. */
+  | { readonly kind: "text"; readonly path: string; readonly text: string }
   | { readonly kind: "spoken"; readonly text: string }
   | { readonly kind: "unavailable"; readonly reason: string }
   /** Told by what the platform says about it. */
@@ -33,6 +35,8 @@ const pictureBytes = 3_750_000;
 /** A turn that is resumed is resumed within a day, or buried. */
 const findingLifeMs = 86_400_000;
 const retryAfterMs = 1_000;
+/** Of a document, in UTF-16 units: some eight pages. A person who sends more is asked for the part that counts. */
+const documentChars = 16_000;
 
 export function mediaReader({ folder, cells, transcribe, clock, log }: MediaReaderOptions): ReadMedia {
   return async (account, channel, attachment, signal) => {
@@ -55,9 +59,9 @@ export function mediaReader({ folder, cells, transcribe, clock, log }: MediaRead
       if (attachment.kind === "voice") return await heard(bytes, attachment, signal);
       const picture = pictureKind(bytes);
       const path = await folder.keep(bytes, picture?.extension ?? extensionOf(attachment.name));
-      return picture === null || bytes.length > pictureBytes
-        ? { kind: "file", path }
-        : { kind: "picture", path, mediaType: picture.mediaType };
+      if (picture !== null && bytes.length <= pictureBytes) return { kind: "picture", path, mediaType: picture.mediaType };
+      const text = attachment.kind === "file" && picture === null ? textOf(bytes) : null;
+      return text === null ? { kind: "file", path } : { kind: "text", path, text };
     } catch (error) {
       if (signal.aborted || !isFault(error)) throw error;
       log.warn({ kind: attachment.kind, code: error.code, reason: error.message }, "a file could not be fetched");
@@ -87,6 +91,20 @@ export function mediaReader({ folder, cells, transcribe, clock, log }: MediaRead
       log.warn({ code: error.code, reason: error.message }, "a voice message could not be transcribed");
       return { kind: "unavailable", reason: "voice message, it could not be transcribed" };
     }
+  }
+}
+
+/** By content and not by name; null for what is no UTF-8 text. */
+function textOf(bytes: Uint8Array): string | null {
+  // A cut inside a character is the reader's doing, not the file's.
+  const head = bytes.subarray(0, 4 * documentChars);
+  if (head.includes(0)) return null;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: head.length < bytes.length });
+    const isCut = text.length > documentChars || head.length < bytes.length;
+    return isCut ? `${text.slice(0, documentChars).toWellFormed()}\n[cut here; the file has ${bytes.length} bytes]` : text;
+  } catch {
+    return null; // Another encoding, or no text: told by its facts.
   }
 }
 

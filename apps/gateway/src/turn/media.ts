@@ -9,6 +9,8 @@ import type { Reading, ReadMedia } from "./media-reader.ts";
 export interface ReadMessage {
   readonly inbound: Inbound;
   readonly images: readonly ImageContent[];
+  /** Attached documents that are text. */
+  readonly documents?: readonly { readonly name: string; readonly text: string }[];
 }
 
 export interface TurnMedia {
@@ -25,6 +27,8 @@ export interface TurnMediaOptions {
   readonly signal: AbortSignal;
 }
 
+/** Text of all documents of one message: three long ones, or many short ones. */
+const documentsChars = 48_000;
 /** Files of one turn that are fetched at once. */
 const atOnce = 4;
 
@@ -49,20 +53,28 @@ function withReadings(inbound: Inbound, readings: ReadonlyMap<string, Reading>):
   const images: ImageContent[] = [];
   const words: string[] = [];
   const attachments: Attachment[] = [];
+  const documents: { readonly name: string; readonly text: string }[] = [];
+  let room = documentsChars;
   for (const attachment of inbound.attachments) {
     const reading = readings.get(attachment.ref) ?? { kind: "described" };
-    attachments.push(described(attachment, reading));
+    const isShown = reading.kind === "text" && reading.text.length <= room;
+    attachments.push(described(attachment, reading, isShown));
+    if (isShown) {
+      room -= reading.text.length;
+      documents.push({ name: attachment.name ?? "document", text: reading.text });
+    }
     if (reading.kind === "picture") images.push({ type: "image", path: reading.path, mediaType: reading.mediaType });
     if (reading.kind === "spoken") words.push(reading.text);
     if (reading.kind === "unavailable") words.push(`[media unavailable: ${reading.reason}]`);
   }
   const text = [inbound.text, ...words].filter((line) => line !== "").join("\n");
-  return { inbound: { ...inbound, text, attachments }, images };
+  return { inbound: { ...inbound, text, attachments }, images, documents };
 }
 
-function described(attachment: Attachment, reading: Reading): Attachment {
-  const more =
-    reading.kind === "file"
+function described(attachment: Attachment, reading: Reading, isShown: boolean): Attachment {
+  const more = isShown
+    ? "its text stands below"
+    : reading.kind === "file" || reading.kind === "text"
       ? `kept as ${reading.path}`
       : reading.kind === "spoken"
         ? reading.text === ""

@@ -59,10 +59,12 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
     const messages = rows.map(asCalled);
     const images = messages.flatMap((message) => message.images);
+    const documents = messages.flatMap((message) => message.documents ?? []);
     const announced = new Set(rows.flatMap((row) => (isInternal(row) ? [inboundOf(row).id] : [])));
     const { content } = userMessage({
       rows: messages.map((message) => asFirstRead(message.inbound)),
       images,
+      documents,
       announced,
       shared,
       mark,
