@@ -106,7 +106,13 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   "gpt-5-codex": { ...gpt(400_000, 128_000, true, 1.25, 0.125, 10), thinking: ["low", "medium", "high"] },
   "gpt-5-pro": openAiThinker(400_000, 128_000, ["high"]),
   "gpt-5.": openAiThinker(400_000, 128_000, ["off", "low", "medium", "high"]),
-  "gpt-5.1-codex-max": openAiThinker(400_000, 128_000, ["low", "medium", "high", "xhigh"]),
+  "gpt-5.1-codex": openAiThinker(400_000, 128_000, ["low", "medium", "high"]),
+  ...Object.fromEntries(
+    ["gpt-5.1-codex-max", "gpt-5.2-codex", "gpt-5.3-codex"].map((family) => [
+      family,
+      openAiThinker(400_000, 128_000, ["low", "medium", "high", "xhigh"]),
+    ]),
+  ),
   ...Object.fromEntries(
     ["gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"].map((family) => [
       family,

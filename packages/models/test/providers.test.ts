@@ -172,6 +172,7 @@ describe("what each provider is sent", () => {
     ["o3", "off", "low"],
     ["gpt-5.1", "minimal", "low"],
     ["gpt-5.2", "off", "none"],
+    ["gpt-5.2-codex", "off", "low"],
     ["gpt-5-pro", "low", "high"],
   ] as const)("never asks %s for an effort that OpenAI refuses it: %s becomes %s", async (modelId, level, effort) => {
     await ask(wires[1].model(server.url, { modelId, more: { facts: knownModel(modelId) } }), asking("hi", { thinking: level }));
