@@ -10,7 +10,7 @@ import { world } from "../e2e/world.ts";
 describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
   afterEach(cleanUp);
 
-  test("what was said before is known after, in both directions; a running gateway is left alone", async () => {
+  test("what was said before is known after, in both directions; a running gateway is left alone", { timeout: 120_000 }, async () => {
     const [w, redis] = await Promise.all([world(), redisServer()]);
     const config = (driver: string): object => ({ store: { driver, redis: { url: redis.url } } });
     const alice = w.telegram.as(7);

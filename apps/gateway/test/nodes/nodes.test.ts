@@ -26,34 +26,38 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     await f.close();
   });
 
-  test("an edge receives and delivers, a worker answers; the other edge takes over from a death, and from a stop", async () => {
-    const w = f.world;
-    const first = await f.start("edge-1", "edge");
-    const worker = await f.start("worker-1", "worker");
-    w.telegram.as(7).says("one");
-    expect(await w.answered(7, 1)).toEqual(["echo: one"]);
-    const second = await f.start("edge-2", "edge");
-    const shown = await eventually(
-      async () => {
-        const { out } = await parley(first.home, "nodes");
-        return out.includes("edge-2") && !out.includes("starting") && out.includes("worker-1") ? out : undefined;
-      },
-      10_000,
-      "the roll",
-    );
-    expect(shown).toMatch(/edge-1 {2}\(edge\) {2}running.*leads telegram:default/);
-    expect(shown).toMatch(/worker-1 {2}\(worker\) {2}running/);
-    first.kill("SIGKILL");
-    await first.exited;
-    w.telegram.as(7).says("two");
-    expect(await w.answered(7, 2, 15_000)).toEqual(["echo: one", "echo: two"]);
-    const third = await f.start("edge-1", "edge");
-    expect(await second.stop()).toBe(0);
-    w.telegram.as(7).says("three");
-    expect((await w.answered(7, 3, 5_000))[2]).toBe("echo: three");
-    expect(await worker.stop()).toBe(0);
-    expect(await third.stop()).toBe(0);
-  });
+  test(
+    "an edge receives and delivers, a worker answers; the other edge takes over from a death, and from a stop",
+    { timeout: 120_000 },
+    async () => {
+      const w = f.world;
+      const first = await f.start("edge-1", "edge");
+      const worker = await f.start("worker-1", "worker");
+      w.telegram.as(7).says("one");
+      expect(await w.answered(7, 1)).toEqual(["echo: one"]);
+      const second = await f.start("edge-2", "edge");
+      const shown = await eventually(
+        async () => {
+          const { out } = await parley(first.home, "nodes");
+          return out.includes("edge-2") && !out.includes("starting") && out.includes("worker-1") ? out : undefined;
+        },
+        10_000,
+        "the roll",
+      );
+      expect(shown).toMatch(/edge-1 {2}\(edge\) {2}running.*leads telegram:default/);
+      expect(shown).toMatch(/worker-1 {2}\(worker\) {2}running/);
+      first.kill("SIGKILL");
+      await first.exited;
+      w.telegram.as(7).says("two");
+      expect(await w.answered(7, 2, 15_000)).toEqual(["echo: one", "echo: two"]);
+      const third = await f.start("edge-1", "edge");
+      expect(await second.stop()).toBe(0);
+      w.telegram.as(7).says("three");
+      expect((await w.answered(7, 3, 5_000))[2]).toBe("echo: three");
+      expect(await worker.stop()).toBe(0);
+      expect(await third.stop()).toBe(0);
+    },
+  );
 
   test("a web client on any node sees what another node answers, live and by seq", async () => {
     const [edge, worker] = [await f.start("edge-1", "edge"), await f.start("worker-1", "worker")];
