@@ -39,7 +39,7 @@ export function isHidden(message: APIMessage): boolean {
   return message.content === "" && message.poll === undefined && parts.every((list) => (list?.length ?? 0) === 0);
 }
 
-/** What a program shows in a frame, where its text is often empty; previews of links repeat what the text names. */
+/** What a program shows in a frame, where its text is often empty. A person's frames are previews of links. */
 function framed(embeds: readonly APIEmbed[] | undefined): string[] {
   return (embeds ?? []).flatMap(({ type, title, description, fields = [] }) => {
     if (type !== undefined && (type as string) !== "rich") return [];
@@ -51,7 +51,8 @@ function framed(embeds: readonly APIEmbed[] | undefined): string[] {
 /** The text with what is described in words: bracketed, so that it reads as a description and not as the person's own. */
 function wordsOf({ sticker_items: stickers, ...message }: Partial<APIMessage> | APIMessageSnapshotFields, text: string): string {
   const described = (stickers ?? []).map((sticker) => `[sticker: ${sticker.name}]`);
-  described.push(...framed(message.embeds));
+  const isOfPerson = "author" in message && message.author?.bot !== true && message.webhook_id === undefined;
+  if (!isOfPerson) described.push(...framed(message.embeds));
   const poll = "poll" in message ? message.poll : undefined;
   if (poll !== undefined) {
     const answers = poll.answers.map(({ poll_media: { text: answer } }) => answer ?? "");
