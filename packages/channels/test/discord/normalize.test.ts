@@ -138,10 +138,12 @@ test("webhooks and bots are bots", () => {
 
 test("what a program shows in a frame is told, the preview of a link is not", () => {
   const alarm = { type: "rich", title: "Disk full", description: "on db-1", fields: [{ name: "free", value: "0" }] };
-  expect(read({ content: "", embeds: [alarm] })?.text).toBe("[embed: Disk full\non db-1\nfree: 0]");
-  expect(read({ content: "see https://x.org", embeds: [{ type: "link", title: "X", url: "https://x.org" }] })?.text).toBe(
-    "see https://x.org",
-  );
+  expect(read({ content: "", embeds: [alarm], webhook_id: "5" })?.text).toBe("[embed: Disk full\non db-1\nfree: 0]");
+  for (const [type, author] of [
+    ["link", { ...ann, bot: true }],
+    ["rich", ann],
+  ] as const)
+    expect(read({ content: "see https://x.org", author, embeds: [{ type, title: "X" }] })?.text).toBe("see https://x.org");
 });
 
 test("files, recordings, stickers and polls are told", () => {
