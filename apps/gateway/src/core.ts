@@ -221,6 +221,7 @@ export function gatewayCore(options: CoreOptions): Core {
     route,
     runPastLane: pastLaneCommands(commands.pastLane, commands.inLane),
     skillCalled: skillsDesk.called,
+    modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,
     bootAtMs,

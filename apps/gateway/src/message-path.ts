@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import type { Models } from "@parley/models";
+import { restartCommand, type ChatRestart } from "./commands/restart.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
 import type { Hub } from "./control/hub.ts";
@@ -50,13 +51,14 @@ export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
   readonly token: string;
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
+  readonly chatRestart: Pick<ChatRestart, "ask">;
   /** What looks at every call of a model. */
   readonly watched?: (models: Models) => Models;
 }
 
 /** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
 export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
-  const { places, configPath, env, token, hub, state, watched = (models) => models, ...ports } = options;
+  const { places, configPath, env, token, hub, state, chatRestart, watched = (models) => models, ...ports } = options;
   const { store, clock, ids, log } = ports;
   const kept = coreMemory(clock);
   const mediaPath = join(places.home, "media");
@@ -94,6 +96,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
               place: { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) },
             }),
         }),
+        restartCommand(chatRestart),
         whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
       ],
       showProgress: wireProgress({ hub, clock }),

@@ -5,6 +5,7 @@ import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import { chatRestart, type ChatRestart } from "./commands/restart.ts";
 import { commandsOfNodes } from "./nodes/commands-of-nodes.ts";
 import type { NodePlace } from "./nodes/node-place.ts";
 import type { Reloader } from "./reload/reloader.ts";
@@ -32,12 +33,16 @@ export interface HandsWiring {
 
 export interface WiredHands extends Hands {
   readonly exec: NonNullable<Hands["exec"]>;
+  readonly chatRestart: ChatRestart;
   /** Ends all commands of this process; their sessions are told after the next start. */
   end(): Promise<void>;
 }
 
 /** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
-export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Store, "cells" | "inbox">): Promise<WiredHands> {
+export async function wireHands(
+  wiring: HandsWiring,
+  { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
+): Promise<WiredHands> {
   const { config, home, place, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
   const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
@@ -49,9 +54,12 @@ export async function wireHands(wiring: HandsWiring, { cells, inbox }: Pick<Stor
   const commands = bus.shared ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines }) : own;
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
+  const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
+  await restartOfChat.restarted();
   return {
     ...handsOf(wiring, commands),
     settings,
+    chatRestart: restartOfChat,
     async end() {
       ending = true;
       await own.end();

@@ -10,6 +10,7 @@ import type { PairingDesk } from "../inbound/pairing-desk.ts";
 import type { RouteInbound } from "../inbound/route.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
 import type { ModelBook } from "../turn/model-book.ts";
+import { agentIn } from "../turn/set-up.ts";
 import { activationCommand } from "./activation.ts";
 import { approveCommands } from "./approve.ts";
 import { commandMenu, type PastLaneCommand } from "./commands.ts";
@@ -17,13 +18,14 @@ import { compactCommand, type CompactOptions } from "./compact.ts";
 import { estopCommand } from "./estop.ts";
 import { contextCommand, type ContextCommandOptions } from "./context.ts";
 import { modelCommand } from "./model.ts";
-import { newCommand, resetCommand } from "./new.ts";
+import { newCommand, resetCommand, type NewCommandOptions } from "./new.ts";
 import { pairCommand } from "./pair.ts";
 import { queueCommand } from "./queue.ts";
 import { reasoningCommand } from "./reasoning.ts";
 import type { SkillDesk } from "./skill.ts";
 import { stopCommand, type Stoppable } from "./stop.ts";
 import { thinkCommand, type DirectiveOptions } from "./think.ts";
+import { toolsCommand } from "./tools.ts";
 import { usageCommand, type UsageCommandOptions } from "./usage.ts";
 import { whoamiCommand } from "./whoami.ts";
 
@@ -65,14 +67,16 @@ export function commandCatalogue(options: CommandCatalogueOptions): CommandCatal
     whoamiCommand,
     usageCommand({ usage, ledger, clock }),
     contextCommand({ sessions, setUp, prompts }),
+    toolsCommand({ sessions, setUp, held: options.hold.now }),
     pairCommand(options.pairing),
     skills.command,
     ...options.more,
   ];
+  const find: NewCommandOptions["find"] = (agent, word) => options.book.find(agentIn(config)(agent), word);
   const talk: DirectiveOptions = { config, sessions, models: options.models, book: options.book };
   const inLane: readonly LaneCommand[] = [
-    newCommand(sessions, clock),
-    resetCommand(sessions, clock),
+    newCommand({ sessions, find, clock }),
+    resetCommand({ sessions, find, clock }),
     activationCommand(sessions),
     thinkCommand(talk),
     reasoningCommand(talk),

@@ -1,27 +1,41 @@
 // /new and /reset: a new epoch of the session. What stood after the name is the first message of the new conversation, and its answer is
-// answer enough.
-import type { Clock } from "@parley/protocol";
+// answer enough; a model named first answers in it.
+import { parseSessionKey, type Clock } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
 import { messageAfter } from "../inbound/command.ts";
 import { beginAnew } from "../inbound/reset-policy.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
+import { modelField, type FoundModel } from "../turn/model-book.ts";
 import { startupDue } from "../turn/startup-memory.ts";
 
-export function newCommand(sessions: Sessions, clock: Clock): LaneCommand {
+export interface NewCommandOptions {
+  readonly sessions: Sessions;
+  /** For the agent of that id. */
+  readonly find: (agent: string, word: string) => Promise<FoundModel>;
+  readonly clock: Clock;
+}
+
+export function newCommand({ sessions, find, clock }: NewCommandOptions): LaneCommand {
   return {
     name: "new",
-    summary: "begin a new conversation",
-    async run({ key, name, args }) {
+    summary: "begin a new conversation; /new MODEL with that model",
+    async run(call) {
+      const { key, model } = call;
+      const found = model === undefined ? null : await find(parseSessionKey(key).agent, model);
       const session = await beginAnew(sessions, key, clock.now());
-      if (messageAfter({ name, args }) !== null) return null;
+      const chosen = found !== null && "ref" in found ? found.ref : null;
+      const patch = chosen === null ? {} : { [modelField]: chosen };
+      const trouble = found !== null && chosen === null ? ` \`${model}\` cannot be used now: the model stays as it was.` : "";
+      if (messageAfter(call) !== null) return { answer: trouble === "" ? null : `A new conversation.${trouble}`, patch };
+      const withIt = chosen === null ? "" : ` with \`${chosen}\``;
       return {
-        answer: "A new conversation. What was said before is kept, but I no longer look at it.",
-        patch: startupDue(session.epoch),
+        answer: `A new conversation${withIt}. What was said before is kept, but I no longer look at it.${trouble}`,
+        patch: { ...patch, ...startupDue(session.epoch) },
       };
     },
   };
 }
 
-export function resetCommand(sessions: Sessions, clock: Clock): LaneCommand {
-  return { ...newCommand(sessions, clock), name: "reset", summary: "the same as /new" };
+export function resetCommand(options: NewCommandOptions): LaneCommand {
+  return { ...newCommand(options), name: "reset", summary: "the same as /new" };
 }

@@ -1,4 +1,5 @@
-// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left.
+// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left. The words by which
+// people elsewhere put a line under every answer are refused, so that nobody waits for one.
 import type { Clock } from "@parley/protocol";
 import type { SpendLedger, SpendState } from "../turn/ledger.ts";
 import { addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type Used } from "../turn/usage.ts";
@@ -11,12 +12,14 @@ export interface UsageCommandOptions {
 }
 
 const shownDays = 30;
+const usageHint = "There is no line under my answers to set. /usage alone says what this conversation used, today and in 30 days.";
 
 export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): PastLaneCommand {
   return {
     name: "usage",
     summary: "what this conversation used",
-    async run(_args, { route, owner }) {
+    async run(args, { route, owner }) {
+      if (!["", "cost"].includes(args.toLowerCase())) return usageHint;
       const days = daysBack(usage.timeZone, clock.now(), shownDays);
       const rows = await usage.ofSession(route.session, days);
       const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);

@@ -84,6 +84,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     channels: nodes?.channels ?? wired.channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
     hands,
+    chatRestart: hands.chatRestart,
     moved,
     places,
     configPath: options.path,

@@ -5,6 +5,8 @@ export interface Command {
   readonly name: string;
   /** What stands after the name, trimmed. */
   readonly args: string;
+  /** Of /new: the model that its first word names. */
+  readonly model?: string;
   readonly place: "past-lane" | "in-lane";
 }
 
@@ -21,6 +23,8 @@ const pastLane = new Set([
   "pair",
   "skill",
   "context",
+  "tools",
+  "restart",
   "usage",
   "approve",
   "deny",
@@ -34,7 +38,7 @@ const otherNames: ReadonlyMap<string, Pick<Command, "name" | "args">> = new Map(
   ["models", { name: "model", args: "list" }],
 ]);
 /** Anybody else who gives one of these is ignored without a word. */
-const ownersOnly = new Set(["pair", "activation", "estop"]);
+const ownersOnly = new Set(["pair", "activation", "estop", "restart"]);
 /** What stands after these is the first message of the new conversation. */
 const openers = new Set(["new", "reset"]);
 
@@ -66,9 +70,16 @@ export function isForOwners(name: string): boolean {
   return ownersOnly.has(name);
 }
 
+/** /new with the model that its first word names, if it names one: `find` knows which words do. */
+export function withModel(command: Command, find: (word: string) => string | null): Command {
+  const [word = ""] = openers.has(command.name) ? command.args.split(/\s/, 1) : [];
+  const model = word === "" ? null : find(word);
+  return model === null ? command : { ...command, model };
+}
+
 /** The message that the command carries along; null when it carries none. */
-export function messageAfter({ name, args }: Pick<Command, "name" | "args">): string | null {
-  // Of /model the first word is the model.
-  const after = openers.has(name) ? args : name === "model" ? args.replace(/^\S+\s*/, "") : "";
+export function messageAfter({ name, args, model }: Pick<Command, "name" | "args" | "model">): string | null {
+  const isModelFirst = name === "model" || model !== undefined;
+  const after = isModelFirst ? args.replace(/^\S+\s*/, "") : openers.has(name) ? args : "";
   return after === "" ? null : after;
 }

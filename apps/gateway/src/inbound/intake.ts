@@ -15,7 +15,9 @@ import { receiver, type ReceiveEvents, type ReceiveOptions } from "./receive.ts"
 import { spokenIn } from "./reset-policy.ts";
 
 export interface IntakeOptions
-  extends Omit<AdmitOptions, "authority">, Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "bootAtMs" | "log"> {
+  extends
+    Omit<AdmitOptions, "authority">,
+    Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "modelNamed" | "bootAtMs" | "log"> {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
   readonly channel: (account: string) => Channel | null;
@@ -42,6 +44,7 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     route: options.route,
     runPastLane: options.runPastLane,
     skillCalled: options.skillCalled,
+    modelNamed: options.modelNamed,
     presses: presses({ cells, channel, clock, log }),
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(inbox, options.stopTurn),

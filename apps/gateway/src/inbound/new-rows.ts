@@ -11,7 +11,7 @@ import {
 import type { NewRow } from "@parley/store";
 import type { Command } from "./command.ts";
 import type { Route } from "./route.ts";
-import { formatRowPayload, type SkillCall } from "./row-payload.ts";
+import { formatRowPayload, type RowPayload, type SkillCall } from "./row-payload.ts";
 
 /** An admitted message with its place. */
 export interface Admitted {
@@ -34,10 +34,14 @@ export function rowOf(
     v: 1,
     inbound,
     owner,
-    ...(command === null ? {} : { command: { name: command.name, args: command.args } }),
+    ...(command === null ? {} : { command: commandOf(command) }),
     ...(skill === null ? {} : { skill }),
   });
   return { ...bareRow(inbound, route.session, authority, as), payload };
+}
+
+function commandOf({ name, args, model }: Command): NonNullable<RowPayload["command"]> {
+  return { name, args, ...(model === undefined ? {} : { model }) };
 }
 
 /** Of what stood after /new in the message with this id. */

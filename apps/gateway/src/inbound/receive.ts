@@ -8,7 +8,7 @@ import { noticeDelivery } from "../outbound/notice.ts";
 import { directiveCommand } from "../turn/directives.ts";
 import type { Admit } from "./admit.ts";
 import { backlogQuietMs, isBacklog } from "./backlog.ts";
-import { isForOwners, messageAfter, parseCommand, type Command } from "./command.ts";
+import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
 import { type Admitted, openingId, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
 import { isProgram } from "../programs/program.ts";
@@ -34,6 +34,8 @@ export interface ReceiveOptions {
   readonly runPastLane: RunPastLane;
   /** Which skill a message calls by command. */
   readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
+  /** The model that a word after /new names to the agent. */
+  readonly modelNamed: (agent: string, word: string) => string | null;
   readonly presses: Presses;
   readonly readReaction: ReadReaction;
   /** Begins a conversation anew when its time is over. */
@@ -152,7 +154,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     if (route.agent === null) return refuse(route.reason);
     if ("unwanted" in meant) return refuse(meant.unwanted);
     const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
-    const command = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
+    const given = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
+    const { agent } = route;
+    const command = given === null ? null : withModel(given, (word) => options.modelNamed(agent, word));
     const admission = await options.admit(inbound, {
       isCommand: (command !== null || skill !== null) && inbound.kind === "command",
       activation: async () => activationOf(await options.sessions.open(route.session)),

@@ -8,7 +8,7 @@ const payloadSchema = z.object({
   /** The sender may do what owners may. */
   owner: z.boolean(),
   /** The command that this row is, with what stands after it; the row is then no talk for a model. */
-  command: z.object({ name: z.string(), args: z.string() }).optional(),
+  command: z.object({ name: z.string(), args: z.string(), model: z.string().exactOptional() }).optional(),
   /** The skill that the message calls by command. */
   skill: z.object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() }).optional(),
   /** Parley wrote it. */
@@ -37,7 +37,7 @@ export interface RowPayload {
   readonly v: 1;
   readonly inbound: Inbound;
   readonly owner: boolean;
-  readonly command?: { readonly name: string; readonly args: string } | undefined;
+  readonly command?: { readonly name: string; readonly args: string; readonly model?: string } | undefined;
   readonly skill?: SkillCall | undefined;
   readonly internal?: InternalRow | undefined;
 }

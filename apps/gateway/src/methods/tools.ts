@@ -1,17 +1,15 @@
 // Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { catalogue, groupsOf } from "@parley/tools";
 import type { Approval } from "../approvals/approval.ts";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
 import type { ToolHold } from "../guards/tool-hold.ts";
+import { listedTools } from "../turn/listed-tools.ts";
 import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
 
 export interface ToolMethodsOptions extends PromptMethodsOptions {
   readonly desk: ApprovalDesk;
   readonly hold: ToolHold;
 }
-
-type Listed = MethodResult<"tools.list">["tools"][number];
 
 export interface DecisionCaller {
   readonly peer: string;
@@ -47,32 +45,11 @@ export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
     },
     async "tools.list"({ session: key }: MethodParams<"tools.list">): Promise<MethodResult<"tools.list">> {
       const session = await sessionOf(key);
-      const { tools, decision, unavailable, sandbox } = (await ofSession(session)).here;
-      const removed = new Map(decision.removed.map(({ tool, rule }) => [tool, rule]));
-      const missing = new Map(unavailable.map(({ tool, reason }) => [tool, reason]));
-      const listed = catalogue.map((entry): Listed => {
-        const { id, label, section, profiles, effect, summary } = entry;
-        const isReady = tools.some(({ name }) => name === id);
-        const reason = removed.get(id) ?? missing.get(id) ?? null;
-        const status = isReady ? "ready" : removed.has(id) ? "removed" : "unavailable";
-        return { id, label, section, profiles: [...profiles, "full"], groups: [...groupsOf(entry)], effect, summary, status, reason };
-      });
-      const more = tools
-        .filter(({ name }) => !catalogue.some(({ id }) => id === name))
-        .map(({ name, summary, effect }): Listed => ({
-          id: name,
-          label: name,
-          section: "rehearsal",
-          profiles: ["full"],
-          groups: [],
-          effect,
-          summary,
-          status: "ready",
-          reason: null,
-        }));
+      const { here } = await ofSession(session);
+      const { decision, sandbox } = here;
       const where =
         sandbox === undefined ? null : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
-      return { session: session.key, tools: [...listed, ...more], sandbox: where, reason: decision.reason ?? null };
+      return { session: session.key, tools: [...listedTools(here)], sandbox: where, reason: decision.reason ?? null };
     },
   };
 }

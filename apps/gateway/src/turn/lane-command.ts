@@ -13,6 +13,8 @@ export interface LaneCommandCall {
   readonly name: string;
   /** What stands after the name, trimmed. */
   readonly args: string;
+  /** Of /new: the model that its first word named when it was received. */
+  readonly model?: string;
   readonly inbound: Inbound;
   readonly owner: boolean;
   readonly turn: Turn;

@@ -19,10 +19,15 @@ export interface SessionModel {
   readonly own: boolean;
 }
 
+/** Or names that are meant, perhaps. */
+export type FoundModel = { readonly ref: string } | { readonly nearest: readonly string[] };
+
 export interface ModelBook {
   readonly choices: (agent: AgentConfig) => readonly ModelChoice[];
+  /** The reference that the word names by alias or in full. Whether it can be called is not asked. */
+  named(agent: AgentConfig, word: string): string | null;
   /** By alias, reference, bare id or number in the list. */
-  find(agent: AgentConfig, word: string): Promise<{ readonly ref: string } | { readonly nearest: readonly string[] }>;
+  find(agent: AgentConfig, word: string): Promise<FoundModel>;
   of(agent: AgentConfig, session: Session): SessionModel;
 }
 
@@ -80,6 +85,11 @@ export function modelBook({ config, declared, callable }: ModelBookOptions): Mod
 
   return {
     choices,
+    named(agent, word) {
+      const wanted = word.toLowerCase();
+      const known = choices(agent).find(({ ref, alias }) => alias?.toLowerCase() === wanted || ref.toLowerCase() === wanted);
+      return known?.ref ?? (isOpen(word) ? word : null);
+    },
     async find(agent, word) {
       const found = named(agent, word)?.ref ?? (isOpen(word) ? word : undefined);
       if (found === undefined) return { nearest: nearest(agent, word) };

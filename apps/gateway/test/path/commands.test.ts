@@ -1,7 +1,10 @@
 // Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
-import { Fault } from "@parley/protocol";
-import { afterEach, describe, expect, test } from "vitest";
-import { stage, type Stage } from "./stage.ts";
+import type { ConfigDesk } from "@parley/config";
+import { Fault, silentLog } from "@parley/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { chatRestart, restartCommand, type ChatRestart } from "../../src/commands/restart.ts";
+import { askingTool } from "./asking-tool.ts";
+import { stage, type Person, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
 
 let s: Stage;
@@ -102,6 +105,87 @@ describe("/queue", () => {
       .gets(/^Queue: steer/);
     await alice.says("/queue default").gets(/^Queue: steer \(debounce 0\.5 s, cap 20, drop summarize\)/);
     expect(s.model.asked).toHaveLength(0);
+  });
+});
+
+describe("/tools", () => {
+  const rules = { deny: ["exec"], toolsBySender: { "telegram:bob": { deny: ["wait"] } } };
+
+  test("lists what the person who asks may use, with a name why or why not, and that all are held", async () => {
+    s = await stage({
+      config: { tools: rules, commands: { ownerAllowFrom: ["telegram:olga"] } },
+      tools: [waitTool(() => s.clock, 1_000).tool, askingTool().tool],
+    });
+    const [alice, bob, olga] = ["alice", "bob", "olga"].map((name) => s.person(name)) as [Person, Person, Person];
+    await alice
+      .says("/tools")
+      .gets(/^Tools that I may use here: 1 of \d+\.\s+\**rehearsal\**\s+\S `?wait`?: Wait\s+Why, or why not: \/tools NAME$/);
+    await alice.says("/tools WAIT").gets(/^I may use `?wait`? here/);
+    await alice.says("/tools exec").gets(/^I may not use `?exec`? here: tools denies "exec"\.$/);
+    await alice.says("/tools web_serch").gets(/^There is no tool "web_serch"\. Did you mean `?web_search`?\?/);
+    await alice.says("/tools read").gets(/^`?read`? cannot be had here\. The operator sees why with/);
+    await bob
+      .says("/tools")
+      .gets(/^I may use no tool here: no tool is left: the last, wait, was taken away by tools\.toolsBySender denies "wait"\.$/);
+    await olga.says("/estop").gets(/held/);
+    await alice.says("/tools wait").gets(/All tools are held by \/estop/);
+    expect(s.model.asked).toHaveLength(0);
+  });
+});
+
+describe("/restart", () => {
+  const config = { commands: { ownerAllowFrom: ["telegram:olga"] } };
+  let restarts = 0;
+  let problems: { readonly path: string; readonly message: string }[] = [];
+  const desk = (): ChatRestart =>
+    chatRestart({
+      desk: { read: async () => ({ file: {}, hash: "", problems }) as unknown as Awaited<ReturnType<ConfigDesk["read"]>> },
+      restart: () => void (restarts += 1),
+      cells: s.store().cells,
+      outbox: s.store().outbox,
+      node: "local",
+      clock: s.clock,
+      log: silentLog,
+    });
+  const commands = [restartCommand({ ask: (by) => desk().ask(by) })];
+  beforeEach(() => {
+    restarts = 0;
+    problems = [];
+  });
+
+  test("is told where it was asked for, before and once after, however often it comes", async () => {
+    s = await stage({ config, commands });
+    const olga = s.person("olga");
+    const { event } = olga.says("/restart");
+    await olga.gets(/^I restart/);
+    await s.pass(1_000);
+    expect(restarts).toBe(1);
+    // As if its row had not been written.
+    await desk().ask(event);
+    for (const _boot of [1, 2]) {
+      await s.terminate();
+      await s.start();
+      await desk().restarted();
+      expect(await desk().ask(event)).toBeNull();
+    }
+    await s.core().receive([event]);
+    await olga.gets(/^I am back: Parley /);
+    await s.pass(60_000);
+    expect(olga.sees()).toHaveLength(2);
+    expect(restarts).toBe(1);
+  });
+
+  test("is for owners, and refused while the config would keep the daemon from coming up", async () => {
+    s = await stage({ config, commands });
+    problems = [{ path: "gateway.prot", message: "no such key" }];
+    const [alice, olga] = [s.person("alice"), s.person("olga")];
+    alice.says("/restart");
+    await olga.says("/restart").gets(/^I do not restart: .*gateway\.prot: no such key/);
+    await alice.says("/help").gets(/^(?![\s\S]*\/restart)[\s\S]*\/tools/);
+    await olga.says("/help").gets(/\/restart/);
+    await s.pass(1_000);
+    expect(restarts).toBe(0);
+    expect(alice.sees()).toHaveLength(1);
   });
 });
 

@@ -51,6 +51,8 @@ describe("usage", () => {
       .gets(
         /^Today: 2\.0k tokens in, 200 out, \$0\.40, 2 turns\n30 days: .*\nOf these 1\.1k tokens have no known price and are in no dollars\.$/,
       );
+    for (const word of ["full", "tokens", "off"]) await alice.says(`/usage ${word}`).gets(/^There is no line under my answers to set\./);
+    await alice.says("/usage cost").gets(/^Today: 2\.0k tokens/);
   });
 
   test("is told to operators by whatever they ask for, with what is left of the caps", async () => {

@@ -1,6 +1,6 @@
 // Thinking and models in a chat: directives alone and inside messages, what is shown of thoughts, which model answers.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sleep } from "@parley/protocol";
+import { Fault, sleep } from "@parley/protocol";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage, type StageOptions } from "./stage.ts";
 
@@ -122,6 +122,43 @@ describe("reasoning", () => {
       .person("alice")
       .says("/think high /reasoning stream")
       .gets(/^Thinking: high\. Reasoning: stream\./);
+  });
+});
+
+describe("/new with a model", () => {
+  test("begins anew with it, by alias or in full; what follows it is the first message", async () => {
+    await begin();
+    const alice = s.person("alice");
+    await alice.says("before").gets("re: before");
+    await alice.says("/new DEEP").gets(/^A new conversation with `?lab\/deep`?\./);
+    await alice.says("hello").gets("re: hello");
+    await alice.says("/reset lab/words how are you?").gets("re: how are you?");
+    await alice.says("/model").gets(/^Model: `?lab\/words`? \(chosen/);
+    expect(lab.calls.map(({ model, text }) => [model, text])).toEqual([
+      ["lab/plain", "before"],
+      ["lab/deep", "hello"],
+      ["lab/words", "how are you?"],
+    ]);
+  });
+
+  test("takes any other word for the first message: numbers and bare names are no models here", async () => {
+    await begin();
+    const alice = s.person("alice");
+    for (const text of ["3 ideas for dinner", "plain", "other/thing", "depe"]) await alice.says(`/new ${text}`).gets(`re: ${text}`);
+    expect(new Set(lab.calls.map(({ model }) => model))).toEqual(new Set(["lab/plain"]));
+  });
+
+  test("says so when the model cannot be called, and goes on with the one before", async () => {
+    await begin({
+      models: () => ({
+        ...lab.models(),
+        get: async (id) => (id === "lab/deep" ? Promise.reject(new Fault("invalid", "no key")) : lab.models().get(id)),
+      }),
+    });
+    const alice = s.person("alice");
+    await alice.says("/new deep").gets(/^A new conversation\. .*`?lab\/deep`? cannot be used now: the model stays as it was\.$/);
+    await alice.says("/new deep hello").gets(/cannot be used now/, "re: hello");
+    expect(lab.calls.map(({ model }) => model)).toEqual(["lab/plain"]);
   });
 });
 

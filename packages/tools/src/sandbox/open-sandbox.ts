@@ -1,7 +1,7 @@
 // Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and cannot be had is an error.
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Fault, type SessionKey } from "@parley/protocol";
 import { bubblewrap } from "./bubblewrap.ts";
 import { docker } from "./docker.ts";
@@ -46,9 +46,11 @@ async function scratch({ scope }: SandboxSettings, { agent, session, folder }: S
     agent: `agent-${agent}`,
     shared: "shared",
   };
-  const path = join(folder, owner[scope]);
+  const name = owner[scope];
+  const path = join(folder, name);
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    throw new Fault("unavailable", `the sandbox's folder ${path} cannot be made`, { cause });
+    // Told in chats, so without the path of the state folder (I8).
+    throw new Fault("unavailable", `the sandbox's folder ${basename(folder)}/${name} cannot be made`, { cause });
   });
   return path;
 }

@@ -1,0 +1,80 @@
+// /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon is back, once after. What was asked
+// stands in a cell, so that a command that comes again restarts nothing more.
+import type { ConfigDesk } from "@parley/config";
+import type { Address, Clock, Inbound, Log } from "@parley/protocol";
+import type { Cells, Outbox } from "@parley/store";
+import { textDelivery } from "../outbound/notice.ts";
+import { version } from "../version.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+export interface ChatRestartOptions {
+  readonly desk: Pick<ConfigDesk, "read">;
+  /** Drains and starts again; absent: it can only be stopped. */
+  readonly restart?: (() => void) | undefined;
+  readonly cells: Pick<Cells, "get" | "put" | "list">;
+  readonly outbox: Pick<Outbox, "post">;
+  /** Tells the processes apart that share a store. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ChatRestart {
+  /** What is said back; null when it was asked before and is over. */
+  ask(by: Pick<Inbound, "id" | "address">): Promise<string | null>;
+  /** At a start: tells the chats that asked. */
+  restarted(): Promise<void>;
+}
+
+interface Asked {
+  readonly id: string;
+  readonly address: Address;
+  readonly isOver: boolean;
+}
+
+/** Longer than a platform offers a message again. */
+const lifeMs = 86_400_000;
+const most = 1_000;
+/** The answer and the command's row are written first. */
+const restartDelayMs = 200;
+
+export function restartCommand({ ask }: Pick<ChatRestart, "ask">): PastLaneCommand {
+  return {
+    name: "restart",
+    summary: "let what runs end, and start me anew",
+    run: async (_args, { inbound, owner }) => (owner ? ask(inbound) : null),
+  };
+}
+
+export function chatRestart({ desk, restart, cells, outbox, node, clock, log }: ChatRestartOptions): ChatRestart {
+  const prefix = `chat-restart:${node}:`;
+  const begins = "I restart: what runs may end first, the rest goes on afterwards. I say here when I am back.";
+
+  const keep = async (asked: Asked): Promise<void> => void (await cells.put(prefix + asked.id, JSON.stringify(asked), { ttlMs: lifeMs }));
+
+  return {
+    async ask({ id, address }) {
+      if (restart === undefined) return "I can only be stopped, and started again by hand.";
+      const before = await cells.get(prefix + id);
+      if (before !== null) return readAsked(before.value).isOver ? null : begins;
+      const [problem] = (await desk.read()).problems;
+      if (problem !== undefined)
+        return `I do not restart: I could not start with the config as it is (${problem.path}: ${problem.message}).`;
+      await keep({ id, address, isOver: false });
+      log.info({ rows: [id] }, "an owner asked for a restart in a chat");
+      clock.after(restartDelayMs, restart);
+      return begins;
+    },
+    async restarted() {
+      const asked = (await cells.list(prefix, most)).map(({ value }) => readAsked(value));
+      for (const one of asked.filter(({ isOver }) => !isOver)) {
+        await outbox.post([textDelivery(`restarted:${one.id}`, one.address, `I am back: Parley ${version}.`, one.id)]);
+        await keep({ ...one, isOver: true });
+      }
+    },
+  };
+}
+
+function readAsked(value: string): Asked {
+  return JSON.parse(value) as Asked;
+}

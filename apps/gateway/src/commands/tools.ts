@@ -1,0 +1,72 @@
+// /tools: what I may use for the person who asks, here and now; with a name, why that tool is there or not. Why this machine cannot have a
+// tool is told to owners only.
+import { nearestWord } from "@parley/config";
+import type { Sessions } from "@parley/store";
+import type { ToolHold } from "../guards/tool-hold.ts";
+import { senderId } from "../inbound/authority.ts";
+import { listedTools, type ListedTool } from "../turn/listed-tools.ts";
+import type { SetUp } from "../turn/set-up.ts";
+import type { PastLaneCommand } from "./commands.ts";
+
+export interface ToolsCommandOptions {
+  readonly sessions: Pick<Sessions, "open">;
+  readonly setUp: Pick<SetUp, "prompt">;
+  readonly held: ToolHold["now"];
+}
+
+const shownNameChars = 40;
+
+export function toolsCommand({ sessions, setUp, held }: ToolsCommandOptions): PastLaneCommand {
+  return {
+    name: "tools",
+    summary: "what I may use here; /tools NAME says why, or why not",
+    async run(args, { inbound, route: { agent, session: key }, owner }) {
+      const session = await sessions.open(key);
+      // A turn of this person's words: others in the chat may be allowed less, or more.
+      const by = { owner, senders: [senderId(inbound)] };
+      const [{ here }, onHold] = await Promise.all([setUp.prompt({ agent, session, place: inbound, by }), held()]);
+      const tools = listedTools(here);
+      const [name] = args.split(/\s+/).filter((word) => word !== "");
+      const said = name === undefined ? list(tools, here.decision.reason) : explained(tools, name, owner);
+      return onHold === null ? said : `${said}\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.`;
+    },
+  };
+}
+
+function list(tools: readonly ListedTool[], whyNone: string | undefined): string {
+  const ready = tools.filter(({ status }) => status === "ready");
+  if (ready.length === 0) return `I may use no tool here${whyNone === undefined ? "." : `: ${whyNone}.`}`;
+  const sections = [...new Set(ready.map(({ section }) => section))];
+  return [
+    `Tools that I may use here: ${ready.length} of ${tools.length}.`,
+    ...sections.flatMap((section) => [
+      `**${section}**`,
+      ...ready.filter((tool) => tool.section === section).map(({ id, summary }) => `- \`${id}\`: ${summary}`),
+    ]),
+    "",
+    "Why, or why not: /tools NAME",
+  ].join("\n");
+}
+
+function explained(tools: readonly ListedTool[], name: string, owner: boolean): string {
+  const found = tools.find(({ id }) => id.toLowerCase() === name.toLowerCase());
+  if (found === undefined) {
+    const near = nearestWord(
+      name.toLowerCase(),
+      tools.map(({ id }) => id),
+    );
+    const meant = near === null ? "" : ` Did you mean \`${near}\`?`;
+    return `There is no tool "${name.replaceAll("`", "").slice(0, shownNameChars)}".${meant} /tools shows those that I may use.`;
+  }
+  const { id, status, summary, reason } = found;
+  switch (status) {
+    case "ready":
+      return `I may use \`${id}\` here: it is there, and no rule takes it away. ${summary}.`;
+    case "removed":
+      return `I may not use \`${id}\` here: ${reason}.`;
+    case "unavailable":
+      return owner && reason !== null
+        ? `\`${id}\` cannot be had here: ${reason}.`
+        : `\`${id}\` cannot be had here. The operator sees why with \`parley tools explain ${id}\`.`;
+  }
+}
