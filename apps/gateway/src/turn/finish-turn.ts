@@ -60,12 +60,14 @@ export async function finishTurn({ turns, redaction, clock }: FinishOptions, at:
     parser: at.parser,
   });
   const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), redaction) : null;
+  // Nothing but this process has the last answer: a store that is away for a moment must not cost another one.
+  const spent = await untilStored(held, clock, () => at.spending.note(end, at.model));
   const what = turnCommit({
     ...at,
     end,
     outcome,
     thoughts,
-    cells: [...(at.promptNote?.cells ?? []), ...(await at.spending.note(end, at.model))],
+    cells: [...(at.promptNote?.cells ?? []), ...spent],
   });
   await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
   at.promptNote?.committed();

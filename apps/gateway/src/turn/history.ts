@@ -40,6 +40,8 @@ export function historyReader(sessions: Sessions): ReadHistory {
     const known = remembered.get(key);
     const goesOn =
       known?.epoch === epoch &&
+      // A turn of before a reset may come back, and what it had read may be forgotten by then.
+      known.session.epoch === session.epoch &&
       known.floorSeq === floorSeq &&
       known.session.createdAtMs === createdAtMs &&
       known.session.lastSeq <= lastSeq &&

@@ -1,5 +1,5 @@
 // What one person, one model or one tool can do to the others: nothing.
-import type { SessionKey, ConversationKey } from "@parley/protocol";
+import { Fault, type SessionKey, type ConversationKey } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -68,6 +68,23 @@ describe("a model that fails", () => {
     expect(alice.sees()[0]).not.toContain("scripted");
     expect((await s.rows({ outcome: "dead" })).map((row) => row.reason)).toEqual([`${fails}: scripted: ${fails}`]);
     expect((await s.store().troubled()).rows).toBe(1);
+  });
+});
+
+describe("a store that is away for a moment after the model answered", () => {
+  test("costs no second answer: the one there is waits for it", async () => {
+    s = await stage();
+    const { cells } = s.store();
+    const { get } = cells;
+    s.model.answers(({ nth }) => {
+      if (nth === 1) {
+        cells.get = () => Promise.reject(new Fault("unavailable", "the store is away"));
+        s.clock.after(3_000, () => (cells.get = get));
+      }
+      return `answer ${nth}`;
+    });
+    await s.person("alice").says("hello").gets("answer 1");
+    expect(s.model.asked).toHaveLength(1);
   });
 });
 

@@ -29,7 +29,7 @@ test("an entry that is damaged in one of its parts is left out, and the conversa
   expect(await sessionHistory(sessions, session, 1)).toEqual([{ seq: 1, entry: whole }]);
 });
 
-test("a history that was read is read on from its end; a new epoch, a later summary or another session of that name is read anew", async () => {
+test("a history that was read is read on from its end; after a reset, a later summary or in another session of that name it is read anew", async () => {
   const asked: { readonly epoch: number | undefined; readonly afterSeq: number | undefined }[] = [];
   const entry = (seq: number) => ({ type: "user", content: [{ type: "text", text: `said ${seq}` }], rows: [], atMs: seq });
   const sessions = {
@@ -61,7 +61,8 @@ test("a history that was read is read on from its end; a new epoch, a later summ
   expect(await seqsOf(at(6, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }))).toEqual([4, 5, 6]);
   expect(await seqsOf(at(6, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5, 6]);
   expect(await seqsOf(at(5, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5]);
-  expect(asked.map(({ afterSeq }) => afterSeq)).toEqual([3, 3, 3, 3]);
+  expect(await seqsOf(at(5, { createdAtMs: 1, epoch: 3, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5]);
+  expect(asked.map(({ afterSeq }) => afterSeq)).toEqual([3, 3, 3, 3, 3]);
 });
 
 test("an answer that was whole when the turn's time ran out is the answer", () => {
