@@ -13,6 +13,7 @@ import { gatewayCore, type Core, type CoreOptions } from "./core.ts";
 import { houseOf } from "./house.ts";
 import { findMessage } from "./methods/find-message.ts";
 import { storyTeller } from "./methods/story.ts";
+import { misspeltSkills, misspeltSkillWarning } from "./misspelt-skills.ts";
 import { misspeltTools, misspeltWarning } from "./misspelt-tools.ts";
 import { live } from "./reload/live.ts";
 import type { GatewayState } from "./state.ts";
@@ -69,6 +70,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     const models = watched(wireModels(config, mediaPath, clock, log));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
+    for (const found of await misspeltSkills(config, skills)) log.warn({ ...found }, misspeltSkillWarning(found));
     for (const found of misspeltTools(
       config,
       tools.map(({ name }) => name),

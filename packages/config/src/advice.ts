@@ -1,10 +1,11 @@
 // What is no mistake and yet does not do what somebody may think it does: told at the start and by validate, and refuses nothing.
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
+import type { ProviderConfig } from "./provider-config.ts";
 import { finding, type Finding } from "./validate.ts";
 
 export function advice(config: Config): readonly Finding[] {
-  const { agents, messages, commands, approvals } = config;
+  const { agents, models, messages, commands, approvals } = config;
   const later = "Nothing is to be done: a later version does it";
   return [
     ...(/^0\D?$/.test(agents.defaults.heartbeat.every)
@@ -13,9 +14,25 @@ export function advice(config: Config): readonly Finding[] {
     ...(messages.tts.auto === "off"
       ? []
       : [finding(["messages", "tts", "auto"], "the agent is told that its replies are spoken, and they are not spoken yet", later)]),
+    ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
     ...namedFindings(["commands", "ownerAllowFrom"], commands.ownerAllowFrom),
     ...namedFindings(["approvals", "exec", "approvers"], approvals.exec.approvers ?? []),
   ];
+}
+
+/** A model of whose window nothing is left for the question refuses every request. */
+function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
+  return models.flatMap(({ contextWindow, maxTokens }, index) =>
+    contextWindow !== undefined && maxTokens !== undefined && maxTokens > contextWindow
+      ? [
+          finding(
+            ["models", "providers", name, "models", index, "maxTokens"],
+            `an answer of ${maxTokens} tokens does not fit into the contextWindow of ${contextWindow}`,
+            "Set it well below contextWindow",
+          ),
+        ]
+      : [],
+  );
 }
 
 /** The platforms' own ids are numbers. */
