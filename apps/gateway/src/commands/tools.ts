@@ -39,7 +39,9 @@ function list(tools: readonly ListedTool[], whyNone: string | undefined): string
   const sections = [...new Set(ready.map(({ section }) => section))];
   return [
     `Tools that I may use here: ${ready.length} of ${tools.length}.`,
+    // Without the line between, a section's name would belong to the list above it.
     ...sections.flatMap((section) => [
+      "",
       `**${section}**`,
       ...ready.filter((tool) => tool.section === section).map(({ id, summary }) => `- \`${id}\`: ${summary}`),
     ]),
