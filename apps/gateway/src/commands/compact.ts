@@ -12,6 +12,7 @@ import { usageAfter } from "../turn/turn-commit.ts";
 import type { SetUpTurn } from "../turn/turn-setup.ts";
 import { keepTyping } from "../turn/typing.ts";
 import type { RunningTurns } from "../turn/running-turns.ts";
+import { untilStored } from "../until-stored.ts";
 
 export interface CompactOptions {
   readonly sessions: Sessions;
@@ -63,7 +64,8 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     // Stopped, drained or lost: the next holder decides what becomes of the command.
     if (signal.aborted) throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
     const patch = { ...context.patch(made.summary === null ? [] : [made.summary]), ...usageAfter(session, made.usage) };
-    const cells = await account.note({ entries: [], usage: made.usage }, setup.model);
+    // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
+    const cells = await untilStored(held, clock, () => account.note({ entries: [], usage: made.usage }, setup.model));
     const spent = { patch, cells, committed: account.committed };
     if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };
     const after = context.tokens([...entries, made.summary]);

@@ -1,10 +1,11 @@
 // Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
 // a command is one file under commands/. A message that stood after /new is a row of its own behind it.
-import { parseConversationKey, type Inbound, type Json, type Log, type SessionKey } from "@parley/protocol";
+import { parseConversationKey, type Clock, type Inbound, type Json, type Log, type SessionKey } from "@parley/protocol";
 import type { Held } from "@parley/queue";
-import type { CellWrite, Turn, Turns } from "@parley/store";
+import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { textDelivery } from "../outbound/notice.ts";
+import { untilStored } from "../until-stored.ts";
 import type { TurnWork } from "./run-lane.ts";
 import { turnNames } from "./turn-names.ts";
 
@@ -47,10 +48,11 @@ export interface LaneCommand {
 export interface LaneCommandOptions {
   readonly turns: Turns;
   readonly commands: readonly LaneCommand[];
+  readonly clock: Clock;
   readonly log: Log;
 }
 
-export function laneCommand({ turns, commands, log }: LaneCommandOptions): TurnWork {
+export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions): TurnWork {
   const table = new Map(commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const)));
 
   return async (turn, held) => {
@@ -71,14 +73,15 @@ export function laneCommand({ turns, commands, log }: LaneCommandOptions): TurnW
       cells,
       committed,
     }: LaneCommandEnd = typeof said === "string" || said === null ? { answer: said } : said;
-    await turns.commit(turn, turn.id, {
+    const what: Commit = {
       outcome: "commanded",
       reason: `/${command.name}`,
       entries,
       deliveries: answer === null ? [] : [textDelivery(`${turn.id}/0`, parseConversationKey(turn.conversation), answer, turn.id)],
       ...(patch === undefined ? {} : { patch }),
       ...(cells === undefined ? {} : { cells }),
-    });
+    };
+    await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
     committed?.();
     return { settled: true };
   };

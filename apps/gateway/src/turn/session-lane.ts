@@ -46,7 +46,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       clock,
       log,
     }),
-    command: laneCommand({ turns, commands: [...options.commands, injectCommand(clock)], log }),
+    command: laneCommand({ turns, commands: [...options.commands, injectCommand(clock)], clock, log }),
     agent: agentTurn({
       turns,
       sessions,

@@ -72,19 +72,42 @@ describe("a model that fails", () => {
 });
 
 describe("a store that is away for a moment after the model answered", () => {
+  const goesAway = (): void => {
+    const { cells, turns } = s.store();
+    const [{ get }, { commit }] = [cells, turns];
+    const refuse = () => Promise.reject(new Fault("unavailable", "the store is away"));
+    cells.get = refuse;
+    s.clock.after(2_000, () => (cells.get = get));
+    turns.commit = refuse;
+    s.clock.after(4_000, () => (turns.commit = commit));
+  };
+
   test("costs no second answer: the one there is waits for it", async () => {
     s = await stage();
-    const { cells } = s.store();
-    const { get } = cells;
     s.model.answers(({ nth }) => {
-      if (nth === 1) {
-        cells.get = () => Promise.reject(new Fault("unavailable", "the store is away"));
-        s.clock.after(3_000, () => (cells.get = get));
-      }
+      if (nth === 1) goesAway();
       return `answer ${nth}`;
     });
     await s.person("alice").says("hello").gets("answer 1");
     expect(s.model.asked).toHaveLength(1);
+  });
+
+  test("costs no second summary either", async () => {
+    s = await stage({ contextWindow: 16_000 });
+    const summaries: number[] = [];
+    s.model.answers(({ nth, request }) => {
+      if (!request.system.stable.startsWith("You keep the memory of a conversation")) return "NO_REPLY";
+      if (summaries.push(nth) === 1) goesAway();
+      return "SUMMARY";
+    });
+    const alice = s.person("alice");
+    const words = "w ".repeat(3_000);
+    for (const n of [1, 2, 3, 4]) {
+      alice.says(`${n} ${words}`);
+      await s.pass(1_000);
+    }
+    await alice.says("/compact").gets(/^Compacted/);
+    expect(summaries).toHaveLength(1);
   });
 });
 
