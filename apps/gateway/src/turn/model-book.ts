@@ -43,6 +43,7 @@ const mostNearest = 3;
 
 export function modelBook({ config, declared, callable }: ModelBookOptions): ModelBook {
   const book = Object.entries(config.agents.defaults.models);
+  const { providers } = config.models;
 
   function choices(agent: AgentConfig): readonly ModelChoice[] {
     const refs = [
@@ -58,8 +59,9 @@ export function modelBook({ config, declared, callable }: ModelBookOptions): Mod
 
   /** Without a book a provider that declares no models takes any id. */
   const isOpen = (ref: string): boolean => {
-    const provider = config.models.providers[ref.slice(0, ref.indexOf("/"))];
-    return book.length === 0 && provider !== undefined && provider.models.length === 0;
+    const [, name = ""] = /^([^/]+)\/./.exec(ref) ?? [];
+    // The word is a person's, and every object has names that are no providers.
+    return book.length === 0 && Object.hasOwn(providers, name) && providers[name]?.models.length === 0;
   };
 
   function named(agent: AgentConfig, word: string): ModelChoice | undefined {

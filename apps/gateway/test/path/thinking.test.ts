@@ -148,6 +148,19 @@ describe("/new with a model", () => {
     expect(new Set(lab.calls.map(({ model }) => model))).toEqual(new Set(["lab/plain"]));
   });
 
+  test("knows any model of a provider that declares none, and no word that merely looks like one", async () => {
+    const open = {
+      models: { providers: { lab: { ...labConfig.models.providers.lab, models: [] } } },
+      agents: { defaults: { model: "lab/plain" } },
+    };
+    await begin({ config: open });
+    const alice = s.person("alice");
+    await alice.says("/new lab/deep hello").gets("re: hello");
+    expect(lab.calls.at(-1)?.model).toBe("lab/deep");
+    for (const text of ["labs", "lab/", "constructor/x", "/x"]) await alice.says(`/new ${text}`).gets(`re: ${text}`);
+    await alice.says("/model constructor/x").gets(/^I know no model "constructor\/x"/);
+  });
+
   test("says so when the model cannot be called, and goes on with the one before", async () => {
     await begin({
       models: () => ({
