@@ -1,6 +1,6 @@
 // One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
 // and when) and I6 (to the address that the lane is).
-import { isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt } from "@parley/protocol";
+import { Fault, isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
 import type { Held, WorkEnd } from "@parley/queue";
@@ -185,12 +185,21 @@ export function deliverer(options: DeliverOptions): Deliver {
     return found?.done === true;
   }
 
+  /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */
+  async function risked(place: LanePlace, { delivery, part, index }: PartPlace): Promise<void> {
+    if (part.state !== "sending" || place.channel.capabilities.idempotentSends) return;
+    if (part.flagged || clock.now() - delivery.createdAtMs > ambiguousFenceMs)
+      throw new Fault("ambiguous", "it may have been written anew already");
+    await record(place, [{ delivery: delivery.id, part: index, to: "sending", attempt: part.attempts + 2 }]);
+  }
+
   async function sendPart(place: LanePlace, at: PartPlace): Promise<Receipt> {
     const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
     try {
       const signal = AbortSignal.any([place.held.signal, timeout.signal]);
-      const late = at.index === 0 ? lateMs(at.delivery, clock.now()) : 0;
-      return await sender.send(place.channel, place.to, at.part, late, {
+      return await sender.send(place.channel, place.to, at.part, {
+        lateMs: at.index === 0 ? lateMs(at.delivery, clock.now()) : 0,
+        beforeAnew: () => risked(place, at),
         idempotencyKey: `${at.delivery.id}/${at.index}`,
         signal,
         ...(at.index === 0 ? { answers: at.rows } : {}),

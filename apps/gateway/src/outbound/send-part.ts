@@ -6,9 +6,16 @@ import type { PartView } from "@parley/store";
 import { parseContent } from "./content.ts";
 import { markedLate } from "./late-mark.ts";
 
+export interface PartSending extends SendOptions {
+  /** 0 for what is on time. */
+  readonly lateMs: number;
+  /** Awaited before a new message takes the place of a refused edit; what it throws forbids it. */
+  readonly beforeAnew: () => Promise<void>;
+}
+
 export interface PartSender {
-  /** `lateMs` is 0 for what is on time. Throws what the channel throws. */
-  send(channel: Channel, to: Address, part: PartView, lateMs: number, how: SendOptions): Promise<Receipt>;
+  /** Throws what the channel throws. */
+  send(channel: Channel, to: Address, part: PartView, sending: PartSending): Promise<Receipt>;
   /** False for an unknown outcome of a message that was to be an edit and became a new one. */
   mayRepeat(error: Fault): boolean;
 }
@@ -17,8 +24,15 @@ export function partSender(): PartSender {
   const unrepeatable = new WeakSet<Fault>();
 
   /** In place of what could not be edited: a new message, of which a repeat would be seen. */
-  async function sendAnew(channel: Channel, to: Address, part: RenderedPart, stale: Receipt, how: SendOptions): Promise<Receipt> {
-    const receipt = await channel.send(to, part, how).catch((error: unknown) => {
+  async function sendAnew(
+    channel: Channel,
+    to: Address,
+    part: RenderedPart,
+    stale: Receipt,
+    { beforeAnew, ...how }: SendOptions & Pick<PartSending, "beforeAnew">,
+  ): Promise<Receipt> {
+    const sent = beforeAnew().then(() => channel.send(to, part, how));
+    const receipt = await sent.catch((error: unknown) => {
       if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
       throw error;
     });
@@ -30,7 +44,7 @@ export function partSender(): PartSender {
 
   return {
     mayRepeat: (error) => !unrepeatable.has(error),
-    async send(channel, to, view, lateMs, how) {
+    async send(channel, to, view, { lateMs, beforeAnew, ...how }) {
       const content = parseContent(view.content);
       const into = view.intoReceipt === null ? null : (JSON.parse(view.intoReceipt) as Receipt);
       if (content.kind === "remove") {
@@ -49,7 +63,7 @@ export function partSender(): PartSender {
         return into;
       } catch (error) {
         // The preview was removed, or cannot become this text: the answer still belongs in the chat.
-        if (isRefusal(error) && !chatIsClosed(error)) return sendAnew(channel, to, part, into, how);
+        if (isRefusal(error) && !chatIsClosed(error)) return sendAnew(channel, to, part, into, { ...how, beforeAnew });
         throw error;
       }
     },

@@ -1,7 +1,7 @@
 // Turns: who is answered where, what joins a turn, and what a death, a stop or a restart in the middle of one leaves behind.
 import { Fault } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
-import { stage, type Stage } from "./stage.ts";
+import { stage, type Person, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
 
 let s: Stage;
@@ -184,7 +184,7 @@ describe("a preview whose process died", () => {
 });
 
 describe("a preview that somebody removed", () => {
-  test("is written anew once, also when nobody knows whether that arrived: it is no edit any more", async () => {
+  const removed = async (): Promise<Person> => {
     s = await stage({ telegram: { streaming: "edit" } });
     s.model.answers(() => ({ says: ["This is ", "an answer."], pauseMs: 4_000 }));
     const alice = s.person("alice");
@@ -192,15 +192,34 @@ describe("a preview that somebody removed", () => {
     await s.until(() => alice.sees().length === 1, "the preview");
     const [preview] = s.telegram.sent("alice");
     if (preview === undefined) throw new Error("there is no preview");
-    await s.telegram.act?.(
-      preview.to,
-      { kind: "remove", messageId: preview.id },
-      { idempotencyKey: "r", signal: new AbortController().signal },
-    );
+    const { signal } = new AbortController();
+    await s.telegram.act?.(preview.to, { kind: "remove", messageId: preview.id }, { idempotencyKey: "r", signal });
+    return alice;
+  };
+
+  test("is written anew once, also when nobody knows whether that arrived: it is no edit any more", async () => {
+    const alice = await removed();
     s.telegram.harm(() => ({ lose: new Fault("ambiguous", "the connection broke after the request was written") }));
     await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the trouble");
     await s.pass(60_000);
     expect(alice.sees()).toEqual(["This is an answer."]);
+  });
+
+  test("is written anew at most twice, and then flagged, however often the process dies before it has noted that", async () => {
+    const alice = await removed();
+    for (let deaths = 0; deaths < 3; deaths += 1) {
+      const { outbox } = s.store();
+      const { record } = outbox;
+      const away = new Fault("unavailable", "the disk is full");
+      outbox.record = (lease, changes) => (changes.some(({ to }) => to === "sent") ? Promise.reject(away) : record(lease, changes));
+      await s.pass(20_000);
+      await s.kill();
+      await s.start();
+    }
+    await s.pass(60_000);
+    expect(alice.sees()).toEqual(["This is an answer.", "This is an answer."]);
+    const [answer] = await s.deliveries({ troubled: true });
+    expect(answer?.parts).toMatchObject([{ state: "ambiguous", flagged: true }]);
   });
 });
 
