@@ -388,8 +388,9 @@ export interface Sessions {
   list(filter: { readonly prefix?: string; readonly sinceMs?: number; readonly limit: number }): Promise<readonly Session[]>;
   /** New epoch; nothing is deleted. A turn opened before it commits into the epoch in which it was opened. */
   reset(key: SessionKey): Promise<Session>;
-  /** A new epoch, and the entries of all before it leave for good (I11); `entries` is how many. What a turn opened before it adds stays. */
-  forget(key: SessionKey): Promise<{ readonly session: Session; readonly entries: number }>;
+  /** A new epoch, and the entries of all before it leave for good; `entries` is how many. The field `record` tells of it from the same moment on:
+   *  `{atMs, entries}` (I11). What a turn opened before it adds stays. */
+  forget(key: SessionKey, record: string): Promise<{ readonly session: Session; readonly entries: number }>;
   /** Oldest first. Default: the current epoch, from its start. */
   transcript(
     key: SessionKey,

@@ -30,7 +30,7 @@ type Shown = MethodResult<"sessions.reset">;
 
 const lanesLookedAt = 1_000;
 const shownChars = 4_000;
-/** When its transcript was last forgotten, and how many entries left. */
+/** When its transcript was last forgotten, and how many entries left: the record of it (I11), in which nothing stands of what was said. */
 const forgottenField = "forgotten";
 
 export function sessionMethods({ config, sessions, turns, models, clock }: SessionMethodsOptions) {
@@ -76,13 +76,8 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
       const session = await known(key);
       if ((await busy()).has(session.key))
         throw new Fault("conflict", `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`);
-      const { session: fresh, entries } = await sessions.forget(session.key);
-      // The record of it (I11); what was said stands nowhere in it.
-      const marked = await sessions.patch(fresh.key, {
-        ...begunAt(clock.now()),
-        [forgottenField]: { atMs: clock.now(), entries },
-      });
-      return { ...(await one(marked)), entries };
+      const { entries } = await sessions.forget(session.key, forgottenField);
+      return { ...(await one(await sessions.patch(session.key, begunAt(clock.now())))), entries };
     },
 
     async "sessions.patch"({ key, model, thinking, reasoning }: MethodParams<"sessions.patch">): Promise<Shown> {

@@ -20,8 +20,8 @@ export function redisSessions({ call }: Connection): Sessions {
     open: async (key) => sessionOf(await call<SessionReply>(openSessionScript, { key })),
     patch: async (key, patch) => sessionOf(await call<SessionReply>(patchSessionScript, { key, patch: fieldPatch(patch) })),
     reset: async (key) => sessionOf(await call<SessionReply>(resetSessionScript, { key })),
-    async forget(key) {
-      const [session, entries] = await call<readonly [SessionReply, number]>(forgetSessionScript, { key });
+    async forget(key, record) {
+      const [session, entries] = await call<readonly [SessionReply, number]>(forgetSessionScript, { key, record });
       return { session: sessionOf(session), entries };
     },
     async list({ prefix = "", sinceMs = 0, limit }) {

@@ -100,12 +100,13 @@ export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
         raiseEpoch.run(clock.now(), key);
         return book.open(key);
       }),
-    forget: (key) =>
+    forget: (key, record) =>
       tx.run(() => {
         book.open(key);
         const entries = removeEntries.run(key);
-        raiseEpoch.run(clock.now(), key);
-        return { session: book.open(key), entries };
+        const atMs = clock.now();
+        raiseEpoch.run(atMs, key);
+        return { session: book.patch(key, { [record]: { atMs, entries } }), entries };
       }),
     transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
       tx.run(() => {

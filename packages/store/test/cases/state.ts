@@ -55,8 +55,8 @@ export const stateCases: readonly StoreCase[] = [
   },
   {
     title:
-      "what is to be forgotten leaves from every epoch, of this session alone; seqs go on, and a turn opened before adds to its own epoch",
-    async run({ store }) {
+      "what is to be forgotten leaves from every epoch, of this session alone; seqs go on, a record is kept, and a turn opened before adds to its own epoch",
+    async run({ store, clock }) {
       const say = async (id: string, session: string): Promise<void> => {
         await store.inbox.accept([row(id, { lane: lane(session) })]);
         const turn = await takeTurn(store);
@@ -70,7 +70,10 @@ export const stateCases: readonly StoreCase[] = [
       await say("3", "b");
       await store.inbox.accept([row("4")]);
       const open = await takeTurn(store);
-      expect(await store.sessions.forget(lane("a"))).toMatchObject({ session: { key: lane("a"), epoch: 3, lastSeq: 2 }, entries: 2 });
+      expect(await store.sessions.forget(lane("a"), "gone")).toMatchObject({
+        session: { key: lane("a"), epoch: 3, lastSeq: 2, fields: { gone: { atMs: clock.now(), entries: 2 } } },
+        entries: 2,
+      });
       expect([await left("a", 1), await left("a", 2), await left("a", 3), await left("b", 1)]).toEqual([[], [], [], [[1, '"3"']]]);
       await store.turns.commit(open, open.id, { outcome: "answered", entries: ['"4"'] });
       expect([await left("a", 2), await left("a", 3)]).toEqual([[[3, '"4"']], []]);

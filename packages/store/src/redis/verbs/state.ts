@@ -27,7 +27,7 @@ return sessions.shown(arg.key)`,
   { repeatable: false },
 );
 
-/** Not repeatable: each call begins a new epoch. Answers the session and how many entries left. */
+/** Not repeatable: each call begins a new epoch. `record`: the field that tells of it. Answers the session and how many entries left. */
 export const forgetSessionScript = script(
   [sessionsLua],
   String.raw`
@@ -37,7 +37,7 @@ for each = 1, epoch do
   call('DEL', key.entries(arg.key, each))
 end
 call('HINCRBY', key.session(arg.key), 'epoch', 1)
-sessions.touch(arg.key)
+sessions.patch(arg.key, { { arg.record, cjson.encode({ atMs = now, entries = entries }) } })
 return { sessions.shown(arg.key), entries }`,
   { repeatable: false },
 );
