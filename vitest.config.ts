@@ -1,5 +1,5 @@
 // One run over every package; each is a project of its own, named like its package.
-// Files named *.long.test.ts take minutes: they run only with PARLEY_LONG=1.
+// Files named *.ci.test.ts take minutes together: CI runs them after `npm test`. *.long.test.ts take minutes each. Both need PARLEY_LONG=1.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { configDefaults, defineConfig } from "vitest/config";
 
@@ -13,7 +13,7 @@ export default defineConfig({
     // Ends what hangs; a busy machine must never fail a test that would have passed.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.long.test.ts"])],
+    exclude: [...configDefaults.exclude, ...(long ? [] : ["**/*.{ci,long}.test.ts"])],
     projects: [...folders, "config"]
       .filter((folder) => existsSync(`${folder}/package.json`))
       .map((folder) => ({

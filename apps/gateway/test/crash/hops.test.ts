@@ -1,4 +1,4 @@
-// A spread of the hops that hops.long.test.ts goes through whole.
+// A spread of the hops that hops.ci.test.ts goes through whole.
 import { afterEach, expect, test } from "vitest";
 import { cleanUp } from "../e2e/daemon.ts";
 import { hopCell } from "./hop-cell.ts";
