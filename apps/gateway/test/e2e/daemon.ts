@@ -110,17 +110,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-/** Waits until `check` gives something, asking every few milliseconds. */
+/** A busy machine must never fail a test that would have passed, so no wait gives up before this. */
+const patienceMs = 45_000;
+
+/** Waits until `check` gives something, asking every few milliseconds, for `withinMs` or `patienceMs`, whichever is longer. */
 export async function eventually<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  withinMs = 10_000,
+  withinMs = patienceMs,
   what = "it",
 ): Promise<T> {
-  const until = Date.now() + withinMs;
+  const until = Date.now() + Math.max(withinMs, patienceMs);
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > until) throw new Error(`${what} did not happen within ${withinMs} ms`);
+    if (Date.now() > until) throw new Error(`${what} did not happen within ${Math.max(withinMs, patienceMs)} ms`);
     await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }
