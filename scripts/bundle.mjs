@@ -46,9 +46,9 @@ writeFileSync(
 here=$(readlink -f -- "$0") && root=\${here%/bin/parley} || exit 1
 if [ "\${1-start}" = start ]; then
   [ $# -eq 0 ] || shift
-  exec node --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
+  exec node --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"
 fi
-exec node "$root/apps/cli/src/main.js" "$@"
+exec node --disable-sigusr1 "$root/apps/cli/src/main.js" "$@"
 `,
 );
 chmodSync(join(out, "bin/parley"), 0o755);

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
 // Entry of `parley`: hands the process's own streams and arguments to the command line.
 import { runCommandLine } from "./program.ts";
 

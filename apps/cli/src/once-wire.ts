@@ -7,7 +7,7 @@ import { CommandFailure, exitCodes } from "./exit.ts";
 import type { Wire } from "./wire.ts";
 
 export function onceWire(program: string, env: Env): Wire {
-  const child = spawn(process.execPath, [program, "--once"], { stdio: ["pipe", "pipe", "pipe"], env: { ...env } });
+  const child = spawn(process.execPath, ["--disable-sigusr1", program, "--once"], { stdio: ["pipe", "pipe", "pipe"], env: { ...env } });
   const lines = createInterface({ input: child.stdout });
   let told = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));

@@ -1,5 +1,6 @@
-// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A file that cannot be written is
-// tried again later; the lines of meanwhile are still on standard error.
+// The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A file that somebody moved away,
+// removed or emptied is noticed before the next line. One that cannot be written is tried again later; the lines of meanwhile are still on
+// standard error.
 import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@parley/protocol";
@@ -25,7 +26,7 @@ const tryAgainMs = 5_000;
 export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions): LogFile {
   const path = join(folder, `${name}.log`);
   const older = (nth: number): string => join(folder, `${name}.${nth}.log`);
-  let file: { readonly fd: number; readonly ino: number; bytes: number } | null = null;
+  let file: { readonly fd: number; readonly ino: number; readonly dev: number } | null = null;
   let tryAtMs = -Infinity;
 
   function open(): NonNullable<typeof file> {
@@ -33,8 +34,8 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
     const fd = openSync(path, "a", 0o600);
     // It may have been there with another mode.
     chmodSync(path, 0o600);
-    const { size, ino } = fstatSync(fd);
-    return { fd, ino, bytes: size };
+    const { ino, dev } = fstatSync(fd);
+    return { fd, ino, dev };
   }
 
   function shut(): void {
@@ -50,19 +51,24 @@ export function logFile({ folder, name, maxBytes, keep, clock }: LogFileOptions)
     else rmSync(path, { force: true });
   }
 
+  /** Of the file at our path, which is ours. Looked at before each line: one written to a file that logrotate took away may be lost. */
+  function sizeOfOurs(): number {
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there !== undefined && there.ino === file?.ino && there.dev === file.dev) return there.size;
+    shut();
+    file = open();
+    return fstatSync(file.fd).size;
+  }
+
   function write(line: string): void {
     if (clock.mono() < tryAtMs) return;
-    const bytes = Buffer.byteLength(line);
     try {
-      file ??= open();
-      if (file.bytes > 0 && file.bytes + bytes > maxBytes) {
-        // Somebody else may have moved it away already.
-        if (statSync(path, { throwIfNoEntry: false })?.ino === file.ino) rotate();
-        else shut();
+      const size = sizeOfOurs();
+      if (size > 0 && size + Buffer.byteLength(line) > maxBytes) {
+        rotate();
         file = open();
       }
-      writeSync(file.fd, line);
-      file.bytes += bytes;
+      if (file !== null) writeSync(file.fd, line);
     } catch {
       // A disk that is full must not stop what the log is about; standard error has the line.
       tryAtMs = clock.mono() + tryAgainMs;

@@ -13,6 +13,10 @@ const needsPerson = 78;
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 
+// Node would open its inspector, which runs what anybody on this machine sends to its port. Launchers pass --disable-sigusr1 as well, for the
+// time before this line; this one is for a daemon that was started without them.
+process.on("SIGUSR1", () => {});
+
 /** Without a mode the daemon, `--role`, `--node` and `--port` say which of several; `--once` answers an operator's frames on standard input; `--database-job` is the daemon's own helper. */
 async function run(words: readonly string[]): Promise<void> {
   const [mode, ...args] = words;

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { virtualClock } from "@parley/testkit";
@@ -40,6 +40,34 @@ describe("the log on disk", () => {
     second.close();
     expect(readFileSync(join(logs, "taken-away"), "utf8")).toBe("first 1234\nsecond 123\n");
     expect(readFileSync(join(logs, "parley.log"), "utf8")).toBe("third 1234\n");
+  });
+
+  test("no line is lost when the file is moved away, removed, emptied or replaced, however far it is from its size", () => {
+    const logs = folder();
+    const path = join(logs, "parley.log");
+    const file = logFile({ folder: logs, name: "parley", maxBytes: 1_000_000, keep: 2, clock: virtualClock() });
+    file.write("before\n");
+    renameSync(path, `${path}.1`);
+    file.write("after the move\n");
+    expect(readFileSync(`${path}.1`, "utf8")).toBe("before\n");
+    expect(readFileSync(path, "utf8")).toBe("after the move\n");
+    rmSync(path);
+    file.write("after the removal\n");
+    expect(readFileSync(path, "utf8")).toBe("after the removal\n");
+    // What `copytruncate` of logrotate does.
+    truncateSync(path);
+    file.write("after the cut\n");
+    expect(readFileSync(path, "utf8")).toBe("after the cut\n");
+    // What `create 0644` of logrotate does.
+    renameSync(path, `${path}.2`);
+    writeFileSync(path, "", { mode: 0o644 });
+    file.write("after the replacement\n");
+    expect(readFileSync(path, "utf8")).toBe("after the replacement\n");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    rmSync(logs, { recursive: true });
+    file.write("after the folder went\n");
+    expect(readFileSync(path, "utf8")).toBe("after the folder went\n");
+    file.close();
   });
 
   test("never throws where nothing can be written, and writes again once it can", async () => {

@@ -6,7 +6,7 @@ import { gatewayProgram } from "../gateway-program.ts";
 
 /** Resolves with the gateway's exit code; 128 + n when the signal n ended it, as shells say it. */
 export function start(words: readonly string[] = [], program = gatewayProgram): Promise<number> {
-  const child = spawn(process.execPath, [program, ...words], { stdio: "inherit" });
+  const child = spawn(process.execPath, ["--disable-sigusr1", program, ...words], { stdio: "inherit" });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   // A terminal's Ctrl-C reaches the child by itself, as it is in the same process group: here it only must not end this process first.
   const stay = (): void => {};

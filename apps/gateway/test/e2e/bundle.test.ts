@@ -41,6 +41,7 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
     const { stdout } = await run(join(folder, "bin/parley"), ["--json", "status"], { cwd: home, env });
     expect(JSON.parse(stdout)).toMatchObject({ state: "ok", pid: child.pid });
     expect(existsSync(join(home, "workspace", "SOUL.md"))).toBe(true);
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8").split("\0")).toContain("--disable-sigusr1");
   } finally {
     child.kill("SIGTERM");
   }

@@ -49,6 +49,7 @@ test("a fresh folder, npm start, setup, a chat, a pairing, and a restart in mid-
   await eventually(() => started.out().includes("Parley is ready."), 60_000, `npm start: ${started.out()}`);
   const alone = (await parleyJson(home, "status")) as { readonly pid: number; readonly model: string };
   expect(alone.model).toBe("rehearsal/rehearsal");
+  expect((await readFile(`/proc/${alone.pid}/cmdline`, "utf8")).split("\0")).toContain("--disable-sigusr1");
 
   // Without a terminal it asks nothing, says what is missing, and writes nothing that does not work.
   const silent = await parley(home, "setup");
