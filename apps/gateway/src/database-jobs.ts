@@ -18,7 +18,10 @@ export function databaseJobs(program: string): DatabaseJobs {
 
   function run(args: readonly string[]): Promise<Extract<JobAnswer, { ok: true }>> {
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, ["--disable-sigusr1", program, "--database-job", ...args], { stdio: ["ignore", "pipe", "ignore"], env: {} });
+      const child = spawn(process.execPath, ["--disable-sigusr1", program, "--database-job", ...args], {
+        stdio: ["ignore", "pipe", "ignore"],
+        env: {},
+      });
       const end = (): void => void child.kill("SIGKILL");
       stopped.signal.addEventListener("abort", end);
       let text = "";

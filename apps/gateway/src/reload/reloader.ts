@@ -89,7 +89,10 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
       fresh = await read();
       const changed = changedKeys(current, fresh.config);
       if (changed.length === 0) {
-        if (problems.length > 0) log.info({ cause }, "the config is in order again; nothing changed");
+        log.info(
+          { cause },
+          problems.length > 0 ? "the config is in order again; nothing changed" : "the config was read again; nothing changed",
+        );
         problems = [];
         return { outcome: "unchanged", changed, restarted: [], restartNeeded: restartNeeded(), problems };
       }
