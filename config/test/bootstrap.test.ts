@@ -126,8 +126,9 @@ describe("bin/parley", () => {
     };
   }
 
-  test("runs the command line at once when nothing changed since the set-up", () => {
-    expect(checkout()("status", "--json")).toEqual({ status: 5, text: `ran ${folder}/apps/cli/src/main.ts status --json\n` });
+  test("runs the command line at once when nothing changed since the set-up, and no signal opens its inspector", () => {
+    const text = `ran --disable-sigusr1 ${folder}/apps/cli/src/main.ts status --json\n`;
+    expect(checkout()("status", "--json")).toEqual({ status: 5, text });
   });
 
   test.each([...manifests, "node"])("sets up again after a change of %s, and says what to do without Node", (file) => {
