@@ -1,6 +1,7 @@
 // The daemon's log: JSON lines on standard error, readable ones on a terminal, and JSON lines for whoever else listens. Secrets are cut from
 // the finished line, so that no field, message or stack can carry one out (I8); a full disk or a closed pipe never stops the daemon.
 import { writeSync } from "node:fs";
+import { hideSecrets } from "@parley/agent";
 import { pino, stdSerializers, type DestinationStream } from "pino";
 import type { Log, LogFields } from "@parley/protocol";
 
@@ -25,17 +26,13 @@ export interface Logger {
 }
 
 const standardError = 2;
-/** Shorter strings would blank out ordinary words. */
-const shortestSecretChars = 6;
 
 export async function logger(options: LoggerOptions): Promise<Logger> {
-  const secrets = new Set(options.secrets.flatMap(secretSpellings));
+  let { secrets } = options;
   const out = options.pretty ? await prettyLines() : writeLine;
   const destination: DestinationStream = {
     write(line) {
-      let clean = line;
-      for (const secret of secrets) clean = clean.replaceAll(secret, "[secret]");
-      clean = withoutPasswords(clean);
+      const clean = withoutPasswords(hideSecrets(line, secrets));
       out(clean);
       options.onLine?.(clean);
     },
@@ -66,18 +63,9 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
       least = levels.indexOf(level);
     },
     hide(secret) {
-      for (const spelling of secretSpellings(secret)) secrets.add(spelling);
+      if (!secrets.includes(secret)) secrets = [...secrets, secret];
     },
   };
-}
-
-/** As it is, as it stands inside a JSON string, in a URL and in base64, by itself or at the beginning of more. None of what is too short to be hidden. */
-export function secretSpellings(secret: string): string[] {
-  if (secret.length < shortestSecretChars) return [];
-  const base64 = Buffer.from(secret).toString("base64");
-  // Its last characters depend on what comes after it.
-  const begun = base64.slice(0, Math.floor(Buffer.byteLength(secret) / 3) * 4);
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64, begun])];
 }
 
 /** Credentials that nobody told us of: passwords and tokens in URLs, tokens in headers, a bot's token in the path of its API. */

@@ -27,7 +27,6 @@ import { accountKey, isFault, parseConversationKey, type Address, type Clock, ty
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
-import { secretSpellings } from "./logger.ts";
 import { firstBot } from "./inbound/first-bot.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
@@ -278,7 +277,7 @@ export function wireRedaction(config: Config, home: string, token: string): Reda
   const userHome = homedir();
   const spellings = (path: string): string[] => [path, ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [])];
   return {
-    secrets: [...secretValues(config), token].flatMap(secretSpellings),
+    secrets: [...secretValues(config), token],
     stateDirs: spellings(home),
     workspaces: config.agents.list.flatMap((agent) => spellings(agent.workspace)),
   };

@@ -33,7 +33,7 @@ export type { Section, StableSection, VolatileSection } from "./prompt/section.t
 export { estimateTokens, tokenEstimator } from "./prompt/tokens.ts";
 export { type ToolFact, type ToolSet, toolSet } from "./prompt/tool-list.ts";
 export { sanitizeOutbound } from "./reply/outbound.ts";
-export { noRedaction, type Redaction } from "./reply/redact.ts";
+export { hideSecrets, noRedaction, type Redaction } from "./reply/redact.ts";
 export { type ReplyOptions, type ReplyParser, replyParser } from "./reply/reply-parser.ts";
 export { commandSummary, findSkillCommand, type SkillCommand, skillCommands } from "./skills/commands.ts";
 export { skillEnvironment, type SkillValues } from "./skills/environment.ts";

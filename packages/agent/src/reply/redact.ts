@@ -1,10 +1,11 @@
 // Second stage: hides known secrets and paths of the state directory, in code as well. A beginning of either is held back, so that no
 // cut of the stream shows half a secret (I8).
 import { posix } from "node:path";
-import { letters, literal, type Pattern, pattern } from "./pattern.ts";
+import { letters, type Pattern, pattern } from "./pattern.ts";
+import { spellingsOf, standsIn, type Spelling } from "./secret-spellings.ts";
 
 export interface Redaction {
-  /** Values that must never be seen; shorter than 6 characters are ignored, they would hide plain words. */
+  /** Values that must never be seen, however they are spelled; shorter than 6 characters are ignored, they would hide plain words. */
   readonly secrets: readonly string[];
   /** Every spelling of the state directory, such as the absolute path and `~/.parley`. */
   readonly stateDirs: readonly string[];
@@ -19,23 +20,25 @@ export interface RedactStage {
   end(): string;
 }
 
-const shortestSecretChars = 6;
 const pathChars = 4_096;
 const secretShown = "[secret]";
 const pathShown = "[path]";
 
-/** Whole text in, whole text out: no path is hidden. */
+/** Whole text in, whole text out: no path is hidden. The list must be the same one each time: what is made of it is kept. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
-  return hiddenWordsOf(secrets).reduce((shown, secret) => shown.replaceAll(secret, secretShown), text);
+  let redaction = withoutPaths.get(secrets);
+  if (redaction === undefined) withoutPaths.set(secrets, (redaction = { ...noRedaction, secrets }));
+  if (!standsIn(text, compiledOf(redaction).spellings)) return text;
+  const stage = redactStage(redaction);
+  return stage.push(text) + stage.end();
 }
 
-/** The longest first, so that none is hidden in part. */
-function hiddenWordsOf(secrets: readonly string[]): readonly string[] {
-  return secrets.filter((secret) => secret.length >= shortestSecretChars).toSorted((a, b) => b.length - a.length);
-}
+const withoutPaths = new WeakMap<readonly string[], Redaction>();
 
 interface Compiled {
-  readonly words: readonly Pattern[];
+  readonly spellings: readonly Spelling[];
+  /** By their first character, each list the longest first. */
+  readonly words: ReadonlyMap<string, readonly Spelling[]>;
   readonly dirs: readonly string[];
   readonly paths: readonly Pattern[];
   readonly starts: RegExp | null;
@@ -47,14 +50,11 @@ const compiled = new WeakMap<Redaction, Compiled>();
 function compiledOf(redaction: Redaction): Compiled {
   const known = compiled.get(redaction);
   if (known !== undefined) return known;
-  const hiddenWords = hiddenWordsOf(redaction.secrets);
+  const spellings = spellingsOf(redaction.secrets);
+  const words = Map.groupBy(spellings, ({ text }) => text.charAt(0));
   const dirs = redaction.stateDirs.map((dir) => dir.replace(/\/+$/u, ""));
-  const made: Compiled = {
-    words: hiddenWords.map(literal),
-    dirs,
-    paths: dirs.map(pathUnder),
-    starts: startsOf([...hiddenWords, ...redaction.stateDirs]),
-  };
+  const starts = startsOf([...words.keys(), ...redaction.stateDirs]);
+  const made: Compiled = { spellings, words, dirs, paths: dirs.map(pathUnder), starts };
   compiled.set(redaction, made);
   return made;
 }
@@ -79,11 +79,12 @@ export function redactStage(redaction: Redaction): RedactStage {
       out += rest.slice(at, found?.index);
       at = found?.index ?? rest.length;
       if (found === null) break;
+      const here = words.get(rest.charAt(at)) ?? [];
       const path = paths.map((each) => each.whole(rest, at)).find((match) => match !== null);
       const touchesEnd = path !== undefined && path !== null && at + path.length === rest.length;
-      const growing = touchesEnd || [...words, ...paths].some((each) => each.whole(rest, at) === null && each.begins(rest, at));
+      const growing = touchesEnd || [...here, ...paths].some((each) => each.whole(rest, at) === null && each.begins(rest, at));
       if (growing && !ended) break;
-      const word = words.map((each) => each.whole(rest, at)).find((match) => match !== null);
+      const word = here.map((each) => each.whole(rest, at)).find((match) => match !== null);
       if (word !== undefined && word !== null) {
         out += secretShown;
         at += word.length;

@@ -1,0 +1,101 @@
+// I8: a secret is hidden however it is spelled. What is expected is computed from the whole text's own encoding, not from the spellings.
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { hideSecrets } from "../../src/index.ts";
+import { redactStage, noRedaction } from "../../src/reply/redact.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const secrets = fc.oneof(
+  fc.string({ minLength: 8, maxLength: 60, unit: "binary-ascii" }),
+  fc.string({ minLength: 6, maxLength: 40 }),
+  fc.string({ minLength: 6, maxLength: 20, unit: "grapheme" }),
+  fc.base64String({ minLength: 8, maxLength: 80 }),
+);
+const around = fc.uint8Array({ maxLength: 70 });
+/** Between two lines of base64, as a file, a log line and a log line that quotes another have it. */
+const lineEnds = ["\n", "\r\n", String.raw`\n`, String.raw`\r\n`, String.raw`\\n`, String.raw`\\r\\n`];
+
+interface Encoded {
+  readonly text: string;
+  /** What must not be there any more, without line ends: the characters that tell nothing but the secret. */
+  readonly inner: string;
+}
+
+const encoded: fc.Arbitrary<Encoded & { readonly secret: string }> = fc
+  .record({
+    secret: secrets,
+    before: around,
+    after: around,
+    alphabet: fc.constantFrom("base64" as const, "base64url" as const),
+    padded: fc.boolean(),
+    lineChars: fc.constantFrom(Infinity, 76, 64, 19),
+    lineEnd: fc.constantFrom(...lineEnds),
+  })
+  .map(({ secret, before, after, alphabet, padded, lineChars, lineEnd }) => {
+    const bytes = Buffer.from(secret);
+    const whole = Buffer.concat([before, bytes, after]);
+    const plain = whole.toString("base64");
+    const kept = padded ? plain : plain.replace(/=+$/, "");
+    const text = alphabet === "base64" ? kept : kept.replaceAll("+", "-").replaceAll("/", "_");
+    const inner = text.slice(Math.ceil((before.length * 8) / 6), Math.floor(((before.length + bytes.length) * 8) / 6));
+    const lines = lineChars === Infinity ? [text] : (text.match(new RegExp(`.{1,${lineChars}}`, "g")) ?? []);
+    return { secret, text: lines.join(lineEnd), inner };
+  });
+
+function withoutLineEnds(text: string): string {
+  return text.replaceAll(/(?:\\+r)?\\+n|\r?\n/g, "");
+}
+
+describe("a secret in base64", () => {
+  test("is hidden wherever it stands in more of it, in both alphabets, padded or not, over wrapped lines", () => {
+    fc.assert(
+      fc.property(encoded, ({ secret, text, inner }) => {
+        expect(withoutLineEnds(hideSecrets(`x ${text} y`, [secret]))).not.toContain(inner);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("is hidden alike however the stream is cut, and no part of it is shown before", () => {
+    fc.assert(
+      fc.property(encoded, fc.array(fc.nat(), { maxLength: 6 }), ({ secret, text, inner }, cuts) => {
+        const stage = redactStage({ ...noRedaction, secrets: [secret] });
+        const marks = [...new Set(cuts.map((each) => each % (text.length + 1)))].toSorted((a, b) => a - b);
+        const shown = [0, ...marks].map((from, index) => stage.push(text.slice(from, marks[index] ?? text.length)));
+        const all = [...shown, stage.end()].join("");
+        expect(all).toBe(hideSecrets(text, [secret]));
+        expect(withoutLineEnds(all)).not.toContain(inner);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("leaves what stands around it", () => {
+    const secret = "sk-canary-1234";
+    const at = (before: string, after: string): string => hideSecrets(Buffer.from(before + secret + after).toString("base64"), [secret]);
+    expect(at("", "")).toBe("[secret]");
+    expect(at("abc", "")).toMatch(/^YWJj\[secret\]/);
+    expect(at("a", "bcd")).toBe("YX[secret]YmNk");
+    expect(hideSecrets("nothing of it here, c2VjcmV0 and a\nline", [secret])).toBe("nothing of it here, c2VjcmV0 and a\nline");
+  });
+});
+
+test("a secret is hidden inside JSON, JSON in JSON, a URL and hex", () => {
+  const secret = 'canary "01/23"\\+sécret';
+  const quoted = JSON.stringify(secret);
+  for (const text of [
+    secret,
+    quoted,
+    JSON.stringify({ body: quoted }),
+    `https://host/?q=${encodeURIComponent(secret)}`,
+    `https://host/?q=${encodeURIComponent(secret).toLowerCase()}`,
+    new URLSearchParams({ q: "x" }).toString() + encodeURIComponent(secret).replaceAll("%20", "+"),
+    Buffer.from(`before ${secret} after`).toString("hex"),
+    Buffer.from(secret).toString("hex").toUpperCase(),
+  ]) {
+    const shown = hideSecrets(text, [secret]);
+    expect(shown).toContain("[secret]");
+    expect(shown.toLowerCase()).not.toMatch(/canary|63616e617279|cr(?:é|%c3)/u);
+  }
+});
