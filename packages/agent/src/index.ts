@@ -48,7 +48,7 @@ export {
 } from "./skills/gates.ts";
 export { installSkill, type InstalledSkill, type InstallRequest } from "./skills/install/install.ts";
 export { listSkills, type SkillListing } from "./skills/listing.ts";
-export { skillId, type SkillGates, type SkillManifest } from "./skills/manifest.ts";
+export type { SkillGates, SkillManifest } from "./skills/manifest.ts";
 export {
   defaultSkillLimits,
   type RejectedSkill,
@@ -62,6 +62,7 @@ export {
   skillSources,
 } from "./skills/shelf.ts";
 export { skillText } from "./skills/skill-file.ts";
+export { skillId } from "./skills/skill-name.ts";
 export { suspicionsIn } from "./skills/suspicions.ts";
 export { disarm, fence, stripChatTokens } from "./untrusted.ts";
 export { type UserMessageInput, userMessage } from "./user-message.ts";

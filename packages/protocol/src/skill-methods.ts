@@ -21,6 +21,8 @@ const skill = z.object({
   /** The tool that its command runs. */
   tool: z.string().nullable(),
   emoji: z.string().nullable(),
+  /** What is odd about its file, and what of it was left out. */
+  notes: z.array(z.string()),
 });
 
 export const skillMethods = {
@@ -52,7 +54,6 @@ export const skillMethods = {
       requirements: z.array(
         z.object({ kind: z.enum(["os", "bin", "anyBins", "env", "config"]), what: z.string(), satisfied: z.boolean() }),
       ),
-      notes: z.array(z.string()),
       /** What in its text a person should look at. */
       warnings: z.array(z.string()),
       /** Files of the same name that it hides. */

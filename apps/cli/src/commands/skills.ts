@@ -82,6 +82,7 @@ function checkLines({ skills, rejected, shadowed, cut }: List, style: Styling): 
   return [
     `${ready.length} ready${ready.length === 0 ? "" : `: ${ready.map(({ name }) => name).join(", ")}`}`,
     ...waiting.map((skill) => `${mark(skill, style)}  ${skill.name}  ${skill.reason ?? ""}`),
+    ...skills.flatMap(({ name, notes }) => notes.map((note) => `${style("yellow", "note")}      ${name}  ${note}`)),
     ...shadowed.map(({ name, source, file, by }) => `shadowed  ${name}  the ${source} one in ${file} is not used, but ${by}`),
     ...refusals(rejected, style),
     ...cut.map((path) => style("yellow", `${path} has more folders than are looked into (skills.limits)`)),

@@ -1,6 +1,7 @@
 // The skills of an agent as operators see them: which there are and from where, which is used and why another is not, and putting one in. Says
 // which settings are missing, never what settings hold (CVE-2026-26326). Works with and without a daemon: it needs config and files only.
 import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { installSkill, skillCommands, skillId, suspicionsIn, type Skill } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, type Clock, type Ids, type MethodParams, type MethodResult } from "@parley/protocol";
@@ -73,6 +74,7 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
       const same = survey.skills.find(({ skill }) => skillId(skill.manifest.name) === skillId(manifest.name));
       const hides = survey.shelf.shadowed.filter(({ skill, by }) => by.folder === folder && skill.folder !== folder);
       const isUsed = same?.skill.folder === folder;
+      const refused = survey.shelf.rejected.find(({ file }) => dirname(file) === folder);
       return {
         name: manifest.name,
         folder,
@@ -81,6 +83,7 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
         replaced,
         notes: [
           ...notes,
+          ...(refused === undefined ? [] : [`it is not used: ${refused.reason}`]),
           ...(isUsed || same === undefined ? [] : [`it is not used: ${same.skill.file} has the same name and comes first`]),
           ...hides.map(({ skill }) => `it takes the place of the ${skill.source} skill ${skill.file}`),
           ...(isUsed && same.state.status !== "ready" ? [`it is not ready: ${same.state.reason}`] : []),
@@ -108,6 +111,7 @@ function shown({ skills }: SkillSurvey): Shown[] {
       userInvocable,
       modelInvocable,
       tool: dispatch?.tool ?? null,
+      notes: [...skill.notes],
       emoji: emoji ?? null,
     };
   });
@@ -130,7 +134,6 @@ async function details({ skill, state }: SurveyedSkill, { shelf }: SkillSurvey):
       ...gates.env.map((what) => requirement("env", what)),
       ...gates.config.map((what) => requirement("config", what)),
     ],
-    notes: [...skill.notes],
     warnings: await warningsOf(skill),
     shadows: shelf.shadowed.filter(({ by }) => by === skill).map(({ skill: other }) => other.file),
   };

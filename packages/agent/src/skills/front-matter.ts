@@ -4,12 +4,14 @@
 import matter from "gray-matter";
 import { parseDocument } from "yaml";
 import { mended } from "./mend-yaml.ts";
+import { salvaged } from "./salvage.ts";
 
 /** 64 KiB: real front matter has a few hundred bytes. */
 const mostChars = 65_536;
 const mostLines = 1_000;
 const deepest = 24;
 const mostNodes = 5_000;
+const mostAliases = 100;
 
 export type FrontMatter =
   | {
@@ -33,10 +35,22 @@ export function frontMatter(text: string): FrontMatter {
   if (plain.ok) return { ...plain, body, notes: [] };
   const attempt = mended(block);
   const second = attempt === null ? null : parsed(attempt.block);
-  return second?.ok === true ? { ...second, body, notes: attempt?.notes ?? [] } : plain;
+  if (second?.ok === true) return { ...second, body, notes: attempt?.notes ?? [] };
+  // A file that breaks a bound or asks for code is no honest mistake.
+  if (plain.broken !== true) return plain;
+  const hostile: Parsed[] = [];
+  const third = salvaged(attempt?.block ?? block, (entry) => {
+    const read = parsed(entry, "salvage");
+    if (!read.ok && read.broken !== true) hostile.push(read);
+    return read.ok ? read.data : null;
+  });
+  const [first] = hostile;
+  if (first?.ok === false) return first;
+  if (third === null) return plain;
+  return { ok: true, data: third.data, body, notes: [...(attempt?.notes ?? []), `${plain.reason}; it is read key by key`, ...third.notes] };
 }
 
-function refused(reason: string): FrontMatter & { readonly ok: false } {
+function refused(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason };
 }
 
@@ -58,14 +72,21 @@ function splitFences(text: string): Split {
   return { ok: true, block: lines.slice(open + 1, close).join("\n"), body: lines.slice(close + 1).join("\n") };
 }
 
-type Parsed = { readonly ok: true; readonly data: { readonly [key: string]: unknown } } | { readonly ok: false; readonly reason: string };
+type Parsed =
+  | { readonly ok: true; readonly data: { readonly [key: string]: unknown } }
+  /** `broken`: it is no YAML, which is all that is wrong with it. */
+  | { readonly ok: false; readonly reason: string; readonly broken?: boolean };
 
-function parsed(block: string): Parsed {
+class NoYaml extends Error {}
+
+/** `salvage`: of a key that stands twice the last one counts. */
+function parsed(block: string, how: "strict" | "salvage" = "strict"): Parsed {
+  const yaml = { parse: (text: string) => readYaml(text, how === "strict") };
   try {
-    const { data } = matter(`---\n${block}\n---\n`, { language: "yaml", eval: false, excerpt: false, engines });
+    const { data } = matter(`---\n${block}\n---\n`, { language: "yaml", eval: false, excerpt: false, engines: { ...engines, yaml } });
     return plainData(data);
   } catch (error) {
-    return refused(`its front matter cannot be read: ${firstLine(error)}`);
+    return { ...refused(`its front matter cannot be read: ${firstLine(error)}`), broken: error instanceof NoYaml };
   }
 }
 
@@ -76,7 +97,6 @@ const noEngine = {
 };
 
 const engines = {
-  yaml: { parse: readYaml },
   yml: noEngine,
   json: noEngine,
   js: noEngine,
@@ -87,13 +107,13 @@ const engines = {
   toml: noEngine,
 };
 
-/** YAML 1.2's core schema: no dates, no sexagesimals, no merges, and no tag makes anything but a string. */
-function readYaml(block: string): object {
+/** YAML 1.2's core schema: no dates, no sexagesimals, and no tag makes anything but a string. */
+function readYaml(block: string, uniqueKeys: boolean): object {
   const document = parseDocument(block, {
     version: "1.2",
     schema: "core",
-    merge: false,
-    uniqueKeys: true,
+    merge: true,
+    uniqueKeys,
     resolveKnownTags: false,
     stringKeys: true,
     prettyErrors: false,
@@ -102,11 +122,11 @@ function readYaml(block: string): object {
   const [error] = document.errors;
   // The block begins on the file's second line.
   if (error !== undefined)
-    throw new Error(`${error.message.replace(/\s+/g, " ")} (line ${block.slice(0, error.pos[0]).split("\n").length + 1})`);
+    throw new NoYaml(`${error.message.replace(/\s+/g, " ")} (line ${block.slice(0, error.pos[0]).split("\n").length + 1})`);
   const tag = /(?:^|[\s[{,:-])!!?(?:js|python|ruby)[/:!]\S*/.exec(block)?.[0];
   if (tag !== undefined) throw new Error(`the tag "${tag.trim()}" asks for code`);
-  // Without aliases nothing can be larger than the text it was written in, and nothing can hold itself.
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  // What aliases blow up, or make hold itself, ends at the bounds of the copy.
+  const value: unknown = document.toJS({ maxAliasCount: mostAliases });
   if (value === null || value === undefined) return {};
   if (typeof value !== "object" || Array.isArray(value)) throw new Error("it is not a list of keys and values");
   return value;

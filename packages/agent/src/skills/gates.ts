@@ -3,7 +3,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { SkillManifest } from "./manifest.ts";
-import { skillId } from "./manifest.ts";
+import { skillId } from "./skill-name.ts";
 
 /** What the operator says of one skill. */
 export interface SkillEntry {

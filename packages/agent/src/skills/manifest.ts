@@ -1,10 +1,12 @@
-// What a SKILL.md says about itself, checked: the Agent Skills fields, the gates, and how it may be invoked. Lenient where the meaning is
-// plain, strict where a gate would otherwise be guessed: a gate that cannot be read refuses the skill. Grants nothing: `allowed-tools` and
+// What a SKILL.md says about itself, checked: the Agent Skills fields, the gates, and how it may be invoked. Only a name or a description
+// that cannot be used refuses the skill: any other field of a strange form is left out with a note. Grants nothing: `allowed-tools` and
 // install recipes are not acted on.
 import { isUnsafeEnvName } from "@parley/protocol";
 import { z } from "zod";
 import { plainLine } from "../prompt/plain-line.ts";
-import { objectFromText, type FrontMatter } from "./front-matter.ts";
+import type { FrontMatter } from "./front-matter.ts";
+import { lenientFields, plainText, type LenientFields } from "./lenient-fields.ts";
+import { nameChars, readSkillName } from "./skill-name.ts";
 
 export interface SkillGates {
   /** Ready whatever `requires` says; the operating system must fit all the same. */
@@ -42,154 +44,72 @@ export type ManifestReading =
   | { readonly ok: true; readonly manifest: SkillManifest; readonly notes: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
-const nameChars = 64;
 /** Of the Agent Skills format. */
 const descriptionChars = 1024;
-const listItems = 50;
 
 /** Ours first; the others are how skills of OpenClaw and of its earlier name are written. */
 const metadataKeys = ["parley", "openclaw", "clawdbot"] as const;
 
-const text = z.union([z.string(), z.number().transform(String)]);
-
-const flag = z.union([
-  z.boolean(),
-  z
-    .string()
-    .transform((value) => value.trim().toLowerCase())
-    .pipe(z.enum(["true", "false", "yes", "no", "on", "off"]))
-    .transform((value) => ["true", "yes", "on"].includes(value)),
-]);
-
-/** A list, or one text with commas. */
-const list = z
-  .union([z.array(text), text.transform((value) => value.split(","))])
-  .transform((items) => [...new Set(items.map((item) => item.trim()).filter((item) => item !== ""))])
-  .pipe(z.array(z.string().max(128)).max(listItems));
-
-const fields = z.object({
-  name: text.nullish(),
-  description: text.nullish(),
-  homepage: text.nullish(),
-  "user-invocable": flag.nullish(),
-  "disable-model-invocation": flag.nullish(),
-  "command-dispatch": text.nullish(),
-  "command-tool": text.nullish(),
-  "command-arg-mode": text.nullish(),
-});
-
-const requirements = { bins: list.nullish(), anyBins: list.nullish(), env: list.nullish(), config: list.nullish() };
-const block = z.object({
-  ...requirements,
-  always: flag.nullish(),
-  os: list.nullish(),
-  emoji: text.nullish(),
-  homepage: text.nullish(),
-  primaryEnv: text.nullish(),
-  skillKey: text.nullish(),
-  requires: z.object(requirements).nullish(),
-});
-
 /** `folderName` stands in for a missing name. */
 export function skillManifest({ data, notes: earlier }: FrontMatter & { readonly ok: true }, folderName: string): ManifestReading {
   const notes = [...earlier];
-  const read = fields.safeParse(data);
-  if (!read.success) return { ok: false, reason: problemIn(read.error, "") };
-  const named = nameOf(read.data.name ?? folderName);
-  if (named === null) {
-    return {
-      ok: false,
-      reason: `its name ${JSON.stringify(plainLine(String(read.data.name ?? folderName), 80))} cannot be used: a name has letters, digits, "-", "_", "." and spaces, begins with a letter or digit, and has at most ${nameChars} characters`,
-    };
-  }
-  if (read.data.name === undefined || read.data.name === null) notes.push("it has no name; its folder's stands in");
-  const description = plainLine((read.data.description ?? "").replaceAll(/\s+/g, " "), Number.MAX_SAFE_INTEGER);
+  const required = z.object({ name: plainText.nullish(), description: plainText.nullish() }).safeParse(data);
+  if (!required.success) return { ok: false, reason: `its ${String(required.error.issues[0]?.path[0])} cannot be read: it is no text` };
+  const raw = required.data.name ?? folderName;
+  const named = readSkillName(raw);
+  if (!named.ok) return { ok: false, reason: `its name ${JSON.stringify(plainLine(raw, 80))} ${named.reason}` };
+  if (required.data.name === undefined || required.data.name === null) notes.push("it has no name; its folder's stands in");
+  const description = plainLine((required.data.description ?? "").replaceAll(/\s+/g, " "), Number.MAX_SAFE_INTEGER);
   if (description === "") return { ok: false, reason: "it has no description, by which it would be chosen" };
   if (description.length > descriptionChars) notes.push(`its description is cut at ${descriptionChars} characters`);
 
-  const found = metadataOf(data, notes);
-  if (!found.ok) return found;
-  const meta = found.block;
-  const primaryEnv = primaryEnvOf(meta.primaryEnv ?? undefined, notes);
-  const homepage = homepageOf(read.data.homepage ?? meta.homepage ?? undefined);
-  const dispatch = dispatchOf(read.data, notes);
+  const own = lenientFields(data, "", notes);
+  const meta = metadataOf(data, notes);
+  const requires = meta.requires;
+  const primaryEnv = primaryEnvOf(meta.fields.text("primaryEnv"), notes);
+  const homepage = homepageOf(own.text("homepage") ?? meta.fields.text("homepage"));
+  const emoji = meta.fields.text("emoji");
+  const dispatch = dispatchOf(own, notes);
+  const both = (key: string): readonly string[] => [...new Set([...requires.list(key), ...meta.fields.list(key)])];
   if ("allowed-tools" in data) notes.push("allowed-tools is not acted on: a skill grants no tool");
-  return {
-    ok: true,
-    notes,
-    manifest: {
-      name: named,
-      description: plainLine(description, descriptionChars),
-      ...(homepage === undefined ? {} : { homepage }),
-      ...(meta.emoji === undefined || meta.emoji === null ? {} : { emoji: plainLine(meta.emoji, 16) }),
-      userInvocable: read.data["user-invocable"] ?? true,
-      modelInvocable: read.data["disable-model-invocation"] !== true,
-      ...(dispatch === undefined ? {} : { dispatch }),
-      key: plainLine(meta.skillKey ?? named, nameChars),
-      ...(primaryEnv === undefined ? {} : { primaryEnv }),
-      gates: {
-        always: meta.always ?? false,
-        os: (meta.os ?? []).map(platformName),
-        bins: both(meta.requires?.bins, meta.bins),
-        anyBins: both(meta.requires?.anyBins, meta.anyBins),
-        env: both(meta.requires?.env, meta.env),
-        config: both(meta.requires?.config, meta.config),
-      },
+  const manifest: SkillManifest = {
+    name: named.name,
+    description: plainLine(description, descriptionChars),
+    ...(homepage === undefined ? {} : { homepage }),
+    ...(emoji === undefined ? {} : { emoji: plainLine(emoji, 16) }),
+    userInvocable: own.flag("user-invocable") ?? true,
+    modelInvocable: own.flag("disable-model-invocation") !== true,
+    ...(dispatch === undefined ? {} : { dispatch }),
+    key: plainLine(meta.fields.text("skillKey") ?? named.name, nameChars),
+    ...(primaryEnv === undefined ? {} : { primaryEnv }),
+    gates: {
+      always: meta.fields.flag("always") ?? false,
+      os: meta.fields.list("os").map(platformName),
+      bins: both("bins"),
+      anyBins: both("anyBins"),
+      env: both("env"),
+      config: both("config"),
     },
   };
+  return { ok: true, notes, manifest };
 }
 
-/** Two skills are the same one when this is equal: case and look-alike forms of a letter do not make another. */
-export function skillId(name: string): string {
-  return name.normalize("NFKC").toLowerCase();
-}
-
-function nameOf(raw: string): string | null {
-  const name = raw.normalize("NFKC").trim();
-  return name.length <= nameChars && /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]*$/u.test(name) && !name.includes("..") ? name : null;
-}
-
-type Block = z.output<typeof block>;
-
-/** Where nothing is said, everything has its default; what is said and cannot be read refuses the skill. */
+/** Where nothing is said, or nothing that can be understood, everything has its default. */
 function metadataOf(
   data: { readonly [key: string]: unknown },
   notes: string[],
-): { readonly ok: true; readonly block: Block } | { readonly ok: false; readonly reason: string } {
-  const metadata = objectOf(data["metadata"]);
-  if (metadata === null) {
-    return { ok: false, reason: "its metadata is neither keys and values nor JSON, so its requirements cannot be known" };
-  }
-  for (const [at, holder] of [["metadata.", metadata] as const, ["", data] as const]) {
+): { readonly fields: LenientFields; readonly requires: LenientFields } {
+  const holders = [["metadata.", lenientFields(data, "", notes).block("metadata") ?? {}] as const, ["", data] as const];
+  for (const [at, holder] of holders) {
     for (const key of metadataKeys) {
-      if (!Object.hasOwn(holder, key) || holder[key] === null) continue;
-      const value = objectOf(holder[key]);
-      if (value === null)
-        return { ok: false, reason: `${at}${key} is neither keys and values nor JSON, so its requirements cannot be known` };
-      const read = block.safeParse(value);
-      if (!read.success) return { ok: false, reason: problemIn(read.error, `${at}${key}.`) };
+      const value = lenientFields(holder, at, notes).block(key);
+      if (value === undefined) continue;
       if (Object.hasOwn(value, "install")) notes.push("its install recipes are not acted on: nothing is installed for a skill");
-      return { ok: true, block: read.data };
+      const fields = lenientFields(value, `${at}${key}.`, notes);
+      return { fields, requires: lenientFields(fields.block("requires") ?? {}, `${at}${key}.requires.`, notes) };
     }
   }
-  return { ok: true, block: {} };
-}
-
-/** Text is read as JSON; null when it is neither. */
-function objectOf(value: unknown): { readonly [key: string]: unknown } | null {
-  if (value === undefined || value === null) return {};
-  if (typeof value === "string") return value.trim() === "" ? {} : objectFromText(value);
-  return typeof value === "object" && !Array.isArray(value) ? (value as { [key: string]: unknown }) : null;
-}
-
-function problemIn(error: z.ZodError, prefix: string): string {
-  const [issue] = error.issues;
-  const path = issue?.path.map(String).join(".") ?? "";
-  return `${prefix}${path} cannot be read: ${issue?.code === "invalid_union" ? "it has another form than expected" : (issue?.message ?? "it has another form than expected")}`;
-}
-
-function both(first: readonly string[] | null | undefined, second: readonly string[] | null | undefined): readonly string[] {
-  return [...new Set([...(first ?? []), ...(second ?? [])])];
+  return { fields: lenientFields({}, "", notes), requires: lenientFields({}, "", notes) };
 }
 
 /** Node's name of what people call otherwise. */
@@ -213,11 +133,11 @@ function homepageOf(url: string | undefined): string | undefined {
   return /^https?:$/.test(new URL(url).protocol) ? plainLine(url, 400) : undefined;
 }
 
-function dispatchOf(read: z.output<typeof fields>, notes: string[]): { readonly tool: string } | undefined {
-  const how = read["command-dispatch"];
-  if (how === undefined || how === null) return undefined;
-  const tool = (read["command-tool"] ?? "").trim();
-  const mode = (read["command-arg-mode"] ?? "raw").trim().toLowerCase();
+function dispatchOf(read: LenientFields, notes: string[]): { readonly tool: string } | undefined {
+  const how = read.text("command-dispatch");
+  if (how === undefined) return undefined;
+  const tool = (read.text("command-tool") ?? "").trim();
+  const mode = (read.text("command-arg-mode") ?? "raw").trim().toLowerCase();
   if (how.trim().toLowerCase() !== "tool")
     notes.push(`command-dispatch ${JSON.stringify(plainLine(how, 40))} is not known; its command asks the model`);
   else if (!/^[A-Za-z][\w.:-]{0,63}$/.test(tool)) notes.push("command-dispatch needs command-tool; its command asks the model");

@@ -2,9 +2,10 @@
 // other shown as shadowed. What cannot be used is kept with its reason. The roots are looked through at every load; only files that changed
 // are read.
 import { dirname } from "node:path";
-import { skillId, type SkillManifest } from "./manifest.ts";
+import type { SkillManifest } from "./manifest.ts";
 import { skillFiles } from "./skill-file.ts";
 import { skillFolders } from "./skill-folders.ts";
+import { lookOf, skillId } from "./skill-name.ts";
 
 /** In order of precedence. */
 export const skillSources = ["workspace", "managed", "bundled", "extra"] as const;
@@ -93,17 +94,28 @@ export function skillShelves(): SkillShelves {
     async load(roots, limits) {
       const loaded = await Promise.all(roots.map((root) => loadRoot(root, limits)));
       const byName = new Map<string, Skill>();
+      const byLook = new Map<string, Skill>();
       const shadowed: { skill: Skill; by: Skill }[] = [];
+      const alike: RejectedSkill[] = [];
       for (const skill of loaded.flatMap(({ skills }) => skills)) {
-        const id = skillId(skill.manifest.name);
+        const { name } = skill.manifest;
+        const [id, look] = [skillId(name), lookOf(name)];
         const by = byName.get(id);
-        if (by === undefined) byName.set(id, skill);
-        else if (by.file !== skill.file) shadowed.push({ skill, by });
+        const likeness = byLook.get(look);
+        if (by !== undefined) {
+          if (by.file !== skill.file) shadowed.push({ skill, by });
+        } else if (likeness !== undefined) {
+          const { source, file } = skill;
+          alike.push({ source, file, reason: `its name "${name}" looks like that of the skill "${likeness.manifest.name}" in ${likeness.file}` });
+        } else {
+          byName.set(id, skill);
+          byLook.set(look, skill);
+        }
       }
       return {
         skills: [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, skill]) => skill),
         shadowed,
-        rejected: loaded.flatMap(({ rejected }) => rejected),
+        rejected: [...loaded.flatMap(({ rejected }) => rejected), ...alike],
         cut: roots.flatMap(({ path }, index) => (loaded[index]?.cut === true ? [path] : [])),
       };
     },

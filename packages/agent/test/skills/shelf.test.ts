@@ -34,7 +34,23 @@ describe("the shelf", () => {
     ]);
   });
 
-  test("two names that differ by case or by look-alike letters are one", async () => {
+  test("of two names that look alike the second is refused", async () => {
+    const { at, all } = await roots();
+    await skill(at("workspace"), "a", "name: modem\ndescription: mine");
+    await skill(at("managed"), "b", "name: rnodern\ndescription: theirs");
+    await skill(at("managed"), "c", "name: Mødem\ndescription: theirs");
+    await skill(at("bundled"), "d", "name: módem\ndescription: theirs");
+    await skill(at("bundled"), "e", "name: rnodem\ndescription: theirs");
+    const shelf = await load(all);
+    expect(names(shelf)).toEqual(["modem workspace"]);
+    expect(shelf.shadowed).toEqual([]);
+    expect(shelf.rejected.map(({ source }) => source)).toEqual(["managed", "managed", "bundled", "bundled"]);
+    expect(shelf.rejected[0]?.reason).toBe(
+      `its name "rnodern" looks like that of the skill "modem" in ${join(at("workspace"), "a", "SKILL.md")}`,
+    );
+  });
+
+  test("two names that differ by case or by width are one", async () => {
     const { at, all } = await roots();
     await skill(at("workspace"), "x", "name: Git-Helper\ndescription: mine");
     await skill(at("bundled"), "y", "name: ｇit-helper\ndescription: theirs");

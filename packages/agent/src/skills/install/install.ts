@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault, isFault } from "@parley/protocol";
-import { skillId, type SkillManifest } from "../manifest.ts";
+import type { SkillManifest } from "../manifest.ts";
+import { lookOf, skillId } from "../skill-name.ts";
 import { readingOf, skillText, textOf } from "../skill-file.ts";
 import { defaultSkillLimits, skillShelves } from "../shelf.ts";
 import { suspicionsIn } from "../suspicions.ts";
@@ -146,6 +147,10 @@ async function place(
   if (same !== undefined && same.folder !== into) {
     if (!force) throw new Fault("conflict", `a skill "${same.manifest.name}" is installed already in ${same.folder}; --force replaces it`);
     return { target: same.folder, replaced: true };
+  }
+  const alike = shelf.skills.find((skill) => skill !== same && lookOf(skill.manifest.name) === lookOf(name));
+  if (alike !== undefined) {
+    throw new Fault("conflict", `its name looks like that of the skill "${alike.manifest.name}" in ${alike.folder}; rename one of them`);
   }
   const target = join(into, folderName(name));
   if ((await lstat(target).catch(() => null)) === null) return { target, replaced: false };
