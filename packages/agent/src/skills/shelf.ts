@@ -106,7 +106,11 @@ export function skillShelves(): SkillShelves {
           if (by.file !== skill.file) shadowed.push({ skill, by });
         } else if (likeness !== undefined) {
           const { source, file } = skill;
-          alike.push({ source, file, reason: `its name "${name}" looks like that of the skill "${likeness.manifest.name}" in ${likeness.file}` });
+          alike.push({
+            source,
+            file,
+            reason: `its name "${name}" looks like that of the skill "${likeness.manifest.name}" in ${likeness.file}`,
+          });
         } else {
           byName.set(id, skill);
           byLook.set(look, skill);

@@ -153,9 +153,14 @@ export const samples: readonly Sample[] = [
   },
   {
     title: "a description with an escape that YAML does not know",
-    text: skill(String.raw`name: a
-description: "Reads \d+ files"`.replace(String.raw`
-`, "\n")),
+    text: skill(
+      String.raw`name: a
+description: "Reads \d+ files"`.replace(
+        String.raw`
+`,
+        "\n",
+      ),
+    ),
     gives: { description: String.raw`Reads \d+ files` },
   },
   {
