@@ -22,4 +22,5 @@ export * from "./session-key.ts";
 export * from "./story.ts";
 export * from "./thinking.ts";
 export * from "./usage.ts";
+export * from "./visible-text.ts";
 export * from "./wire.ts";

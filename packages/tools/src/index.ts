@@ -27,7 +27,7 @@ export {
   type CommandState,
 } from "./exec/commands.ts";
 export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
-export { actionHash, describeAction, visible, type ExecAction } from "./exec/exec-action.ts";
+export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.ts";
 export * from "./exec/exec-decision.ts";
 export { rooted, type Rooted } from "./files/rooted.ts";
 export type { RootSpec } from "./files/walk.ts";

@@ -149,7 +149,7 @@ const mutants: readonly PlantedBug[] = [
   ],
   ["a grant covers changed files", "exec-decision", "exec/exec-decision.ts", "sameWords(grant.files.map(mark), files.map(mark))", "true"],
   ["git may be led elsewhere", "exec-decision", "exec/carriers.ts", '"--git-dir",', ""],
-  ["what is shown hides marks", "exec-decision", "exec/exec-action.ts", "\\p{Cf}", ""],
+  ["what is shown hides marks", "exec-decision", "exec/exec-action.ts", "const shown = visibleText(word);", "const shown = word;"],
   ["loaders may be set", "exec-decision", "exec/environment.ts", "if (refused.test(name))", "if (false)"],
 
   [

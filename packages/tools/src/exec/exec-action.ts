@@ -1,7 +1,7 @@
 // What exec is about to do, in its one canonical form: what people are shown, what an approval is bound to, and what runs are all made of
 // this value. Nothing that changes the effect stands outside it.
 import { createHash } from "node:crypto";
-import type { Json } from "@parley/protocol";
+import { visibleText, type Json } from "@parley/protocol";
 import type { BoundFile } from "./bound-files.ts";
 
 export interface ExecAction {
@@ -42,24 +42,16 @@ const shownDigits = 16;
 /** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
 export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files }: ExecAction): string {
   return [
-    shell ? `shell: ${visible(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
-    `in: ${visible(cwd)}`,
+    shell ? `shell: ${visibleText(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
+    `in: ${visibleText(cwd)}`,
     ...Object.entries(env).map(([name, value]) => `with: ${name}=${quoted(value)}`),
     `sandbox: ${sandbox}`,
     ...(interactive ? ["it stays open for input"] : []),
-    ...files.map(({ path, sha256 }) => `file: ${visible(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
+    ...files.map(({ path, sha256 }) => `file: ${visibleText(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
   ].join("\n");
 }
 
 function quoted(word: string): string {
-  const shown = visible(word);
+  const shown = visibleText(word);
   return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
-}
-
-/** Control characters, bidirectional and invisible ones could make a text look like another: they are written out. */
-export function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u115f\u1160\u3164\uffa0]/gu, (char) => {
-    const code = char.codePointAt(0) ?? 0;
-    return char === "\n" ? "\\n" : `\\u{${code.toString(16)}}`;
-  });
 }

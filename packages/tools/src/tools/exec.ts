@@ -1,12 +1,12 @@
 // Runs a command: what policy and approvals let through, exactly that, in the workspace or its sandbox. It may go on in the background; its
 // end is pushed to the session. Its whole output is in a file from the first byte on.
-import { Fault } from "@parley/protocol";
+import { Fault, visibleText } from "@parley/protocol";
 import { z } from "zod";
 import type { ExecPorts, ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Command } from "../exec/commands.ts";
 import { commandEnv } from "../exec/environment.ts";
-import { actionHash, describeAction, visible, type ExecAction } from "../exec/exec-action.ts";
+import { actionHash, describeAction, type ExecAction } from "../exec/exec-action.ts";
 import { execDecision } from "../exec/exec-decision.ts";
 import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecRequest } from "../exec/work-out.ts";
@@ -101,7 +101,7 @@ async function start(
     session: scope.session,
     agent: scope.agent,
     turn: scope.turn,
-    command: visible(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
+    command: visibleText(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
     files: files.own,
     argv: wrapped.argv,
     env: wrapped.env,
