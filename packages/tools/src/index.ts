@@ -31,8 +31,10 @@ export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.
 export * from "./exec/exec-decision.ts";
 export { rooted, type Rooted } from "./files/rooted.ts";
 export type { RootSpec } from "./files/walk.ts";
+export { freeSettings, type FreeSetting } from "./free-settings.ts";
 export { workspaceFiles, type WorkspaceFiles, type WorkspaceFilesOptions } from "./files/workspace-files.ts";
 export * from "./policy.ts";
+export { protectedChanges } from "./protected-settings.ts";
 export { runGroup, type GroupEnd, type GroupRequest } from "./process-group.ts";
 export { isSandboxed, noSandbox, openSandbox, type SandboxRequest } from "./sandbox/open-sandbox.ts";
 export type { Sandbox, SandboxLimits, SandboxSettings } from "./sandbox/sandbox.ts";

@@ -1,54 +1,42 @@
-// What an agent may never change about itself: who may talk to it, what it may do, where its keys and models lie. Compared by result, not by
-// request: a change is refused when any protected value differs afterwards, whatever spelling, alias or deletion brought it about.
+// What an agent would change about itself that only the operator may change: everything that `freeSettings` does not name. Compared by
+// result, not by request: whatever spelling, alias or deletion brought a difference about.
 import type { Json, JsonObject } from "@parley/protocol";
+import { freeSettings, type FreeSetting } from "./free-settings.ts";
 
-/** Paths whose whole subtree is protected; "*" is any one key or index. */
-const protectedPaths: readonly (readonly string[])[] = [
-  ["tools"],
-  ["approvals"],
-  ["commands"],
-  ["gateway"],
-  ["bindings"],
-  ["hooks"],
-  ["plugins"],
-  ["mcp"],
-  ["models", "providers"],
-  ["store"],
-  ["session", "dmScope"],
-  ["session", "identityLinks"],
-  ["agents", "*", "sandbox"],
-  ["agents", "*", "tools"],
-  ["agents", "*", "workspace"],
-  ["agents", "list", "*", "id"],
-  ["agents", "list", "*", "sandbox"],
-  ["agents", "list", "*", "tools"],
-  ["agents", "list", "*", "workspace"],
-  ["skills"],
-];
-
-/** Keys that mean who, where or a secret, wherever they stand: channels have them at several depths. */
-const protectedKeys =
-  /allowFrom|policy|token$|secret|password|api_?key|credential|^auth|allowBots|requireMention|^users$|^roles$|^tools$|^skills$|webhook|apiRoot|baseUrl|^env$|^command$|^exec$|^sandbox$|^elevated$|^agentId$|^groups$|^guilds$|^topics$|^channels$|^accounts$|^systemPrompt$|^proxy$/i;
-/** The word channels at the top holds everything else that may be changed there. */
-const openKeys = new Set(["channels"]);
+const free = freeSettings.map((setting) => ({ ...setting, steps: setting.path.split(".") }));
 
 /** The protected paths that differ, "a.b.0"; also those that appear or go away. */
 export function protectedChanges(before: Json, after: Json): readonly string[] {
+  const differences = (was: Json | undefined, is: Json | undefined, path: readonly string[]): readonly string[] => {
+    if (same(was, is)) return [];
+    const setting = settingAt(path);
+    if (setting !== undefined) return setting.allows?.(is, before) === false ? [path.join(".")] : [];
+    if (!canBeLookedInto(was, is, path)) return [path.join(".")];
+    const keys = new Set([...keysOf(was), ...keysOf(is)]);
+    return [...keys].flatMap((key) => differences(valueAt(was, key), valueAt(is, key), [...path, key]));
+  };
   return differences(before, after, []);
 }
 
-function differences(before: Json | undefined, after: Json | undefined, path: readonly string[]): readonly string[] {
-  if (same(before, after)) return [];
-  if (isProtected(path)) return [path.join(".")];
-  // A value that stands where a block was, or the other way round, is looked into from both sides.
-  const keys = new Set([...keysOf(before), ...keysOf(after)]);
-  return [...keys].flatMap((key) => differences(valueAt(before, key), valueAt(after, key), [...path, key]));
+function settingAt(path: readonly string[]): FreeSetting | undefined {
+  return free.find(({ steps }) => steps.length === path.length && matches(steps, path));
 }
 
-function isProtected(path: readonly string[]): boolean {
-  if (protectedPaths.some((each) => each.length === path.length && each.every((key, at) => key === "*" || key === path[at]))) return true;
-  const key = path.at(-1) ?? "";
-  return protectedKeys.test(key) && !(path.length === 1 && openKeys.has(key));
+/** A block of which some is free: judged key by key. One that people name must be there before and after; a list keeps its length. */
+function canBeLookedInto(was: Json | undefined, is: Json | undefined, path: readonly string[]): boolean {
+  const below = free.filter(({ steps }) => steps.length > path.length && matches(steps.slice(0, path.length), path));
+  if (below.length === 0) return false;
+  if (Array.isArray(was) || Array.isArray(is)) return Array.isArray(was) && Array.isArray(is) && was.length === is.length;
+  const isNamed = below.every(({ steps }) => steps[path.length - 1] === "*");
+  return isNamed && path.length > 0 ? isObject(was) && isObject(is) : isBlockOrNothing(was) && isBlockOrNothing(is);
+}
+
+function matches(steps: readonly string[], path: readonly string[]): boolean {
+  return steps.every((step, at) => step === "*" || step === path[at]);
+}
+
+function isBlockOrNothing(value: Json | undefined): boolean {
+  return value === undefined || isObject(value);
 }
 
 function keysOf(value: Json | undefined): readonly string[] {

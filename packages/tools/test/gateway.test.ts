@@ -52,14 +52,16 @@ describe("gateway", () => {
 
   test("merges a patch into the file, or puts a whole one in its place", async () => {
     expect(
-      await said(tool(), { action: "config.patch", patch: { messages: { queue: { cap: null, mode: "collect" } } }, baseHash: "h1" }),
+      await said(tool(), { action: "config.patch", patch: { messages: { queue: { mode: null, debounceMs: 5 } } }, baseHash: "h1" }),
     ).toBe("Changed, and in effect.");
-    expect(await said(tool(), { action: "config.apply", config: { ...config, logging: { level: "debug" } } })).toContain("Changed");
+    expect(await said(tool(), { action: "config.apply", config: { ...config, session: { reset: { mode: "daily" } } } })).toContain(
+      "Changed",
+    );
     expect(written).toEqual([
-      { ...config, messages: { queue: { mode: "collect" } } },
-      { ...config, logging: { level: "debug" } },
+      { ...config, messages: { queue: { cap: 20, debounceMs: 5 } } },
+      { ...config, session: { reset: { mode: "daily" } } },
     ]);
-    expect(await refusedWith(tool(), { action: "config.patch", patch: { logging: {} }, baseHash: "old" })).toContain("changed since");
+    expect(await refusedWith(tool(), { action: "config.patch", patch: { session: {} }, baseHash: "old" })).toContain("changed since");
   });
 
   test.each([
@@ -90,6 +92,36 @@ describe("gateway", () => {
     { approvals: { exec: { enabled: false } } },
     { session: { dmScope: "main" } },
     { session: { identityLinks: {} } },
+    { agents: { defaults: { spend: { dayUsd: 1e9 } } } },
+    { agents: { defaults: { timeoutSeconds: 86_400 } } },
+    { agents: { defaults: { maxConcurrent: 1024 } } },
+    { agents: { defaults: { repoRoot: "/" } } },
+    { agents: { list: [{ id: "main", spend: {} }] } },
+    { agents: { list: [] } },
+    { agents: { list: {} } },
+    { logging: { level: "error" } },
+    { logging: { file: { enabled: false } } },
+    { logging: {} },
+    { media: { keepDays: 2 } },
+    { channels: { telegram: { enabled: false } } },
+    { channels: { web: { enabled: false } } },
+    { channels: { telegram: { pacing: "off" } } },
+    { channels: { telegram: { reactionNotifications: "all" } } },
+    { channels: { telegram: { accounts: { b: { streaming: "off" } } } } },
+    { channels: { discord: { suppressEmbeds: false } } },
+    { messages: { queue: { drop: "new" } } },
+    { messages: { queue: { cap: 1 } } },
+    { messages: { queue: "steer" } },
+    { messages: { groupChat: { historyLimit: 200 } } },
+    { messages: null },
+    { memory: "off" },
+    { configVersion: 99 },
+    { aKeyOfTomorrow: {} },
+    { agents: { defaults: { aKeyOfTomorrow: 1 } } },
+    { agents: { defaults: { model: "openai/o5-pro" } } },
+    { agents: { defaults: { model: { primary: "openai/gpt-5", fallbacks: ["x/y"] } } } },
+    { agents: { defaults: { model: { primary: { a: "b" } } } } },
+    { agents: { defaults: { model: null } } },
   ] satisfies JsonObject[])("may not change what protects people: %j", async (patch) => {
     expect(await refusedWith(tool(), { action: "config.patch", patch })).toContain("only the operator may change");
     expect(await refusedWith(tool(), { action: "config.apply", config: mergePatch(config, patch) })).toContain(
@@ -136,15 +168,50 @@ describe("protected settings", () => {
     expect(protectedChanges({}, { tools: {} })).toEqual(["tools"]);
   });
 
-  test("what makes the agent work differently may be changed", () => {
+  test("what makes the agent speak differently may be changed", () => {
     const changes: JsonObject[] = [
-      { agents: { defaults: { model: "x/y", timeoutSeconds: 5, maxTokens: 5 } } },
-      { messages: { queue: null } },
-      { logging: { level: "debug" } },
-      { session: { reset: { mode: "none" } } },
+      { agents: { defaults: { userTimezone: "Asia/Tokyo", timeFormat: "12", thinkingDefault: "low" } } },
+      { messages: { queue: { mode: "collect", debounceMs: 0 } } },
+      { messages: { tts: { auto: "always" } } },
+      { session: { reset: { mode: "none" }, resetByChannel: { telegram: { mode: "daily" } } } },
+      { session: null },
       { channels: { telegram: { streaming: "off" } } },
+      { channels: { discord: { replyToMode: "first" } } },
     ];
     for (const change of changes) expect(protectedChanges(config, mergePatch(config, change)), JSON.stringify(change)).toEqual([]);
+  });
+
+  test("a model may be chosen among those that the file names, wherever it names them", () => {
+    const rich: JsonObject = {
+      models: { providers: { local: { models: [{ id: "small" }, { id: "big" }] } } },
+      agents: {
+        defaults: { model: { primary: "openai/gpt-5", fallbacks: ["openai/gpt-5-mini"] }, models: { "x/y": {} } },
+        list: [{ id: "main", model: "a/b" }, { id: "two" }],
+      },
+    };
+    for (const model of ["local/small", "openai/gpt-5-mini", "x/y", "a/b", { primary: "local/big", fallbacks: ["a/b"] }]) {
+      expect(protectedChanges(rich, mergePatch(rich, { agents: { defaults: { model } } })), JSON.stringify(model)).toEqual([]);
+    }
+    const chosen = (model: Json): Json =>
+      mergePatch(rich, {
+        agents: {
+          list: [
+            { id: "main", model: "a/b" },
+            { id: "two", model },
+          ],
+        },
+      });
+    expect(protectedChanges(rich, chosen("local/big"))).toEqual([]);
+    expect(protectedChanges(rich, chosen("local/other"))).toEqual(["agents.list.1.model"]);
+  });
+
+  test("where a spend limit is set its day does not move", () => {
+    const capped = mergePatch(config, { agents: { defaults: { spend: { dayUsd: 5 } } } });
+    const zone = { agents: { defaults: { userTimezone: "Pacific/Kiritimati" } } };
+    expect(protectedChanges(capped, mergePatch(capped, zone))).toEqual(["agents.defaults.userTimezone"]);
+    const one = mergePatch(config, { agents: { list: [{ id: "main", spend: { dayTokens: 5 } }] } });
+    expect(protectedChanges(one, mergePatch(one, zone))).toEqual(["agents.defaults.userTimezone"]);
+    expect(protectedChanges(config, mergePatch(config, zone))).toEqual([]);
   });
 });
 

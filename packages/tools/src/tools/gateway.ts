@@ -3,6 +3,7 @@ import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { z } from "zod";
 import type { Settings, ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
+import { freeSettings } from "../free-settings.ts";
 import { mergePatch, protectedChanges } from "../protected-settings.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 
@@ -27,7 +28,7 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
     summary: "Restart, configure or update Parley",
     description:
       "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart. Only when the user asked. " +
-      "What protects the machine and its people (tools, approvals, access, secrets, providers) can only be changed by the operator.",
+      "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
     args,
     effect: "writes",
     async run({ action, path, patch, config, baseHash, reason }, scope) {
@@ -60,7 +61,13 @@ async function change(settings: Settings, baseHash: string | undefined, make: (n
   if (baseHash !== undefined && baseHash !== hash) throw new Fault("conflict", "the configuration changed since config.get; read it again");
   const after = make(value);
   const touched = protectedChanges(value, after);
-  if (touched.length > 0) throw new Fault("denied", `only the operator may change ${touched.slice(0, 5).join(", ")}; nothing was changed`);
+  if (touched.length > 0) {
+    const free = freeSettings.map(({ path, says }) => (says === "" ? path : `${path} (${says})`)).join(", ");
+    throw new Fault(
+      "denied",
+      `only the operator may change ${touched.slice(0, 5).join(", ")}; nothing was changed. You may change ${free}`,
+    );
+  }
   const { restart } = await settings.write(after as JsonObject, hash);
   return textResult(restart ? "Changed; a restart is needed for it to take effect." : "Changed, and in effect.");
 }
