@@ -93,7 +93,8 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
     ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning }),
   }));
   const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
-  const dispatch = dispatcher({ handlers: onceHandlers(home, prompts, alone, clock), once: (_request, run) => run(), ids, log });
+  const handlers = onceHandlers(home, prompts, alone, clock);
+  const dispatch = dispatcher({ handlers, ownsSession: () => false, once: (_request, run) => run(), ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },

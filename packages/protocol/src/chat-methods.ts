@@ -35,17 +35,20 @@ const chatMessage = z.object({
 export const chatMethods = {
   "chat.send": {
     scope: "write",
+    sessions: "own",
     params: z.object({ text: z.string().min(1).max(chatTextChars), thread: z.string().max(128).optional(), idempotencyKey: key }),
     /** Durable once answered. `duplicate`: the key was known, nothing new was stored. */
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },
   "chat.history": {
     scope: "read",
+    sessions: "own",
     params: z.object({ thread: z.string().max(128).optional(), limit }),
     result: z.object({ sessionKey: z.string(), messages: z.array(chatMessage), working: z.boolean() }),
   },
   "chat.abort": {
     scope: "write",
+    sessions: "own",
     params: z.object({ thread: z.string().max(128).optional() }),
     result: z.object({ stopped: z.boolean(), cancelled: z.number().int() }),
   },

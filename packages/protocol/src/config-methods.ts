@@ -39,6 +39,7 @@ const written = z.object({
 export const configMethods = {
   "config.get": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       path: z.string(),
@@ -55,24 +56,28 @@ export const configMethods = {
   /** JSON Schema of the file. */
   "config.schema": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ schema: json }),
   },
   /** A text in place of the file, or the file itself. It may read variables and secret files, so it is no matter for readers. */
   "config.validate": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ text: fileText.optional() }),
     result: z.object(verdict),
   },
   /** A merge patch (RFC 7396). A list is replaced as a whole, and loses entries only when `replacePaths` names it. */
   "config.patch": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ patch: block, baseHash, replacePaths: z.array(z.string().max(1024)).max(100).optional(), idempotencyKey }),
     result: written,
   },
   /** Single places: with `value` set, without removed. All or nothing. */
   "config.set": {
     scope: "admin",
+    sessions: "none",
     params: z.object({
       changes: z
         .array(z.object({ path: place, value: json.optional() }))
@@ -86,6 +91,7 @@ export const configMethods = {
   /** The whole file: as a value, which keeps the comments of what stays, or as a text. */
   "config.apply": {
     scope: "admin",
+    sessions: "none",
     params: z.union([
       z.strictObject({ config: block, baseHash, idempotencyKey }),
       z.strictObject({ text: fileText, baseHash, idempotencyKey }),

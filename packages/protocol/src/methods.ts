@@ -1,4 +1,4 @@
-// The control plane's methods: for each its scope, whether it takes an idempotency key, and the shapes of what goes in and comes out.
+// The control plane's methods: for each its scope, whose sessions it reaches, and the shapes of what goes in and comes out.
 // The gateway checks params against this table, the CLI and the web page take their types from it.
 import { z } from "zod";
 import { chatMethods } from "./chat-methods.ts";
@@ -14,8 +14,15 @@ import { toolMethods } from "./tool-methods.ts";
 import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
+/**
+ * Whose sessions a method reads or changes. `none`: it is about the gateway. `own`: the caller's alone, those of its web peer. `key`: the one
+ * that the param `key` names, which must be the caller's own unless its token has the scope `admin`. `all`: everybody's.
+ */
+export type MethodSessions = "none" | "own" | "key" | "all";
+
 export interface MethodSpec {
   readonly scope: Scope;
+  readonly sessions: MethodSessions;
   readonly params: z.ZodType;
   readonly result: z.ZodType;
 }
@@ -48,11 +55,13 @@ export const methods = {
   ...reloadMethods,
   health: {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ ok: z.boolean(), reasons: z.array(z.string()) }),
   },
   status: {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       version: z.string(),
@@ -78,6 +87,7 @@ export const methods = {
   /** The accounts of this node's config and how each is. */
   "channels.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ channels: z.array(channelStatus) }),
   },
@@ -85,12 +95,14 @@ export const methods = {
   ...pairingMethods,
   why: {
     scope: "read",
+    sessions: "all",
     /** A row, turn or delivery id, a platform's message id (theirs or ours), or words out of the message. The newest match is told. */
     params: z.object({ query: z.string().min(1).max(1024) }),
     result: storySchema,
   },
   "outbox.list": {
     scope: "read",
+    sessions: "all",
     /** Newest first: what waits or is in trouble; with `troubled` only the latter. `lane`: one conversation. */
     params: z.object({ troubled: z.boolean().optional(), lane: z.string().optional(), limit }),
     result: z.object({ deliveries: z.array(deliverySchema) }),
@@ -98,32 +110,38 @@ export const methods = {
   /** Sends what did not arrive again, under a new id; the first one leaves the list. Once for each delivery. */
   "outbox.retry": {
     scope: "admin",
+    sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "outbox.drop": {
     scope: "admin",
+    sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "dead.list": {
     scope: "read",
+    sessions: "all",
     params: z.object({ limit }),
     result: z.object({ rows: z.array(rowSchema) }),
   },
   /** Accepts a copy under a new id, with the same lane, conversation and authority; the first one leaves the list. */
   "dead.retry": {
     scope: "admin",
+    sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "dead.drop": {
     scope: "admin",
+    sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   "lanes.list": {
     scope: "read",
+    sessions: "all",
     params: z.object({ limit }),
     result: z.object({ sessions: z.array(lane), conversations: z.array(lane) }),
   },
@@ -136,18 +154,21 @@ export const methods = {
   /** Ends safe mode; `resumed` is false when it was not on. */
   resume: {
     scope: "admin",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
   /** Copies the database to a new file on the gateway's machine, as of one instant, checked whole. Absolute path. */
   backup: {
     scope: "admin",
+    sessions: "all",
     params: z.object({ path }),
     result: z.object({ path: z.string(), bytes: z.number() }),
   },
   /** Only while no daemon runs (`--once`): puts a backup in the database's place, keeps the old file. Absolute path. */
   restore: {
     scope: "admin",
+    sessions: "all",
     params: z.object({ path }),
     result: z.object({ path: z.string(), keptAs: z.string().nullable() }),
   },

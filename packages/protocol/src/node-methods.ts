@@ -23,6 +23,7 @@ const nodeView = z.object({
 export const nodeMethods = {
   "nodes.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ nodes: z.array(nodeView) }),
   },

@@ -49,12 +49,14 @@ export const operatorMethods = {
   /** Puts words of the agent's into a conversation without asking a model, in lane order: they stand in its history and are shown. */
   "chat.inject": {
     scope: "write",
+    sessions: "own",
     params: z.object({ text: z.string().min(1).max(200_000), thread: z.string().max(128).optional(), idempotencyKey }),
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },
   /** The last changed first. */
   "sessions.list": {
     scope: "read",
+    sessions: "all",
     params: z.object({
       agent: z.string().max(64).optional(),
       /** Beginning of the key. */
@@ -67,6 +69,7 @@ export const operatorMethods = {
   /** With the newest entries of its transcript, oldest first; of the present epoch unless another is named. */
   "sessions.show": {
     scope: "read",
+    sessions: "all",
     params: z.object({
       key: sessionKey,
       epoch: z.number().int().positive().optional(),
@@ -77,12 +80,14 @@ export const operatorMethods = {
   /** What /new does: a new epoch. Nothing is deleted. */
   "sessions.reset": {
     scope: "write",
+    sessions: "key",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     result: session,
   },
   /** Removes what was said in it for good, in every epoch, and begins it anew. Refused while it works. */
   "sessions.forget": {
     scope: "admin",
+    sessions: "all",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     /** `entries`: how many left its transcript. */
     result: session.extend({ entries: z.number().int() }),
@@ -90,6 +95,7 @@ export const operatorMethods = {
   /** Null takes back what was set. */
   "sessions.patch": {
     scope: "write",
+    sessions: "key",
     params: z.object({
       key: sessionKey,
       /** A name out of the model list. */
@@ -101,6 +107,7 @@ export const operatorMethods = {
   },
   "agents.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       agents: z.array(
@@ -118,6 +125,7 @@ export const operatorMethods = {
   /** The newest lines of this process, oldest first, each a JSON object; with `follow` later ones come as events `log.line`. */
   "logs.tail": {
     scope: "admin",
+    sessions: "all",
     params: z.object({
       lines: z.number().int().min(0).max(1000).default(100),
       follow: z.boolean().default(false),
@@ -127,30 +135,35 @@ export const operatorMethods = {
   /** Drains and starts again. Answered before it begins. */
   restart: {
     scope: "admin",
+    sessions: "none",
     params: z.object({ reason: z.string().max(256).optional() }),
     /** What is drained first. */
     result: z.object({ pid: z.number().int(), turnsRunning: z.number().int(), deliveriesWaiting: z.number().int() }),
   },
   "devices.list": {
     scope: "admin",
+    sessions: "none",
     params: z.object({}),
     result: z.object({ devices: z.array(device) }),
   },
   /** The token is shown this once. No more scopes than the caller has. */
   "devices.mint": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ name: z.string().min(1).max(64), scopes: z.array(z.enum(scopes)).min(1).max(4) }),
     result: z.object({ id: z.string(), token: z.string(), peer: z.string() }),
   },
   /** Its token is worth nothing from now on, and its connections are closed. */
   "devices.revoke": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ id: z.string().min(1).max(64) }),
     result: z.object({ id: z.string(), name: z.string(), closed: z.number().int() }),
   },
   /** An address for a browser, with a code that works once, for ten minutes. */
   "devices.link": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ scopes: z.array(z.enum(scopes)).min(1).max(4).optional() }),
     result: z.object({ url: z.string() }),
   },

@@ -13,6 +13,7 @@ const pairingRequest = z.object({
 export const pairingMethods = {
   "pairing.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       pending: z.array(pairingRequest),
@@ -23,12 +24,14 @@ export const pairingMethods = {
   },
   "pairing.approve": {
     scope: "approve",
+    sessions: "none",
     params: z.object({ code: z.string().min(1).max(64) }),
     result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
   },
   /** `<channel>:<account>:<sender>`, or any end of it that names one person. Ownership that came with the pairing goes along. */
   "pairing.revoke": {
     scope: "approve",
+    sessions: "none",
     params: z.object({ id: z.string().min(1).max(1024) }),
     result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
   },

@@ -16,18 +16,21 @@ export const promptMethods = {
   /** The whole text: it holds the agent's workspace files. */
   "prompt.show": {
     scope: "admin",
+    sessions: "all",
     params: whichPrompt,
     result: promptIdentity.extend({ hash: z.string(), boundary: z.number().int(), text: z.string() }),
   },
   /** Every section, in or out, and what moved since the turn before. */
   "prompt.explain": {
     scope: "read",
+    sessions: "all",
     params: whichPrompt,
     result: promptIdentity.extend({ explanation: promptExplanation, moved: promptMoves.extend({ since: promptIdentity }).nullable() }),
   },
   /** From the last turn to now; with `turn`, from the one before it to it; with `with`, from this session to that one. */
   "prompt.diff": {
     scope: "read",
+    sessions: "all",
     params: whichPrompt.extend({ with: id.optional() }),
     result: promptMoves.extend({ before: promptIdentity, after: promptIdentity }),
   },

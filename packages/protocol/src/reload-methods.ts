@@ -5,6 +5,7 @@ export const reloadMethods = {
   /** Reads the config file and the files of its secrets again. A config that is refused is an answer, no error. */
   reload: {
     scope: "admin",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       outcome: z.enum(["taken", "unchanged", "refused"]),

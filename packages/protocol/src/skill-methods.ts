@@ -29,6 +29,7 @@ export const skillMethods = {
   /** The skills of an agent, the default one when none is named: what is used, what is hidden by it, what is refused and why. */
   "skills.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({ agent: agentId.optional() }),
     result: z.object({
       agent: z.string(),
@@ -43,6 +44,7 @@ export const skillMethods = {
   },
   "skills.info": {
     scope: "read",
+    sessions: "none",
     /** By name or command. */
     params: z.object({ agent: agentId.optional(), name: z.string().min(1).max(256) }),
     result: skill.extend({
@@ -63,6 +65,7 @@ export const skillMethods = {
   /** Copies a skill from a folder or an archive on the gateway's machine into the managed root. Runs nothing. Absolute path. */
   "skills.install": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ path, force: z.boolean().optional() }),
     result: z.object({
       name: z.string(),

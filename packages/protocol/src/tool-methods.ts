@@ -47,27 +47,31 @@ export const toolMethods = {
   /** Newest first. `all`: also those that are decided. */
   "approvals.list": {
     scope: "read",
+    sessions: "all",
     params: z.object({ all: z.boolean().default(false) }),
     result: z.object({ approvals: z.array(approval), grants: z.array(grant) }),
   },
   "approvals.resolve": {
     scope: "approve",
+    sessions: "all",
     params: z.object({ id, decision: z.enum(["once", "always", "deny"]) }),
     result: z.object({ id: z.string(), state: approval.shape.state, say: z.string() }),
   },
   /** Takes back what was allowed for good. */
   "approvals.revoke": {
     scope: "approve",
+    sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
   /** /estop: no tool of any session starts until `tools.resume`. `held` is false when that was so before. */
-  "tools.hold": { scope: "admin", params: z.object({}), result: z.object({ held: z.boolean() }) },
+  "tools.hold": { scope: "admin", sessions: "all", params: z.object({}), result: z.object({ held: z.boolean() }) },
   /** `resumed` is false when they were not held. */
-  "tools.resume": { scope: "admin", params: z.object({}), result: z.object({ resumed: z.boolean() }) },
+  "tools.resume": { scope: "admin", sessions: "all", params: z.object({}), result: z.object({ resumed: z.boolean() }) },
   /** What a session's next turn could use, and why not the rest. Without a session: the one that last changed. */
   "tools.list": {
     scope: "read",
+    sessions: "all",
     params: z.object({ session: z.string().min(1).max(1024).optional() }),
     result: z.object({
       session: z.string(),

@@ -30,6 +30,7 @@ const price = z.object({ input: z.number(), output: z.number(), cacheRead: z.num
 export const usageMethods = {
   usage: {
     scope: "read",
+    sessions: "all",
     /** The last `days` days, today included. */
     params: z.object({
       by: z.enum(["session", "agent", "channel", "person", "model", "day"]).default("agent"),
@@ -47,6 +48,7 @@ export const usageMethods = {
   },
   "models.list": {
     scope: "read",
+    sessions: "none",
     params: z.object({}),
     result: z.object({
       models: z.array(
@@ -74,6 +76,7 @@ export const usageMethods = {
   /** One small real call; without an id the first agent's model is asked. */
   "models.test": {
     scope: "admin",
+    sessions: "none",
     params: z.object({ id: z.string().min(1).max(256).optional() }),
     result: z.object({
       id: z.string(),

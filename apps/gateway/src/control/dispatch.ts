@@ -13,6 +13,7 @@ import {
   type ResponseFrame,
   type WireError,
 } from "@parley/protocol";
+import type { OwnsSession } from "../methods/own-session.ts";
 import type { Caller } from "./authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 
@@ -22,6 +23,7 @@ export type Handlers = {
 };
 
 export interface DispatchOptions {
+  readonly ownsSession: OwnsSession;
   readonly handlers: Handlers;
   readonly once: RunOnce;
   readonly ids: Ids;
@@ -31,13 +33,18 @@ export interface DispatchOptions {
 /** Never rejects. */
 export type Dispatch = (request: RequestFrame, caller: Caller) => Promise<ResponseFrame>;
 
-export function dispatcher({ handlers, once, ids, log }: DispatchOptions): Dispatch {
+export function dispatcher({ handlers, ownsSession, once, ids, log }: DispatchOptions): Dispatch {
   async function run({ method, params: given }: RequestFrame, caller: Caller): Promise<unknown> {
     if (!isMethod(method)) throw new Fault("unsupported", `there is no method "${method}"`);
-    const { scope, params: shape } = methods[method];
+    const { scope, sessions, params: shape } = methods[method];
     if (!caller.scopes.includes(scope)) throw new Fault("denied", `"${method}" needs the scope "${scope}", which this token does not have`);
     const params = shape.safeParse(given ?? {});
     if (!params.success) throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
+    if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data)))
+      throw new Fault(
+        "denied",
+        `"${method}" reaches your own sessions only: this one is not, or there is none; others' need the scope "admin"`,
+      );
     // The table ties each handler to its params; TypeScript cannot follow that through a variable method.
     const handle = handlers[method] as (params: unknown, caller: Caller) => Promise<unknown>;
     const key = idempotencyKeyOf(params.data);
@@ -68,6 +75,12 @@ export function wireErrorOf(error: unknown, method: string, { ids, log }: { read
 
 function isMethod(name: string): name is MethodName {
   return Object.hasOwn(methods, name);
+}
+
+/** Empty, which nobody owns, where the method has no such param. */
+function keyIn(params: unknown): string {
+  const key: unknown = typeof params === "object" && params !== null ? (params as { key?: unknown }).key : undefined;
+  return typeof key === "string" ? key : "";
 }
 
 function idempotencyKeyOf(params: unknown): string | null {

@@ -21,6 +21,7 @@ import { httpApp, type MetricsPage } from "./http.ts";
 import type { Hub } from "./hub.ts";
 import type { ProgramDesk } from "../programs/desk.ts";
 import type { Config } from "@parley/config";
+import type { OwnsSession } from "../methods/own-session.ts";
 import { webhooks } from "./webhooks.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
@@ -40,6 +41,7 @@ export interface ControlServerOptions {
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
   readonly handlers: Handlers;
+  readonly ownsSession: OwnsSession;
   readonly health: () => { readonly ok: boolean };
   /** What takes POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
@@ -90,7 +92,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const attempts = loginAttempts(clock);
   const authenticate = authenticator({ token: options.token, devices, attempts });
   const ending = new AbortController();
-  const dispatch = dispatcher({ handlers: options.handlers, once: onceByKey(cells), ids, log });
+  const dispatch = dispatcher({ handlers: options.handlers, ownsSession: options.ownsSession, once: onceByKey(cells), ids, log });
   const page = options.metrics;
   const metrics: MetricsPage | null = page === undefined ? null : { ...page, admit };
   const { desk, agents, hooks } = options;

@@ -12,6 +12,7 @@ import type { LogBook } from "../log-book.ts";
 import type { MessagePath } from "../message-path.ts";
 import { handlers } from "../methods/handlers.ts";
 import { logStream } from "../methods/logs.ts";
+import { sessionOwnership } from "../methods/own-session.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Roll } from "../nodes/roll.ts";
 import { programDesk } from "../programs/desk.ts";
@@ -102,6 +103,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       bootId,
       clock,
     }),
+    ownsSession: sessionOwnership((message) => live.core.route(message), webAccount),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     desk: programDesk({ ...store, receive: (events) => live.core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),

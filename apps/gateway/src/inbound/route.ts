@@ -1,5 +1,6 @@
 // Which agent answers, and in which session. The session key is the isolation policy (I14). Bindings choose an agent, the most specific
 // first; they let nobody in.
+import { guestRole } from "@parley/channels";
 import type { BindingConfig } from "@parley/config";
 import { Fault, sessionKeyOf, type DmScope, type Inbound, type SessionKey } from "@parley/protocol";
 import { programRoute } from "../programs/program.ts";
@@ -43,9 +44,15 @@ export function router(options: RouteOptions): RouteInbound {
         `no agent is bound to ${address.channel}:${address.account} and none is called "main": add a binding, or name one "main" in agents.list`,
       );
     }
-    const dmScope = binding?.session?.dmScope ?? options.dmScope;
+    const configured = binding?.session?.dmScope ?? options.dmScope;
+    // The main session is the owner's: a token that may only write converses beside it, whatever people share.
+    const dmScope = configured === "main" && isGuest(message) ? "per-channel-peer" : configured;
     return { agent, session: sessionKeyOf(moved.first(address), { agent, dmScope, identityLinks }) };
   };
+}
+
+function isGuest({ address, sender }: Routable): boolean {
+  return address.channel === "web" && sender?.roles?.includes(guestRole) === true;
 }
 
 function known(route: Route, agents: readonly string[]): Route {

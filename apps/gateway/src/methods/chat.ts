@@ -9,7 +9,7 @@ import {
   type Inbound,
   type MethodParams,
   type MethodResult,
-  type Scope,
+  type SessionKey,
 } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
@@ -17,6 +17,7 @@ import { injectName } from "../commands/inject.ts";
 import type { Stoppable } from "../commands/stop.ts";
 import { rowOf } from "../inbound/new-rows.ts";
 import type { RouteInbound } from "../inbound/route.ts";
+import { webAddress, webSender, type WebCaller } from "./own-session.ts";
 
 export interface ChatOptions {
   readonly web: () => WebChannel;
@@ -31,37 +32,26 @@ export interface ChatOptions {
 /** A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes. */
 const historyChars = 2_097_152;
 
-/** Who calls: the web peer that the control plane minted for its token, and what that token may do. */
-export interface ChatCaller {
-  readonly peer: string;
-  readonly scopes: readonly Scope[];
-}
-
 export function chatMethods(options: ChatOptions) {
   const { inbox, events } = options;
 
-  const address = (caller: ChatCaller, thread: string | undefined): Address => ({
-    channel: "web",
-    account: options.web().account,
-    kind: "dm",
-    peer: caller.peer,
-    ...(thread === undefined ? {} : { thread }),
-  });
+  const address = (caller: WebCaller, thread: string | undefined): Address => webAddress(options.web().account, caller, thread);
+  const sessionOf = (caller: WebCaller, to: Address): SessionKey => options.route({ address: to, sender: webSender(caller) }).session;
 
   return {
-    async send(params: MethodParams<"chat.send">, caller: ChatCaller): Promise<MethodResult<"chat.send">> {
+    async send(params: MethodParams<"chat.send">, caller: WebCaller): Promise<MethodResult<"chat.send">> {
       const to = address(caller, params.thread);
       const said = `${caller.peer}:${params.idempotencyKey}`;
       const id = `web:${options.web().account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
       await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
-      return { id, sessionKey: options.route({ address: to }).session, duplicate: known };
+      return { id, sessionKey: sessionOf(caller, to), duplicate: known };
     },
 
-    async history(params: MethodParams<"chat.history">, caller: ChatCaller): Promise<MethodResult<"chat.history">> {
+    async history(params: MethodParams<"chat.history">, caller: WebCaller): Promise<MethodResult<"chat.history">> {
       const to = address(caller, params.thread);
-      const { session } = options.route({ address: to });
+      const session = sessionOf(caller, to);
       const [found, open] = await Promise.all([
         events.newest(conversationKey(to), params.limit ?? 100),
         inbox.find({ lane: session, state: "claimed", limit: 1 }),
@@ -73,9 +63,9 @@ export function chatMethods(options: ChatOptions) {
       return { sessionKey: session, messages, working: open.length > 0 };
     },
 
-    async inject(params: MethodParams<"chat.inject">, caller: ChatCaller): Promise<MethodResult<"chat.inject">> {
+    async inject(params: MethodParams<"chat.inject">, caller: WebCaller): Promise<MethodResult<"chat.inject">> {
       const to = address(caller, params.thread);
-      const { session } = options.route({ address: to });
+      const session = sessionOf(caller, to);
       const { account } = options.web();
       const said = `${caller.peer}:inject:${params.idempotencyKey}`;
       const inbound: Inbound = {
@@ -83,7 +73,7 @@ export function chatMethods(options: ChatOptions) {
         channel: "web",
         account,
         address: to,
-        sender: { id: caller.peer, name: caller.peer, isBot: false },
+        sender: webSender(caller),
         messageId: said,
         kind: "command",
         text: "",
@@ -92,14 +82,16 @@ export function chatMethods(options: ChatOptions) {
         addressed: true,
         atMs: options.clock.now(),
       };
-      const by = { inbound, route: { agent: parseSessionKey(session).agent, session }, owner: true, authority: "owner" };
+      const owner = caller.scopes.includes("admin");
+      const route = { agent: parseSessionKey(session).agent, session };
+      const by = { inbound, route, owner, authority: owner ? "owner" : "member" };
       const command = { name: injectName, args: params.text, place: "in-lane" as const };
       const [accepted] = await inbox.accept([rowOf(by, { kind: "work", barrier: true }, command)]);
       return { id: inbound.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
     },
 
-    async abort(params: MethodParams<"chat.abort">, caller: ChatCaller): Promise<MethodResult<"chat.abort">> {
-      const { session } = options.route({ address: address(caller, params.thread) });
+    async abort(params: MethodParams<"chat.abort">, caller: WebCaller): Promise<MethodResult<"chat.abort">> {
+      const session = sessionOf(caller, address(caller, params.thread));
       const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
       if (stopped.turn !== null) options.stop.turn(stopped.turn);
       const beside = await options.stop.beside(session);

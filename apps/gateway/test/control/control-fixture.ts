@@ -7,7 +7,9 @@ import {
   silentLog,
   systemClock,
   systemIds,
+  type Address,
   type Clock,
+  type DmScope,
   type EventFrame,
   type Log,
   type ResponseFrame,
@@ -17,7 +19,15 @@ import { connectedClients, type Clients } from "../../src/control/clients.ts";
 import { deviceBook, type Devices } from "../../src/control/devices.ts";
 import type { Handlers } from "../../src/control/dispatch.ts";
 import { eventHub, type Hub } from "../../src/control/hub.ts";
+import { router, type RouteInbound } from "../../src/inbound/route.ts";
+import { sessionOwnership } from "../../src/methods/own-session.ts";
 import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
+
+/** One agent, nothing bound. */
+export function routeOf(dmScope: DmScope): RouteInbound {
+  const moved = { first: (address: Address) => address, ids: ({ peer }: Address) => [peer] };
+  return router({ agents: ["main"], bindings: [], dmScope, identityLinks: {}, rules: () => null, moved });
+}
 
 export const gatewayToken = "the-gateway-token-of-this-test";
 
@@ -80,6 +90,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     ids: systemIds(),
     ...options,
     handlers: { ...recording(calls), ...options.handlers },
+    ownsSession: sessionOwnership(routeOf("per-channel-peer"), "default"),
     clock,
     log,
   });

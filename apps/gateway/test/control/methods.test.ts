@@ -1,10 +1,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { Fault, methods, scopes, type Log } from "@parley/protocol";
+import { Fault, methods, scopes, type Log, type MethodSessions, type Scope } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { gatewayToken, handshake, startControl, until, type Client } from "./control-fixture.ts";
+import { sessionOwnership, webAddress, webSender } from "../../src/methods/own-session.ts";
+import { gatewayToken, handshake, routeOf, startControl, until, type Client } from "./control-fixture.ts";
 
 const validParams: { readonly [method: string]: unknown } = {
   "chat.send": { text: "hi", idempotencyKey: "k" },
@@ -33,18 +34,93 @@ const validParams: { readonly [method: string]: unknown } = {
   restore: { path: "/x" },
 };
 
+/** Every method with the scope that it needs and whose sessions it reaches: a new one is decided here too. */
+const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: string } } = {
+  read: {
+    none: "agents.list channels.list config.get config.schema health models.list nodes.list pairing.list skills.info skills.list status",
+    own: "chat.history",
+    key: "",
+    all: "approvals.list dead.list lanes.list outbox.list prompt.diff prompt.explain sessions.list sessions.show tools.list usage why",
+  },
+  write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
+  approve: { none: "pairing.approve pairing.revoke", own: "", key: "", all: "approvals.resolve approvals.revoke" },
+  admin: {
+    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke models.test reload restart resume skills.install",
+    own: "",
+    key: "",
+    all: "backup dead.drop dead.retry logs.tail outbox.drop outbox.retry prompt.show restore sessions.forget tools.hold tools.resume",
+  },
+};
+
 describe("scopes", () => {
-  test.for(scopes)("a token with only %s may do what that allows and nothing else", async (scope) => {
-    const { server, client, calls } = await startControl();
+  test("and sessions of every method are those of the table", () => {
+    const listed = Object.entries(table).flatMap(([scope, row]) =>
+      Object.entries(row).flatMap(([sessions, names]) =>
+        names.split(" ").flatMap((name) => (name === "" ? [] : [[name, { scope, sessions }]])),
+      ),
+    );
+    const there = Object.entries(methods).map(([name, { scope, sessions }]) => [name, { scope, sessions }]);
+    expect(Object.fromEntries(there)).toEqual(Object.fromEntries(listed));
+  });
+
+  const peer = "web-own";
+  const own = [`agent:main:web:dm:${peer}`, `agent:main:web:dm:${peer}:thread:t1`, `agent:main:api:${peer}:ada`];
+  const foreign = [
+    "agent:main:main",
+    "agent:main:web:dm:web-other",
+    `agent:other:web:dm:${peer}`,
+    `agent:main:telegram:dm:${peer}`,
+    `agent:main:dm:${peer}`,
+    "agent:main:telegram:group:-1",
+    "agent:main:discord:channel:7",
+    "agent:main:api:web-other:ada",
+    `agent:main:api:web-other:${peer}`,
+    "agent:main:hook:build",
+    "agent:main:subagent:1",
+    "agent:main:cron:daily",
+    "",
+    peer,
+    "nonsense",
+  ];
+
+  test.for(scopes)("a token with only %s may do what that allows and nothing else, in its own sessions or in all", async (scope) => {
+    const { client, calls, devices, store } = await startControl();
+    const { token, id } = await devices.mintDevice([scope], "d");
+    // Known by name, so that the keys above are its own.
+    const [cell] = await store.cells.list(`auth:device:${id}`, 1);
+    await store.cells.put(cell?.key ?? "", JSON.stringify({ ...(JSON.parse(cell?.value ?? "{}") as object), peer }), {});
     const device = await client();
-    await device.connect({ auth: { code: new URL(await server.loginUrl([scope])).hash.slice(6) } });
-    for (const [method, { scope: needed }] of Object.entries(methods)) {
-      calls.length = 0;
-      const answer = await device.request(method, validParams[method]);
-      const allowed = needed === scope;
-      expect([method, answer.ok, answer.error?.code]).toEqual([method, allowed, allowed ? undefined : "denied"]);
-      expect(calls).toHaveLength(allowed ? 1 : 0);
+    await device.connect({ auth: { token } });
+    for (const [method, { scope: needed, sessions }] of Object.entries(methods)) {
+      for (const key of sessions === "key" ? [...own, ...foreign] : [null]) {
+        calls.length = 0;
+        const answer = await device.request(method, key === null ? validParams[method] : { ...(validParams[method] as object), key });
+        const allowed = needed === scope && (key === null || own.includes(key));
+        const code = allowed ? undefined : key === "" && needed === scope ? "invalid" : "denied";
+        expect([method, key, answer.ok, answer.error?.code]).toEqual([method, key, allowed, code]);
+        expect(calls).toHaveLength(allowed ? 1 : 0);
+      }
     }
+  });
+
+  test("a token that may administer reaches every session", async () => {
+    const { client, calls } = await startControl();
+    const holder = await client();
+    await holder.connect();
+    const named = Object.entries(methods).filter(([, { sessions }]) => sessions === "key");
+    for (const [method] of named)
+      for (const key of [...own, ...foreign.filter((each) => each !== "")]) await holder.request(method, { key });
+    expect(calls).toHaveLength(named.length * (own.length + foreign.length - 1));
+  });
+
+  test("where people share the main session, it is not that of a token that may not administer", () => {
+    const route = routeOf("main");
+    const owns = sessionOwnership(route, "default");
+    expect(owns({ peer, scopes: ["read", "write", "approve"] }, "agent:main:main")).toBe(false);
+    expect(owns({ peer, scopes: ["write"] }, `agent:main:web:dm:${peer}`)).toBe(true);
+    const address = webAddress("default", { peer }, undefined);
+    expect(route({ address, sender: webSender({ peer, scopes: ["write"] }) }).session).toBe(`agent:main:web:dm:${peer}`);
+    expect(route({ address, sender: webSender({ peer, scopes }) }).session).toBe("agent:main:main");
   });
 });
 

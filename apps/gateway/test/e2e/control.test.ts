@@ -135,6 +135,40 @@ test("a device that may only write has no owner's rights in the chat either", as
   }
 });
 
+test.for(["per-channel-peer", "main"])(
+  "a device that may only write begins nobody else's session anew, where people share %s",
+  async (dmScope) => {
+    const daemon = await w.start({ config: { session: { dmScope } } });
+    const operator = await controlClient(daemon);
+    const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as { token: string };
+    const phone = await controlClient(daemon, { auth: { token } });
+    const said = async (client: typeof phone): Promise<readonly string[]> => {
+      const { messages } = (await client.call("chat.history")) as { messages: readonly { role: string; text: string }[] };
+      return messages.filter(({ role }) => role !== "user").map(({ text }) => text);
+    };
+    const { sessionKey: theirs } = (await operator.call("chat.send", { text: "hello", idempotencyKey: "a" })) as { sessionKey: string };
+    await eventually(async () => (await said(operator)).length === 1, 10_000, "the operator's answer");
+    const before = (await operator.call("sessions.show", { key: theirs })) as Shown;
+
+    for (const [method, params] of [
+      ["sessions.reset", { key: theirs }],
+      ["sessions.patch", { key: theirs, model: "m1" }],
+      ["sessions.forget", { key: theirs }],
+    ] as const)
+      await expect(phone.call(method, params)).rejects.toMatchObject({ code: "denied" });
+    const { sessionKey: own } = (await phone.call("chat.send", { text: "/new", idempotencyKey: "b" })) as { sessionKey: string };
+    expect(own).not.toBe(theirs);
+    await phone.call("chat.send", { text: "/model m1", idempotencyKey: "c" });
+    await phone.call("chat.abort");
+    await phone.call("chat.send", { text: "and I?", idempotencyKey: "d" });
+    await eventually(async () => (await said(phone)).includes("echo: and I?"), 10_000, "the device's answer");
+    expect(await phone.call("sessions.patch", { key: own, model: "m1" })).toMatchObject({ key: own, model: "fake/m1" });
+    expect(await operator.call("sessions.show", { key: theirs })).toEqual(before);
+    phone.close();
+    operator.close();
+  },
+);
+
 test("a device decides about a command in the chat only if its token may approve", async () => {
   w.models.reply(({ lastToolResult }) =>
     lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: ["touch", "made"] } }] } : `so: ${lastToolResult}`,
