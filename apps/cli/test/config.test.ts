@@ -47,7 +47,7 @@ describe("config set", () => {
     ["channels.telegram.allowFrom[0]", "42", "allowFrom: [42]"],
     ["channels.telegram.dmPolicy", "disabled", 'dmPolicy: "disabled"'],
     ["commands.ownerAllowFrom", '["telegram:1"]', 'ownerAllowFrom: ["telegram:1"]'],
-    ["session.identityLinks.alice", '["telegram:5","discord:6"]', 'alice: ["telegram:5", "discord:6"]'],
+    ["session.identityLinks.alice", '["telegram:5","telegram:6"]', 'alice: ["telegram:5", "telegram:6"]'],
     ["agents.defaults.userTimezone", "UTC", 'userTimezone: "UTC"'],
     ["channels.telegram.groups", '{"-100123":{"requireMention":false}}', '"-100123": {'],
     ["gateway.auth.token", "12345678901234567890", 'token: "12345678901234567890"'],

@@ -91,11 +91,10 @@ test("a port that another program has is told", async () => {
 });
 
 describe("--security", () => {
-  const strong = "0123456789abcdefghijklmnopqrstuvwxyz";
+  const strong = "b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0";
   test.for([
-    ["gateway: { port: 1, bind: 'lan', auth: { token: 'changeme' } }", "error", "gateway.token.placeholder"],
-    ["gateway: { port: 1, bind: 'lan', auth: { token: 'abcdefghijkl' } }", "error", "gateway.token.short"],
-    ["gateway: { port: 1, auth: { token: 'abcdefghijkl' } }", "warn", "gateway.token.short"],
+    ["gateway: { port: 1, bind: 'lan', auth: { token: 'changeme' } }", "error", "config"],
+    ["gateway: { port: 1, auth: { token: 'abcdefghijkl' } }", "error", "gateway.token.weak"],
     [`gateway: { port: 1, bind: 'lan', auth: { token: '${strong}' } }`, "warn", "gateway.bind"],
     [`gateway: { port: 1, auth: { token: '${strong}' } }`, "warn", "config.secrets"],
     ["channels: { telegram: { botToken: '1:a', dmPolicy: 'open', allowFrom: ['*'] } }", "warn", "channel.dm-open"],

@@ -2,10 +2,12 @@
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ProviderConfig } from "./provider-config.ts";
+import type { Secret } from "./secret.ts";
 import { finding, type Finding } from "./validate.ts";
+import { tokenWeakness } from "./weak-token.ts";
 
 export function advice(config: Config): readonly Finding[] {
-  const { agents, models, messages, commands, approvals } = config;
+  const { agents, models, messages, commands, approvals, hooks } = config;
   const later = "Nothing is to be done: a later version does it";
   return [
     ...(/^0\D?$/.test(agents.defaults.heartbeat.every)
@@ -15,6 +17,8 @@ export function advice(config: Config): readonly Finding[] {
       ? []
       : [finding(["messages", "tts", "auto"], "the agent is told that its replies are spoken, and they are not spoken yet", later)]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
+    ...hookFindings(hooks),
+    ...linkFindings(config),
     ...namedFindings(["commands", "ownerAllowFrom"], commands.ownerAllowFrom),
     ...namedFindings(["approvals", "exec", "approvers"], approvals.exec.approvers ?? []),
   ];
@@ -32,6 +36,34 @@ function tooLongAnswers(name: string, { models }: ProviderConfig): Finding[] {
           ),
         ]
       : [],
+  );
+}
+
+/** Whoever guesses one makes the agent work; what was set by hand elsewhere may be short, so it is not refused. */
+function hookFindings({ token, endpoints }: Config["hooks"]): Finding[] {
+  const held: (readonly [ConfigPath, Secret | undefined])[] = [
+    [["hooks", "token"], token],
+    ...Object.entries(endpoints).flatMap(([name, hook]) =>
+      (["token", "secret"] as const).map((key) => [["hooks", "endpoints", name, key], hook[key]] as const),
+    ),
+  ];
+  return held.flatMap(([at, secret]) => {
+    const weakness = secret === undefined ? null : tokenWeakness(secret.reveal());
+    return weakness === null ? [] : [finding(at, `it can be guessed: ${weakness}`, "Use what `openssl rand -hex 32` prints")];
+  });
+}
+
+/** Nobody can write from there yet, so what is linked has no effect. */
+function linkFindings({ session, channels }: Config): Finding[] {
+  return Object.entries(session.identityLinks).flatMap(([person, ids]) =>
+    ids.flatMap((id, index) => {
+      const channel = id.slice(0, id.indexOf(":"));
+      const isThere = channel === "web" ? channels.web.enabled : Object.keys(channels[channel as "telegram" | "discord"] ?? {}).length > 0;
+      const at = ["session", "identityLinks", person, index];
+      return isThere
+        ? []
+        : [finding(at, `"${id}" is on ${channel}, which has no account here`, `Set up channels.${channel}, or remove the link`)];
+    }),
   );
 }
 

@@ -28,7 +28,7 @@ function personFindings({ channels }: Config, at: ConfigPath, id: string): Findi
   return peer.startsWith("@") ? [finding(at, `"${id}" is a name, and names can be taken over by others`, "Use the numeric id")] : [];
 }
 
-function linkFindings({ session }: Config): Finding[] {
+function linkFindings({ session, channels }: Config): Finding[] {
   const found: Finding[] = [];
   const owners = new Map<string, string>();
   for (const [person, ids] of Object.entries(session.identityLinks)) {
@@ -41,7 +41,11 @@ function linkFindings({ session }: Config): Finding[] {
     for (const [index, id] of ids.entries()) {
       const owner = owners.get(id);
       const peer = id.slice(id.indexOf(":") + 1);
-      if (peer.includes("*")) found.push(finding([...at, index], `"${id}" would link everybody`, "Write one exact id"));
+      const channel = id.slice(0, id.indexOf(":"));
+      if (!Object.hasOwn(channels, channel)) {
+        const known = Object.keys(channels).join(", ");
+        found.push(finding([...at, index], `there is no channel "${channel}"`, `Write "<channel>:<id>" with one of ${known}`));
+      } else if (peer.includes("*")) found.push(finding([...at, index], `"${id}" would link everybody`, "Write one exact id"));
       else if (peer.startsWith("@") || (/^(?:telegram|discord):/.test(id) && !/^[1-9]\d*$/.test(peer))) {
         found.push(finding([...at, index], `"${id}" is a name, not an id`, "Use the numeric id"));
       } else if (owner !== undefined)

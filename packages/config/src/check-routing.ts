@@ -132,15 +132,22 @@ function accountsOf({ telegram, discord, web }: Config["channels"]): { readonly 
   return { telegram: Object.keys(telegram), discord: Object.keys(discord), web: web.enabled ? ["default"] : [] };
 }
 
-function resetFindings({ session }: ConfigFile): Finding[] {
+function resetFindings(file: ConfigFile): Finding[] {
+  const { session } = file;
   const policies = [
     [["session", "reset"], session.reset] as const,
     ...Object.entries(session.resetByType).map(([type, policy]) => [["session", "resetByType", type], policy] as const),
     ...Object.entries(session.resetByChannel).map(([channel, policy]) => [["session", "resetByChannel", channel], policy] as const),
   ];
-  return policies.flatMap(([at, policy]) =>
+  const channels = Object.keys(file.channels);
+  const unknown = Object.keys(session.resetByChannel).filter((channel) => !channels.includes(channel));
+  const lost = unknown.map((channel) =>
+    finding(["session", "resetByChannel", channel], `there is no channel "${channel}"`, `Use one of ${channels.join(", ")}`),
+  );
+  const endless = policies.flatMap(([at, policy]) =>
     policy.mode === "idle" && policy.idleMinutes === undefined
       ? [finding([...at, "mode"], '"idle" does not say how long a pause is', "Set idleMinutes beside it")]
       : [],
   );
+  return [...lost, ...endless];
 }

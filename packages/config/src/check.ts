@@ -10,6 +10,7 @@ import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import type { Secret } from "./secret.ts";
 import { finding, type Finding } from "./validate.ts";
+import { tokenWeakness } from "./weak-token.ts";
 
 export function check(file: ConfigFile, config: Config): readonly Finding[] {
   return [
@@ -26,18 +27,17 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
   ];
 }
 
+/** The token gives full control to whoever reaches the port. */
 function gatewayFindings({ gateway }: Config): Finding[] {
   const { bind, auth } = gateway;
-  const exposed = !isLoopbackBind(bind) && auth.token === undefined;
-  return exposed
-    ? [
-        finding(
-          ["gateway", "bind"],
-          `"${bind}" lets other machines reach the gateway, and no token is set`,
-          'Set gateway.auth.token, or use "loopback"',
-        ),
-      ]
-    : [];
+  if (isLoopbackBind(bind)) return [];
+  const reach = `"${bind}" lets other machines reach the gateway`;
+  if (auth.token === undefined) {
+    return [finding(["gateway", "bind"], `${reach}, and no token is set`, 'Set gateway.auth.token, or use "loopback"')];
+  }
+  const weakness = tokenWeakness(auth.token.reveal());
+  const fix = 'Write what `openssl rand -hex 32` prints, or set gateway.bind to "loopback"';
+  return weakness === null ? [] : [finding(["gateway", "auth", "token"], `${reach}, and this token can be guessed: ${weakness}`, fix)];
 }
 
 function storeFindings({ store: { driver, redis } }: Config): Finding[] {

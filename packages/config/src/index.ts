@@ -20,3 +20,4 @@ export { parseConfigPath } from "./path.ts";
 export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
 export type * from "./tools.ts";
+export { tokenWeakness } from "./weak-token.ts";

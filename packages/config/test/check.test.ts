@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { reservedWords } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
+import { tokenWeakness } from "../src/index.ts";
 import { loadText, problemsOf } from "./load-text.ts";
 
 const telegram = (block: string): string => `{ channels: { telegram: { botToken: "t", ${block} } } }`;
@@ -95,6 +97,9 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['{ session: { identityLinks: { a: ["telegram:*"] } } }', "session.identityLinks.a[0]", /everybody/],
   ['{ session: { identityLinks: { a: ["telegram:@bob"] } } }', "session.identityLinks.a[0]", /is a name/],
   ['{ session: { identityLinks: { a: ["telegram:bob"] } } }', "session.identityLinks.a[0]", /is a name/],
+  ['{ session: { identityLinks: { a: ["telegramm:1"] } } }', "session.identityLinks.a[0]", /no channel "telegramm"/],
+  ['{ session: { identityLinks: { a: ["constructor:1"] } } }', "session.identityLinks.a[0]", /no channel "constructor"/],
+  ['{ session: { resetByChannel: { telegramm: { mode: "daily" } } } }', "session.resetByChannel.telegramm", /no channel "telegramm"/],
   ['{ session: { identityLinks: { a: ["123"] } } }', "session.identityLinks.a[0]", /<channel>:<id>/],
   [
     '{ bindings: [{ agentId: "main", match: { channel: "web" } }, { agentId: "main", match: { channel: "web", accountId: "default" } }] }',
@@ -121,8 +126,74 @@ describe("accepted", () => {
     expect(config.channels.telegram["default"]?.allowFrom).toEqual(["123", "456", "7", "8", "*"]);
   });
 
-  test("a bind beyond loopback with a token", async () => {
-    expect((await loadText('{ gateway: { bind: "lan", auth: { token: "t" } } }')).config.gateway.bind).toBe("lan");
+  test.for([
+    "b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0",
+    "3f9c1e7a5b2d8046",
+    "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d",
+    "parley-token-9f86d081884c7d65",
+    "9273640518273645091827",
+    "kahv-wimpel-sturm-otter-91",
+  ])("a bind beyond loopback with the token %s", async (token) => {
+    const { config, warnings } = await loadText(`{ gateway: { bind: "lan", auth: { token: "${token}" } } }`);
+    expect([config.gateway.bind, warnings]).toEqual(["lan", []]);
+  });
+
+  test.for([
+    "x",
+    "undefined",
+    "changeme",
+    "changeme-changeme-changeme",
+    "CHANGE_ME_BEFORE_PRODUCTION_USE",
+    "replace-this-with-a-long-random-string",
+    "your-gateway-token-here",
+    "[object Object][object Object]",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "abababababababababababababababab",
+    "0123456789abcdefghijklmnopqrstuvwxyz",
+    "00000000-0000-0000-0000-000000000000",
+    "12345678901234567890",
+    "my-super-secret-parley-gateway-token",
+    "correct-horse-battery-staple",
+    "9273640518273645",
+    "tR7!tR7!tR7!tR7!tR7!tR7!",
+    "1a2B3c-1a2B3c-1a2B3c-1a2",
+  ])("no bind beyond loopback with the token %s, which is never shown", async (token) => {
+    const [problem] = await problemsOf(`{ gateway: { bind: "lan", auth: { token: "${token}" } } }`);
+    expect(problem).toMatchObject({ path: "gateway.auth.token", line: 1, fix: expect.stringContaining("openssl rand -hex 32") });
+    expect(problem?.message).toContain("can be guessed");
+    if (token.length > 1) expect(JSON.stringify(problem)).not.toContain(token);
+    const local = await loadText(`{ gateway: { auth: { token: "${token}" } } }`);
+    expect(local.config.gateway.bind).toBe("loopback");
+  });
+
+  test("a random token is never called weak", () => {
+    for (let run = 0; run < 5_000; run += 1) {
+      for (const [bytes, form] of [
+        [16, "hex"],
+        [32, "hex"],
+        [16, "base64url"],
+        [24, "base64url"],
+        [32, "base64"],
+      ] as const) {
+        const token = createHash("sha512").update(`${form} ${run}`).digest().subarray(0, bytes).toString(form);
+        expect(tokenWeakness(token), token).toBeNull();
+      }
+    }
+  });
+
+  test("links to a channel without an account are told, and refuse nothing", async () => {
+    const { warnings } = await loadText('{ session: { identityLinks: { a: ["telegram:1", "discord:2", "web:web-x"] } } }', {
+      TELEGRAM_BOT_TOKEN: "1:a",
+    });
+    expect(warnings.map(({ path, message }) => [path, message])).toEqual([
+      ["session.identityLinks.a[1]", '"discord:2" is on discord, which has no account here'],
+    ]);
+  });
+
+  test("a webhook whose token can be guessed is told, without it", async () => {
+    const { warnings } = await loadText('{ hooks: { token: "hunter2", endpoints: { ci: { secret: "b7Qe2xKf9sVh4TnWz8Lc" } } } }');
+    expect(warnings.map(({ path }) => path)).toEqual(["hooks.token"]);
+    expect(JSON.stringify(warnings)).not.toContain("hunter2");
   });
 
   test("any model of a provider that lists none", async () => {

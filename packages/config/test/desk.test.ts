@@ -7,7 +7,7 @@ import { configDesk, type ConfigDesk } from "../src/index.ts";
 
 const text = `{
   // Mine.
-  gateway: { port: 7275, auth: { token: "gateway-canary-0123456789" } },
+  gateway: { port: 7275, auth: { token: "gateway-canary-7f3a91c05be24d68" } },
   channels: {
     telegram: {
       botToken: "12:bot-canary", // from BotFather
@@ -70,8 +70,8 @@ describe("a merge patch", () => {
     expect(await now()).toBe(
       text
         .replace(
-          'port: 7275, auth: { token: "gateway-canary-0123456789" }',
-          'port: 1, auth: { token: "gateway-canary-0123456789" }, bind: "lan"',
+          'port: 7275, auth: { token: "gateway-canary-7f3a91c05be24d68" }',
+          'port: 1, auth: { token: "gateway-canary-7f3a91c05be24d68" }, bind: "lan"',
         )
         .replace(/ {2}skills.*\n/, ""),
     );
@@ -130,7 +130,7 @@ describe("the whole", () => {
   test("as a text: its own comments, the secrets of the file where it has masks", async () => {
     const { hash } = await desk.read();
     await desk.apply('{ // new\n gateway: { auth: { token: "[secret]" } } }', hash);
-    expect(await now()).toBe('{ // new\n gateway: { auth: { token: "gateway-canary-0123456789" } } }');
+    expect(await now()).toBe('{ // new\n gateway: { auth: { token: "gateway-canary-7f3a91c05be24d68" } } }');
   });
 });
 

@@ -1,13 +1,10 @@
 // Who can reach, read or order what: the settings that let more in than most people mean.
 import { isIP } from "node:net";
 import { homedir } from "node:os";
-import { isLoopbackBind, type Config, type Places } from "@parley/config";
+import { isLoopbackBind, tokenWeakness, type Config, type Places } from "@parley/config";
 import type { Json } from "@parley/protocol";
 import { error, ok, warn, type Finding } from "./finding.ts";
 
-/** A token of the gateway with fewer characters can be guessed in time. */
-const shortestToken = 24;
-const placeholders = /^(?:undefined|null|changeme|change-me|secret|password|token|test|example|your[-_ ].*|x{4,}|.*<.*>.*)$/i;
 /** Folders that a program copies elsewhere, or that others write. */
 const synced =
   /\/(?:Dropbox|OneDrive[^/]*|Google Drive|GoogleDrive|Library\/Mobile Documents|iCloud[^/]*|Nextcloud|Syncthing|pCloud[^/]*)\//;
@@ -35,27 +32,19 @@ export function securityFindings(config: Config, places: Places, file: Json): Fi
 
 function gatewayFindings({ gateway }: Config): Finding[] {
   const token = gateway.auth.token?.reveal();
-  const isOpen = !isLoopbackBind(gateway.bind);
+  // Beyond loopback such a config is refused.
+  const weakness = token === undefined ? null : tokenWeakness(token);
   return [
-    ...(token !== undefined && placeholders.test(token)
-      ? [
+    ...(weakness === null
+      ? []
+      : [
           error(
-            "gateway.token.placeholder",
-            "gateway.auth.token is a placeholder that anybody can guess",
+            "gateway.token.weak",
+            `gateway.auth.token gives full control and can be guessed: ${weakness}`,
             "Run `parley config unset gateway.auth.token`: a random one is then made",
           ),
-        ]
-      : []),
-    ...(token !== undefined && !placeholders.test(token) && token.length < shortestToken
-      ? [
-          (isOpen ? error : warn)(
-            "gateway.token.short",
-            `gateway.auth.token has ${token.length} characters; it gives full control`,
-            `Use at least ${shortestToken} random ones, as from \`openssl rand -base64 32\``,
-          ),
-        ]
-      : []),
-    ...(isOpen
+        ]),
+    ...(!isLoopbackBind(gateway.bind)
       ? [
           warn(
             "gateway.bind",

@@ -18,7 +18,9 @@ export const gatewaySchema = z
         error: '"loopback", "lan" (every interface) or an IP address',
       })
       .default("loopback")
-      .describe('Where to listen: "loopback", "lan" (every interface) or an IP address. Beyond loopback a token is required.'),
+      .describe(
+        'Where to listen: "loopback", "lan" (every interface) or an IP address. Beyond loopback auth.token must be set, and random.',
+      ),
     auth: z
       .strictObject({ token: secretField("The gateway's token. Without one, a random token is kept in the state folder.").exactOptional() })
       .prefault({})

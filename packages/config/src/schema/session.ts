@@ -29,7 +29,7 @@ export const sessionSchema = z
     identityLinks: z
       .record(z.string(), z.array(personId))
       .default({})
-      .describe('One person on several channels: { alice: ["telegram:123", "discord:456"] }.'),
+      .describe('One person on several channels, by "<channel>:<id>": { alice: ["telegram:123", "discord:456"] }.'),
     reset: resetPolicy.prefault({ mode: "none" }).describe("When a conversation begins anew by itself; nothing is deleted."),
     resetByType: z
       .strictObject({
