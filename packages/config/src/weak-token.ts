@@ -20,7 +20,7 @@ export function tokenWeakness(token: string): string | null {
 
 /** More than half of its characters follow the one before: 0123, aaaa, zyxw. */
 function isRow(text: string): boolean {
-  const codes = [...text].map((char) => char.codePointAt(0) ?? 0);
+  const codes = Array.from(text, (char) => char.codePointAt(0) ?? 0);
   const steps = codes.slice(1).filter((code, at) => Math.abs(code - (codes[at] ?? 0)) <= 1).length;
   return steps * 2 > codes.length;
 }
