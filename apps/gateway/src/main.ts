@@ -33,7 +33,7 @@ async function run(words: readonly string[]): Promise<void> {
   const loaded = await loadConfig({ env: process.env });
   if (mode === "--migrate") {
     const { migrate } = await import("./migrate.ts");
-    return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock() });
+    return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock(), ids: systemIds() });
   }
   const chosen = startWords(words);
   const { startDaemon } = await import("./daemon.ts");

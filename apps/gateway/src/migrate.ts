@@ -2,23 +2,25 @@
 import type { Writable } from "node:stream";
 import { join } from "node:path";
 import { secretValues, type LoadedConfig } from "@parley/config";
-import { Fault, type Clock } from "@parley/protocol";
+import { Fault, type Clock, type Ids } from "@parley/protocol";
 import { lockHome, moveBetween, type Store } from "@parley/store";
 import { logger } from "./logger.ts";
 import type { NodeLine } from "./nodes/roll.ts";
+import { rememberedStore, rememberStore } from "./store-memory.ts";
 import { lookIntoRedis, redisOf } from "./wiring-store.ts";
 
 export interface MigrateOptions extends LoadedConfig {
   readonly to: string | undefined;
   readonly output: Writable;
   readonly clock: Clock;
+  readonly ids: Ids;
 }
 
 /** A node writes its line every three seconds. */
 const silentMs = 15_000;
 
 /** Throws Fault: "conflict" while a gateway runs on either store, and as both stores do. */
-export async function migrate({ to, output, clock, config, places }: MigrateOptions): Promise<void> {
+export async function migrate({ to, output, clock, ids, config, places }: MigrateOptions): Promise<void> {
   if (to !== "redis" && to !== "sqlite") throw new Fault("invalid", "parley migrate --to redis, or --to sqlite");
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const lock = lockHome(places.home, process.pid);
@@ -26,7 +28,9 @@ export async function migrate({ to, output, clock, config, places }: MigrateOpti
     const redis = await redisOf(config);
     await refuseRunning(await lookIntoRedis(config, "migrate", log), clock);
     const database = join(places.home, "state.db");
-    const moved = await moveBetween({
+    const { kinds: moved, identity } = await moveBetween({
+      ...rememberedStore(places.home, to === "redis" ? "sqlite" : "redis"),
+      fresh: ids.uuid(),
       to,
       database,
       redis,
@@ -36,6 +40,7 @@ export async function migrate({ to, output, clock, config, places }: MigrateOpti
       clock,
       log,
     });
+    rememberStore(places.home, to, identity);
     const what = moved.filter(({ kind, count }) => count > 0 && kind !== "counters").map(({ kind, count }) => `${count} ${kind}`);
     output.write(`Copied and compared: ${what.join(", ") || "nothing was there"}.\n`);
     if (config.store.driver !== to)

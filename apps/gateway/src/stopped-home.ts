@@ -2,8 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import type { Config } from "@parley/config";
 import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
-import { backupDatabase, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
+import { backupDatabase, databaseIdentity, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
 import { absolute, ownFile } from "./methods/backup.ts";
+import { forgetStore, rememberedStore, rememberStore } from "./store-memory.ts";
 import { databaseFile, wireStore } from "./wiring-store.ts";
 
 export interface StoppedHome {
@@ -33,7 +34,7 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
     if (databasePath !== null) lock ??= lockHome(home, process.pid);
   };
   const claimUsed = (): void => {
-    if (databasePath !== null && !existsSync(databasePath))
+    if (databasePath !== null && !existsSync(databasePath) && rememberedStore(home, "sqlite").expected === undefined)
       throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
     claim();
   };
@@ -61,7 +62,13 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
       const from = absolute(path);
       claim();
       await closeStore();
-      return { path: from, keptAs: restoreDatabase(from, ownFile(databasePath), clock.now()) };
+      const to = ownFile(databasePath);
+      const keptAs = restoreDatabase(from, to, clock.now());
+      // A person chose it, whichever store it is; one of before there were identities gets its own at the next start.
+      const identity = databaseIdentity(to);
+      if (identity === null) forgetStore(home, "sqlite");
+      else rememberStore(home, "sqlite", identity);
+      return { path: from, keptAs };
     },
     async close() {
       await closeStore();

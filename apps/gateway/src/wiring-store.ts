@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
+import { rememberedStore, rememberStore } from "./store-memory.ts";
 import { moveCell, redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
 
 export interface StoreWiring {
@@ -39,8 +40,14 @@ export function databaseFile(config: Pick<Config, "store">, home: string): strin
 export async function wireStore({ config, home, exclusive, node, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
   const { redis } = config.store;
   const file = databaseFile(config, home);
+  const { driver } = config.store;
+  const remembered = rememberedStore(home, driver);
+  const known = <S extends { readonly identity: string }>(store: S): S => {
+    if (exclusive) rememberStore(home, driver, store.identity);
+    return store;
+  };
   if (file !== null) {
-    const store = await sqliteStore({ ...ports, path: file, exclusive, onFatal });
+    const store = known(await sqliteStore({ ...ports, ...remembered, path: file, exclusive, onFatal }));
     await refuseHalf(store, "sqlite");
     return { ...store, file, freeLeases: async () => 0 };
   }
@@ -48,14 +55,17 @@ export async function wireStore({ config, home, exclusive, node, onFatal, ...por
   const { keyPrefix, acceptDataLoss } = redis;
   const { bootId, log } = ports;
   // Redis' own time counts, one for all nodes. A failed call is told to its caller: nothing here is ever fatal.
-  const store = await redisStore({
-    ...(await addressOf(redis)),
-    keyPrefix,
-    acceptDataLoss,
-    bootId,
-    log,
-    ...(exclusive && node !== undefined ? { node: `${node}:${home}` } : {}),
-  });
+  const store = known(
+    await redisStore({
+      ...(await addressOf(redis)),
+      ...remembered,
+      keyPrefix,
+      acceptDataLoss,
+      bootId,
+      log,
+      ...(exclusive && node !== undefined ? { node: `${node}:${home}` } : {}),
+    }),
+  );
   await refuseHalf(store, "redis");
   return { ...store, file, unclean: false };
 }

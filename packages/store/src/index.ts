@@ -1,20 +1,19 @@
 // The durable core: its contract, its drivers, and what stands beside them for operators. What few processes need loads when it is called.
-import type { MovedKind } from "./move/move.ts";
-import type { MoveOptions } from "./move/open.ts";
+import type { Moved, MoveOptions } from "./move/open.ts";
 import type { RedisOptions, RedisStore } from "./redis/open.ts";
 
 export * from "./store.ts";
 export type { Boot } from "./sqlite/boots.ts";
 export { type SqliteOptions, type SqliteStore, sqliteStore } from "./sqlite/open.ts";
 export { backupDatabase, restoreDatabase } from "./sqlite/backup.ts";
+export { databaseIdentity } from "./sqlite/identity.ts";
 export { type DatabaseDescription, describeDatabase } from "./sqlite/describe.ts";
 export type { RedisAddress } from "./redis/connection.ts";
 export type { DeadLeases, RedisOptions, RedisStore } from "./redis/open.ts";
 export { type HomeLock, lockHome } from "./sqlite/home-lock.ts";
 export type { MovedKind } from "./move/move.ts";
-export type { MoveOptions } from "./move/open.ts";
+export type { Moved, MoveOptions } from "./move/open.ts";
 export { type Kind, moveCell } from "./move/records.ts";
 
 export const redisStore = async (options: RedisOptions): Promise<RedisStore> => (await import("./redis/open.ts")).redisStore(options);
-export const moveBetween = async (options: MoveOptions): Promise<readonly MovedKind[]> =>
-  (await import("./move/open.ts")).moveBetween(options);
+export const moveBetween = async (options: MoveOptions): Promise<Moved> => (await import("./move/open.ts")).moveBetween(options);

@@ -440,6 +440,12 @@ export interface Events {
   newest(stream: string, limit: number): Promise<readonly StoredEvent[]>;
 }
 
+/** The store that a home remembers, and what a person can do where another one is there, or none. */
+export interface ExpectedStore {
+  readonly identity: string;
+  readonly advice: string;
+}
+
 export interface Store {
   readonly inbox: Inbox;
   readonly turns: Turns;

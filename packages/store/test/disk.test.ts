@@ -2,11 +2,17 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { setTimeout as wait } from "node:timers/promises";
+import { systemClock } from "@parley/protocol";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { sqliteStore } from "../src/index.ts";
 import { transactions } from "../src/sqlite/transaction.ts";
+import { testClock } from "./clock.ts";
 import { options, tempDir } from "./open-sqlite.ts";
 import { row } from "./subject.ts";
+
+const clock = testClock();
+const onFatal = (): void => {};
 
 /** An error as node:sqlite throws it. */
 function sqliteError(errcode: number, message: string): Error {
@@ -32,7 +38,7 @@ test("calls of one loop turn are one transaction, and a refused one rolls back a
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const begun: string[] = [];
-  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, () => {});
+  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, { clock, onFatal });
   const add = (a: number) => tx.run(() => db.prepare("insert into t values (?)").run(a));
   const refused = tx.run(() => {
     db.prepare("insert into t values (99)").run();
@@ -49,7 +55,7 @@ test("who hears of work asks for it in the transaction that brings it, once", as
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const begun: string[] = [];
-  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, () => {});
+  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, { clock, onFatal });
   const add = db.prepare("insert into t values (?)");
   const seen: unknown[] = [];
   const taken: Promise<unknown>[] = [];
@@ -76,7 +82,7 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
   db.exec("create table t (a)");
   const told: unknown[] = [];
   const eio = sqliteError(10 + (4 << 8), "disk I/O error");
-  const tx = transactions(failing(db, new Map([["commit", eio]])), (error) => told.push(error));
+  const tx = transactions(failing(db, new Map([["commit", eio]])), { clock, onFatal: (error) => told.push(error) });
   const joined: Promise<unknown>[] = [];
   tx.onReady(() => joined.push(Promise.allSettled([tx.run(() => 3)])));
   const add = (a: number) =>
@@ -99,7 +105,7 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
 test("an I/O error inside a call is as fatal as one on commit", async () => {
   const db = new DatabaseSync(":memory:");
   const told: unknown[] = [];
-  const tx = transactions(db, (error) => told.push(error));
+  const tx = transactions(db, { clock, onFatal: (error) => told.push(error) });
   const broken = tx.run(() => {
     throw sqliteError(10, "disk I/O error");
   });
@@ -113,25 +119,77 @@ test("a commit that fails for an unknown reason is fatal too", async () => {
   const db = new DatabaseSync(":memory:");
   const told: unknown[] = [];
   const odd = sqliteError(1, "something else");
-  const tx = transactions(failing(db, new Map([["commit", odd]])), (error) => told.push(error));
+  const tx = transactions(failing(db, new Map([["commit", odd]])), { clock, onFatal: (error) => told.push(error) });
   await expect(tx.run(() => 1)).rejects.toMatchObject({ code: "ambiguous", cause: odd });
   expect(told).toEqual([odd]);
 });
 
-test("a locked database rejects as unavailable, and the next call works", async () => {
-  const db = new DatabaseSync(":memory:");
-  const told: unknown[] = [];
-  const tx = transactions(failing(db, new Map([["begin immediate", sqliteError(5, "database is locked")]])), (error) => told.push(error));
-  await expect(tx.run(() => 1)).rejects.toMatchObject({ code: "unavailable" });
-  expect(await tx.run(() => 2)).toBe(2);
-  expect(told).toEqual([]);
+describe("a database that another process has locked", () => {
+  const dir = tempDir();
+  const path = join(dir, "state.db");
+  const other = new DatabaseSync(path);
+  afterAll(() => {
+    other.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  test("is waited for beside everything else: the loop goes on, and what was asked is done once the lock is let go", async () => {
+    const store = await sqliteStore(options(path, { clock: systemClock() }));
+    other.exec("begin immediate");
+    const accepted = store.inbox.accept([row("1")]);
+    // Whoever waited for the lock inside the loop would keep it from ever being let go.
+    await wait(250);
+    const more = store.inbox.accept([row("2")]);
+    other.exec("rollback");
+    expect(await Promise.all([accepted, more])).toMatchObject([[{ verdict: "queued" }], [{ verdict: "queued" }]]);
+    expect((await store.inbox.find({ limit: 5 })).map(({ seq }) => seq)).toEqual([2, 1]);
+    await store.close();
+  });
+
+  test("is told after five seconds, then to each call at once, and is no trouble any more once the lock is let go", async () => {
+    const at = testClock();
+    const fatal: unknown[] = [];
+    const store = await sqliteStore(options(path, { clock: at, onFatal: (error) => fatal.push(error) }));
+    other.exec("begin immediate");
+    const ends: string[] = [];
+    const asked = store.inbox.accept([row("3")]).catch((error: unknown) => ends.push(String(error)));
+    for (let tenths = 0; tenths < 49; tenths += 1) {
+      await wait(0);
+      at.advance(100);
+    }
+    expect(ends).toEqual([]);
+    await wait(0);
+    at.advance(200);
+    await asked;
+    expect(ends).toEqual([expect.stringContaining("locked by another process")]);
+    expect(await store.check()).toMatchObject({ ok: false, reason: expect.stringContaining("locked by another process") as unknown });
+    other.exec("rollback");
+    expect(await store.check()).toEqual({ ok: true });
+    expect(await store.inbox.accept([row("3")])).toMatchObject([{ verdict: "queued" }]);
+    expect(fatal).toEqual([]);
+    await store.close();
+  });
+
+  test("does not keep a store from closing", async () => {
+    const store = await sqliteStore(options(path));
+    other.exec("begin immediate");
+    const asked = store.inbox.accept([row("4")]);
+    const refused = expect(asked).rejects.toMatchObject({ code: "unavailable" });
+    await wait(0);
+    await store.close();
+    await refused;
+    other.exec("rollback");
+  });
 });
 
 test("a full disk on commit rejects as unavailable, and the next call works", async () => {
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const told: unknown[] = [];
-  const tx = transactions(failing(db, new Map([["commit", sqliteError(13, "database or disk is full")]])), (error) => told.push(error));
+  const tx = transactions(failing(db, new Map([["commit", sqliteError(13, "database or disk is full")]])), {
+    clock,
+    onFatal: (error) => told.push(error),
+  });
   const add = (a: number) => tx.run(() => db.prepare("insert into t values (?)").run(a));
   await expect(add(1)).rejects.toMatchObject({ code: "unavailable" });
   await add(2);
@@ -185,7 +243,7 @@ function limitPages(prototype: DatabaseSync) {
 test("on a full disk a call that only reads is answered, though the write beside it is refused", async () => {
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
-  const tx = transactions(db, () => {});
+  const tx = transactions(db, { clock, onFatal });
   const full = tx.run(() => {
     // SQLite rolls the whole transaction back when it finds no room.
     db.exec("rollback");

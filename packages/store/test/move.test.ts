@@ -83,6 +83,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     dir = tempDir();
     return () => rmSync(dir, { recursive: true });
   });
+  const fresh = "made-by-the-copy";
   const address = () => ({ url: server.url, keyPrefix: `move-${(prefixes += 1)}`, acceptDataLoss: false });
   const file = (name: string) =>
     sqliteStore({ path: join(dir, name), bootId: `boot-${name}`, clock, log: silentLog, onFatal: (error) => console.error(error) });
@@ -93,10 +94,10 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const expected = await shown(before);
     await before.close();
     const redis = address();
-    const moved = await moveBetween({ to: "redis", database: join(dir, "a.db"), redis, clock, log: silentLog });
+    const { kinds: moved } = await moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
     expect(moved.find(({ kind }) => kind === "rows")?.count).toBe(6);
 
-    await moveBetween({ to: "sqlite", database: join(dir, "b.db"), redis, clock, log: silentLog });
+    await moveBetween({ to: "sqlite", database: join(dir, "b.db"), fresh, redis, clock, log: silentLog });
     const back = await file("b.db");
     expect(await shown(back)).toEqual(expected);
     await back.close();
@@ -146,7 +147,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const tried = await redisStore({ ...redis, bootId: "tried", node: "tried", log: silentLog });
     for (const key of ["node:a", "leader:telegram:default", "menu:telegram:default", "auth:code:x"]) await tried.cells.put(key, "{}", {});
     const setting = await tried.cells.put("owners", "[]", {});
-    const copy = () => moveBetween({ to: "redis", database: join(dir, "a.db"), redis, clock, log: silentLog });
+    const copy = () => moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
     await expect(copy()).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("keyPrefix") as unknown });
     expect(await tried.cells.get("move:progress")).toBeNull();
     await tried.cells.remove("owners", setting?.version);

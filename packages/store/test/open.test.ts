@@ -75,9 +75,10 @@ test("a newer schema is refused: a downgrade never writes", async () => {
   await fill();
   const db = new DatabaseSync(path);
   db.exec(`pragma user_version = ${migrations.length + 3}`);
+  const newer = `has schema ${migrations.length + 3}`;
   db.close();
-  await expect(sqliteStore(options(path))).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining("has schema 4") });
-  expect(() => describeDatabase(path, { full: false })).toThrow("has schema 4");
+  await expect(sqliteStore(options(path))).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining(newer) });
+  expect(() => describeDatabase(path, { full: false })).toThrow(newer);
 });
 
 test("a folder that does not exist is named", async () => {
@@ -155,7 +156,7 @@ test("a closed store refuses every verb, and closing twice is fine", async () =>
 
 test("a migration that dies at any statement leaves the old schema or the new one", () => {
   const list = [...migrations, ["create table extra (a)", "insert into extra values (1)", "alter table rows add column later text"]];
-  const statements = 2 * 4 + list.flat().length;
+  const statements = list.length * 4 + list.flat().length;
   for (let dieAt = 0; dieAt < statements; dieAt += 1) {
     const file = join(dir, `${dieAt}.db`);
     const db = new DatabaseSync(file);
@@ -175,9 +176,11 @@ test("a migration that dies at any statement leaves the old schema or the new on
       count(reopened, "pragma user_version"),
       count(reopened, "select count(*) from sqlite_schema where type = 'table'"),
     ];
-    expect([version, tables > 0, count(reopened, "select count(*) from sqlite_schema where name = 'extra'")]).toEqual(
-      version === 0 ? [0, false, 0] : version === 1 ? [1, true, 0] : [2, true, 1],
-    );
+    expect([version, tables > 0, count(reopened, "select count(*) from sqlite_schema where name = 'extra'")]).toEqual([
+      version,
+      version > 0,
+      version === list.length ? 1 : 0,
+    ]);
     migrate(reopened, file, list);
     expect(count(reopened, "select count(*) from extra")).toBe(1);
     reopened.close();

@@ -66,7 +66,7 @@ test("a flood of refused rows is bounded per account, in slices, and keeps the n
   for (let n = 0; n < refusedKept + 700; n += 1) insert.run(`t${n}`, "telegram:default", clock.now());
   for (let n = 0; n < 50; n += 1) insert.run(`d${n}`, "discord:default", clock.now());
   db.exec("commit");
-  const sweep = retention({ db, clock, tx: transactions(db, () => {}) });
+  const sweep = retention({ db, clock, tx: transactions(db, { clock, onFatal: () => {} }) });
   expect(sweep(500)).toBe(true);
   expect(sweep(500)).toBe(false);
   const left = db.prepare("select account, count(*) as n, min(seq) as oldest from rows group by account order by account").all();

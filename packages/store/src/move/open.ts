@@ -3,9 +3,11 @@ import { existsSync } from "node:fs";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import { connect, type RedisAddress } from "../redis/connection.ts";
 import { checkServer } from "../redis/start-check.ts";
+import { identify } from "../redis/open.ts";
 import { sqliteStore } from "../sqlite/open.ts";
 import { moveStore, type MovedKind } from "./move.ts";
 import type { Kind } from "./records.ts";
+import type { ExpectedStore } from "../store.ts";
 import { redisSide } from "./redis-side.ts";
 import { sqliteSide } from "./sqlite-side.ts";
 
@@ -13,21 +15,41 @@ export interface MoveOptions {
   readonly to: "redis" | "sqlite";
   readonly database: string;
   readonly redis: RedisAddress & { readonly keyPrefix: string; readonly acceptDataLoss: boolean };
+  /** The store that everything is taken from, where the home remembers one. */
+  readonly expected?: ExpectedStore;
   readonly tell?: (kind: Kind, count: number) => void;
+  /** Identity of a store that is made in Redis: a text that nothing else has. */
+  readonly fresh: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+export interface Moved {
+  readonly kinds: readonly MovedKind[];
+  /** Of the store that everything was taken to. */
+  readonly identity: string;
+}
+
 /** Throws Fault as both stores do when they cannot be opened, and as `moveStore`. No gateway may run on either. */
-export async function moveBetween({ to, database, redis, tell, clock, log }: MoveOptions): Promise<readonly MovedKind[]> {
+export async function moveBetween({ to, database, redis, expected, fresh, tell, clock, log }: MoveOptions): Promise<Moved> {
   if (to === "redis" && !existsSync(database))
     throw new Fault("missing", `there is no database at ${database}: there is nothing to take along`);
   // Brings an older file up to date, makes a new one, and refuses a damaged one.
-  const opened = await sqliteStore({ path: database, bootId: "move", exclusive: false, onFatal: () => {}, clock, log });
+  const opened = await sqliteStore({
+    ...(to === "redis" && expected !== undefined ? { expected } : {}),
+    path: database,
+    bootId: "move",
+    exclusive: false,
+    onFatal: () => {},
+    clock,
+    log,
+  });
   await opened.close();
   const connection = await connect({ ...redis, log });
+  let redisIdentity: string;
   try {
     await checkServer(connection, { ...redis, log });
+    redisIdentity = await identify(connection, to === "sqlite" ? expected : undefined, to === "redis" ? fresh : undefined);
   } catch (error) {
     await connection.close();
     throw error;
@@ -35,7 +57,8 @@ export async function moveBetween({ to, database, redis, tell, clock, log }: Mov
   const nowMs = (): number => clock.now();
   const [inRedis, inFile] = [redisSide(connection, nowMs), sqliteSide(database, nowMs)];
   try {
-    return to === "redis" ? await moveStore(inFile, inRedis, tell) : await moveStore(inRedis, inFile, tell);
+    const kinds = to === "redis" ? await moveStore(inFile, inRedis, tell) : await moveStore(inRedis, inFile, tell);
+    return { kinds, identity: to === "redis" ? redisIdentity : opened.identity };
   } finally {
     await inFile.close();
     await inRedis.close();

@@ -55,6 +55,7 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
     "ended",
     "token",
     "seq",
+    "struck",
   ];
   const deliveryColumns = ["id", "seq", "lane", "pool", "cause", "place", "created", "done"];
   const partColumns = ["content", "state", "token", "started", "attempts", "resends", "receipt", "reason"];

@@ -33,6 +33,8 @@ export interface Connection {
   /** A setting; null where the server does not tell. */
   setting(name: string): Promise<string | null>;
   onReady(listen: ReadyListener): () => void;
+  /** From now on every verb is refused, by Redis itself and before it does anything, where the store has another identity. */
+  insist(identity: string): void;
   /** Host and port, without the password. */
   readonly place: string;
   close(): Promise<void>;
@@ -42,7 +44,7 @@ export interface Connection {
 const silenceMs = 5_000;
 const mostReconnectMs = 1_000;
 
-type Answer = ["done", unknown, readonly (string | number)[]] | ["refused", FaultCode, string];
+type Answer = ["done", unknown, readonly (string | number)[]] | ["refused", FaultCode, string] | ["lost"];
 
 /** Connects once; rejects with a Fault when that fails. Later losses are healed behind the scenes. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
@@ -67,6 +69,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const prefix = `{${options.keyPrefix}}:`;
   let lastError: unknown = null;
   let closing = false;
+  let identity = "";
+  let isLost = false;
 
   redis.on("error", (error: unknown) => (lastError = error));
   try {
@@ -100,16 +104,24 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     }
   };
 
+  const tellLost = (now: boolean): void => {
+    if (now !== isLost) log[now ? "error" : "info"]({ redis: place }, now ? lostWords(place) : "Redis holds what was stored in it again");
+    isLost = now;
+  };
+
   return {
     place,
+    insist: (of) => void (identity = of),
     async call<T>(script: Script, args: object): Promise<T> {
       if (redis.status !== "ready") throw callFault(place, "unsent", lastError);
       let answer: Answer;
       try {
-        answer = (await evaluate(script, [prefix, clock === undefined ? "" : `${clock.now()}`, wellFormedJson(args)])) as Answer;
+        answer = (await evaluate(script, [prefix, clock === undefined ? "" : `${clock.now()}`, wellFormedJson(args), identity])) as Answer;
       } catch (error) {
         throw callFault(place, script.repeatable ? "repeatable" : "unknown", error);
       }
+      tellLost(answer[0] === "lost");
+      if (answer[0] === "lost") throw new Fault("unavailable", lostWords(place));
       if (answer[0] === "refused") throw new Fault(answer[1], answer[2]);
       const [, value, woken] = answer;
       for (let n = 0; n < woken.length; n += 3) {
@@ -144,6 +156,13 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       await redis.quit().catch(() => redis.disconnect());
     },
   };
+}
+
+function lostWords(place: string): string {
+  return (
+    `Redis at ${place} does not hold what this gateway stored in it: it was emptied, or exchanged. ` +
+    "Nothing is acknowledged until its data is back"
+  );
 }
 
 /** A lone surrogate, which a person may send, is no text that Redis could read back: it becomes U+FFFD, as everywhere in UTF-8. */

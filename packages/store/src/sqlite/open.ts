@@ -4,13 +4,15 @@ import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
 import type { Clock, Log } from "@parley/protocol";
 import { countedUpTo, eventsKept } from "../limits.ts";
-import type { Store } from "../store.ts";
+import type { ExpectedStore, Store } from "../store.ts";
 import { acceptRows } from "./accept.ts";
 import { type Boot, bootHistory } from "./boots.ts";
 import { backupDatabase } from "./backup.ts";
 import { cellBook, sqliteCells } from "./cells.ts";
 import { deliveryTable } from "./delivery-record.ts";
 import { sqliteEvents } from "./events.ts";
+import { filesInPlace } from "./files-in-place.ts";
+import { identityIn, databaseIdentity, refuseOther } from "./identity.ts";
 import { damagedFault, openFault } from "./failure.ts";
 import { sqliteInbox } from "./inbox.ts";
 import { laneTable } from "./lanes.ts";
@@ -22,7 +24,7 @@ import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import { sessionBook, sqliteSessions } from "./sessions.ts";
 import { query } from "./statements.ts";
-import { transactions } from "./transaction.ts";
+import { lockBlocksMs, transactions } from "./transaction.ts";
 import { commitTurn } from "./turn-commit.ts";
 import { turnTable } from "./turn-record.ts";
 import { sqliteTurns } from "./turns.ts";
@@ -39,9 +41,13 @@ export interface SqliteOptions {
   readonly onFatal: (error: unknown) => void;
   /** Events kept for replay; default 10,000. */
   readonly eventsKept?: number;
+  /** The store that must be there. Absent: whatever is there is taken, and made where nothing is. */
+  readonly expected?: ExpectedStore;
 }
 
 export interface SqliteStore extends Store {
+  /** The same in every copy of this store, and in no other. */
+  readonly identity: string;
   /** The boot before this one did not close the store; the file passed a quick check since. */
   readonly unclean: boolean;
   /** Newest first, at most 50, this boot among them when it is exclusive. */
@@ -52,8 +58,10 @@ interface Count {
   readonly n: number;
 }
 
-/** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used. */
+/** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used;
+ *  "conflict" when it is not the expected one, and then nothing was made or changed. */
 export async function sqliteStore(options: SqliteOptions): Promise<SqliteStore> {
+  if (options.expected !== undefined) refuseOther(options.path, options.expected);
   const db = connect(options.path);
   try {
     await keepOlder(db, options);
@@ -98,9 +106,13 @@ function connect(path: string): DatabaseSync {
 
 function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const { clock, log, bootId, path } = options;
-  const tx = transactions(db, (error) => {
-    log.error({ path, error }, "the database failed under a transaction");
-    options.onFatal(error);
+  const tx = transactions(db, {
+    onFatal(error) {
+      log.error({ path, error }, "the database failed under a transaction");
+      options.onFatal(error);
+    },
+    gone: path === ":memory:" ? () => null : filesInPlace(path),
+    clock,
   });
   const scope: Scope = { db, clock, tx };
   const boots = bootHistory(scope);
@@ -119,8 +131,18 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const deadRows = query<Count>(db, "select count(*) as n from (select 1 from rows where outcome = 'dead' and dismissed = 0 limit ?)");
   const troubled = query<Count>(db, "select count(*) as n from (select 1 from deliveries where troubled = 1 limit ?)");
   const probe = query<{ readonly n: number }>(db, "update counters set n = n + 1 where name = 'probe' returning n");
+  const identity = identityIn(db) ?? "";
+  // Nobody was served until here; from now on a lock is waited for beside the event loop.
+  db.exec(`pragma busy_timeout = ${lockBlocksMs}`);
+
+  /** A connection that is opened now reads what the next start would read, also after the file was overwritten in its place. */
+  const refuseOverwritten = (): void => {
+    if (path === ":memory:" || databaseIdentity(path) === identity) return;
+    throw new Fault("invalid", `${path} was overwritten while Parley was running: stop Parley and restore a backup`);
+  };
 
   return {
+    identity,
     unclean,
     bootHistory: () => tx.run(() => boots.list()),
     inbox: sqliteInbox(scope, lanes, accept),
@@ -135,6 +157,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     check: () =>
       tx
         .run(() => probe.get())
+        .then(refuseOverwritten)
         .then(
           () => ({ ok: true }),
           (error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }),

@@ -71,4 +71,12 @@ export const migrations: readonly (readonly string[])[] = [
     `create table boots (boot text primary key, started integer not null, stopped integer)`,
     `create index boots_started on boots (started)`,
   ],
+  [
+    // Of a turn: the token of the hold whose end by time was counted as a death. Of a row: deaths in the turn that gave it back.
+    `alter table turns add column struck integer`,
+    `alter table rows add column strikes integer not null default 0`,
+    // One row, the same in every copy of this store.
+    `create table identity (id text not null)`,
+    `insert into identity values (lower(hex(randomblob(16))))`,
+  ],
 ];

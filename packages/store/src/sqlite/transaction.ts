@@ -1,7 +1,9 @@
 // Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
 // A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
 // Whoever waits for work hears of it before the COMMIT, so that taking a message costs no second fsync after storing it.
-import { Fault } from "@parley/protocol";
+// Another process' lock is waited for between turns of the event loop, never inside one: the daemon goes on answering meanwhile.
+import { Fault, isFault } from "@parley/protocol";
+import type { Clock, Timer } from "@parley/protocol";
 import { isFatal, isPassing, lostFault, troubleOf, verbFault } from "./failure.ts";
 
 /** The one thing needed of a connection here; tests hand in one whose disk fails. */
@@ -28,16 +30,56 @@ interface Call {
   readonly reject: (error: unknown) => void;
 }
 
-/** `onFatal` is called once, when the disk failed under a transaction: the daemon exits and its supervisor restarts it. */
-export function transactions(db: Connection, onFatal: (error: unknown) => void): Transactions {
+export interface TransactionsOptions {
+  /** Called once, when the disk failed under a transaction or the file is gone: the daemon exits, its supervisor restarts it. */
+  readonly onFatal: (error: unknown) => void;
+  /** Asked after each COMMIT: null while what was committed is where the next start will look for it, else what is wrong. */
+  readonly gone?: () => string | null;
+  readonly clock: Pick<Clock, "mono" | "after">;
+}
+
+/** A single try for the lock may block the event loop this long. */
+export const lockBlocksMs = 20;
+const lockAgainMs = 100;
+/** After this a lock is trouble that callers are told of; tries go on with each call, so it heals by itself (I10). */
+export const lockPatienceMs = 5_000;
+
+export function transactions(db: Connection, { onFatal, gone = () => null, clock }: TransactionsOptions): Transactions {
   const listeners = new Set<(pool: string) => void>();
   const woken = new Set<string>();
   let waiting: Call[] = [];
   let closed: Fault | null = null;
+  let lockedSinceMono: number | null = null;
+  let again: Timer | null = null;
 
   const fail = (error: unknown): void => {
-    closed = new Fault("unavailable", "the store stopped after a disk error: restart Parley", { cause: error });
+    const why = isFault(error) ? error.message : "the store stopped after a disk error: restart Parley";
+    closed = new Fault("unavailable", why, { cause: error });
     onFatal(error);
+  };
+
+  /** False when another process has the lock: then the calls wait with those that come meanwhile, or were told that it takes too long. */
+  const begin = (calls: readonly Call[]): boolean => {
+    try {
+      db.exec("begin immediate");
+      lockedSinceMono = null;
+      return true;
+    } catch (error) {
+      if (troubleOf(error) !== "busy") throw error;
+      const nowMono = clock.mono();
+      lockedSinceMono ??= nowMono;
+      if (nowMono - lockedSinceMono < lockPatienceMs) {
+        waiting = [...calls, ...waiting];
+        again ??= clock.after(lockAgainMs, () => {
+          again = null;
+          flush();
+        });
+      } else {
+        const fault = verbFault(error);
+        for (const call of calls) call.reject(fault);
+      }
+      return false;
+    }
   };
 
   /** Runs one call in its savepoint and returns how to answer it after the commit. Throws when the whole transaction is lost. */
@@ -75,7 +117,7 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     let calls = asked;
     let answers: readonly (() => void)[] | null = null;
     try {
-      db.exec("begin immediate");
+      if (!begin(calls)) return;
       let attempted = calls.map(attempt);
       if (mayGrow && woken.size > 0) {
         tellReady();
@@ -86,13 +128,15 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
       }
       answers = attempted;
       db.exec("commit");
+      const lost = gone();
+      if (lost !== null) throw new Fault("ambiguous", lost);
     } catch (error) {
       woken.clear();
       rollBack();
       const isLost = isFatal(error) || (answers !== null && !isPassing(error));
       // On a full disk one write fails its whole group; alone, what only reads still succeeds.
       if (calls.length > 1 && troubleOf(error) === "full") return commitAlone(calls);
-      const fault = isLost ? lostFault(error) : verbFault(error);
+      const fault = isFault(error) ? error : isLost ? lostFault(error) : verbFault(error);
       for (const call of calls) call.reject(fault);
       if (isLost) fail(error);
       return;
@@ -120,7 +164,7 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     run: (work) =>
       new Promise((resolve, reject) => {
         if (closed !== null) return reject(closed);
-        if (waiting.length === 0) setImmediate(flush);
+        if (waiting.length === 0 && again === null) setImmediate(flush);
         waiting.push({ work, resolve, reject });
       }),
     ready: (pool) => void woken.add(pool),
@@ -131,6 +175,8 @@ export function transactions(db: Connection, onFatal: (error: unknown) => void):
     close() {
       if (closed === null) flush();
       closed ??= new Fault("unavailable", "the store is closed");
+      again?.cancel();
+      for (const call of waitingNow()) call.reject(closed);
     },
   };
 }

@@ -14,7 +14,11 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- What was stored here has another owner, or none: nothing is read from it, or added to it, by who remembers the one before.
+if ARGV[3] ~= '' and call('GET', K .. 'identity') ~= ARGV[3] then return { 'lost' } end
+
 local key = {
+  identity = K .. 'identity',                                          -- string: drawn when the store is made
   counters = K .. 'counters',                                          -- hash: row, delivery, event, cell, probe
   lane = function(kind, lane) return K .. 'lane:' .. kind .. ':' .. lane end, -- hash: pool token holder turn ask
   due = function(kind, pool) return K .. 'due:' .. kind .. ':' .. pool end,   -- zset: lane by due time, lease expiry or park deadline

@@ -139,6 +139,14 @@ return { events, first and tonumber(first) or 0, last and tonumber(last) or 0 }`
 
 export const newestEventsScript = script([], "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)");
 
+/** Answers the identity of the store; `fresh` is that of one that is made here. */
+export const identifyScript = script(
+  [],
+  String.raw`
+if arg.fresh then call('SETNX', key.identity, arg.fresh) end
+return call('GET', key.identity)`,
+);
+
 export const probeScript = script([], "return count('probe')");
 
 /** Dead rows that nobody dismissed, and troubled deliveries. */
