@@ -87,6 +87,9 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(devices, "revoke <id>", "make its token worthless and close what it has open").action(async (id: string) =>
     done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id)),
   );
+  command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(async () =>
+    done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
+  );
   command(devices, "link", "print an address for a browser that works once, for ten minutes").action(async () =>
     done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
   );

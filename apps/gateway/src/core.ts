@@ -35,6 +35,7 @@ import { ownerNotices } from "./outbound/owner-notices.ts";
 import { channelRender } from "./outbound/render.ts";
 import { programSinks } from "./programs/sink.ts";
 import type { Pools, PoolsOptions } from "./pools.ts";
+import { noRefusals, type Refusals } from "./refusals.ts";
 import type { MediaReaderOptions } from "./turn/media-reader.ts";
 import type { ShowProgress } from "./turn/progress.ts";
 import { spendLedger, type SpendLedger } from "./turn/ledger.ts";
@@ -80,6 +81,8 @@ export interface CoreOptions {
   readonly forTurn?: SetUp["forTurn"];
   /** Ends the edits of a message of ours that other processes asked for. */
   readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
+  /** Told of messages that admission refuses; absent: nobody is. */
+  readonly refusals?: Refusals;
   /** What a core before this one, of another config, remembered; absent: nothing. */
   readonly kept?: CoreMemory;
   readonly bootId: string;
@@ -224,6 +227,7 @@ export function gatewayCore(options: CoreOptions): Core {
     modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,
+    refusals: options.refusals ?? noRefusals,
     bootAtMs,
     clock,
     log,

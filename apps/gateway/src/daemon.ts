@@ -18,6 +18,7 @@ import { databaseJobs } from "./database-jobs.ts";
 import { gatewayMetrics } from "./metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "./nodes/node-place.ts";
 import { systemdNotify } from "./notify.ts";
+import { refusalBook } from "./refusals.ts";
 import type { Reloader } from "./reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
 import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
@@ -71,6 +72,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const bootId = ids.uuid();
   const metrics = gatewayMetrics(clock);
+  const told = { count: metrics.refused, clock };
+  const refusals = refusalBook({ ...told, say: (fields, message) => log.warn({ part: "control", ...fields }, message) });
+  const strangers = refusalBook({ ...told, say: (fields, message) => log.info({ part: "admission", ...fields }, message) });
   const jobs = databaseJobs(options.program);
   const { store, damage } = await openStore({ config, home, place, bootId, metrics, jobs, onFatal, clock, log });
   const bus = await wireBus(config, ids, log);
@@ -88,6 +92,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     resume,
     jobs,
     metrics,
+    refusals,
+    strangers,
     logBook: lines.book,
     token,
     bootId,
@@ -144,6 +150,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await bus.close();
       await store.close();
       place.release();
+      refusals.end();
+      strangers.end();
       log.info({}, "stopped");
       lines.close();
     },

@@ -39,6 +39,7 @@ import { modelMethods } from "./methods/models.ts";
 import { skillMethods } from "./methods/skills.ts";
 import { usageMethods } from "./methods/usage.ts";
 import { closedChats } from "./outbound/closed-chats.ts";
+import { noRefusals } from "./refusals.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
 import { spendLedger } from "./turn/ledger.ts";
@@ -60,7 +61,7 @@ export interface OnceOptions extends OnceConfig {
   readonly ids: Ids;
 }
 
-const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version }, device: null };
+const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version }, device: null, address: "local" };
 
 /** A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where they are. */
 export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
@@ -90,11 +91,11 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
   const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
     ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
     ...pairingOn(cells, config, clock, ids),
-    ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning }),
+    ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning, unlock: () => 0 }),
   }));
   const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
   const handlers = onceHandlers(home, prompts, alone, clock);
-  const dispatch = dispatcher({ handlers, ownsSession: () => false, once: (_request, run) => run(), ids, log });
+  const dispatch = dispatcher({ handlers, ownsSession: () => false, once: (_request, run) => run(), refusals: noRefusals, ids, log });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },

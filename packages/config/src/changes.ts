@@ -13,6 +13,7 @@ const untilRestart = [
   "gateway.port",
   "gateway.bind",
   "gateway.allowedHosts",
+  "gateway.trustedProxies",
   "gateway.auth",
   "gateway.metrics.enabled",
   "store",

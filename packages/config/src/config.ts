@@ -96,6 +96,8 @@ export interface GatewayConfig {
   readonly bind: string;
   readonly auth: { readonly token?: Secret };
   readonly allowedHosts: readonly string[];
+  /** Addresses and networks. */
+  readonly trustedProxies: readonly string[];
   readonly metrics: { readonly enabled: boolean; readonly openOnLoopback: boolean };
 }
 

@@ -160,6 +160,14 @@ export const operatorMethods = {
     params: z.object({ id: z.string().min(1).max(64) }),
     result: z.object({ id: z.string(), name: z.string(), closed: z.number().int() }),
   },
+  /** Whoever showed wrong tokens, codes or signatures before is slowed no more. */
+  "devices.unlock": {
+    scope: "admin",
+    sessions: "none",
+    params: z.object({}),
+    /** Addresses and sites that were slowed. */
+    result: z.object({ lifted: z.number().int() }),
+  },
   /** An address for a browser, with a code that works once, for ten minutes. */
   "devices.link": {
     scope: "admin",

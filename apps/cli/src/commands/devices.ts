@@ -1,4 +1,4 @@
-// `parley devices list|mint|revoke|link`: browsers and programs with a token of their own.
+// `parley devices list|mint|revoke|unlock|link`: browsers and programs with a token of their own.
 import { scopes } from "@parley/protocol";
 import { harmless, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
@@ -34,6 +34,13 @@ export async function devicesMint(terminal: Console, name: string, flags: { read
 export async function devicesRevoke(terminal: Console, id: string): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request("devices.revoke", { id }));
   line(terminal.out, terminal.json ? JSON.stringify(done) : harmless(`${done.name} is out; ${done.closed} connections were closed.`));
+  return exitCodes.ok;
+}
+
+export async function devicesUnlock(terminal: Console): Promise<ExitCode> {
+  const { lifted } = await withGateway(terminal, (client) => client.request("devices.unlock", {}));
+  const words = lifted === 0 ? "Nobody was slowed." : `${lifted} that were slowed for wrong tokens are so no more.`;
+  line(terminal.out, terminal.json ? JSON.stringify({ lifted }) : words);
   return exitCodes.ok;
 }
 

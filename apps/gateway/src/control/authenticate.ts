@@ -1,8 +1,10 @@
 // Who is calling, from the first frame. Nothing else is evidence: not the loopback address, not a header, not what the client says of itself.
 import { Fault, scopes, type ConnectParams, type Scope } from "@parley/protocol";
+import type { Refusals } from "../refusals.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Device, Devices } from "./devices.ts";
 import { sameToken } from "./gateway-token.ts";
+import type { Remote } from "./remote.ts";
 
 export interface Caller {
   /** The web peer that speaks: sessions of the web channel hang on it. */
@@ -11,6 +13,8 @@ export interface Caller {
   readonly client: { readonly name: string; readonly version: string };
   /** Id of the device; null for the holder of the gateway's token. */
   readonly device: string | null;
+  /** Where it calls from. */
+  readonly address: string;
   /** Shows this client, until it leaves, what is shown in one more stream; absent where no connection stays. */
   readonly follow?: (stream: string) => void;
 }
@@ -25,40 +29,46 @@ export interface AuthenticateOptions {
   readonly token: string;
   readonly devices: Devices;
   readonly attempts: Attempts;
+  readonly refusals: Refusals;
 }
 
-/** Throws Fault("denied") for a wrong credential or a peer that is not the caller's, Fault("rate_limited") during a lock-out. */
-export type Authenticate = (params: ConnectParams, remoteAddress: string) => Promise<Authenticated>;
+/**
+ * Throws Fault("denied") for a wrong credential or a peer that is not the caller's, Fault("rate_limited") for a wrong one where those are many.
+ * A right credential is let in whatever came before it.
+ */
+export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Authenticated>;
 
-export function authenticator({ token, devices, attempts }: AuthenticateOptions): Authenticate {
-  return async ({ auth, client, peer }, remoteAddress) => {
-    attempts.check(remoteAddress);
-    const wrong = (what: string): Fault => {
-      attempts.failed(remoteAddress);
-      return new Fault("denied", what);
-    };
-    if (auth === undefined) throw new Fault("denied", "a token or a login code is needed");
+export function authenticator({ token, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
+  return async ({ auth, client, peer }, from) => {
+    const { address } = from;
+    const callerOf = ({ id, peer: own, scopes: granted }: Device): Caller => ({ peer: own, scopes: granted, client, device: id, address });
+    if (auth === undefined) {
+      refusals.note("no_credential", address, { address });
+      throw new Fault("denied", "a token or a login code is needed");
+    }
     if ("code" in auth) {
       const device = await devices.redeemCode(auth.code, client.name, auth.deviceToken);
-      if (device === null) throw wrong("the login code is wrong, used or older than ten minutes; `parley start` prints a new link");
-      return { caller: callerOf(device, client), deviceToken: device.token };
+      if (device === null) {
+        const words = "the login code is wrong, used or older than ten minutes; `parley devices link` prints a new link";
+        throw await attempts.wrong(from, "wrong_code", words);
+      }
+      return { caller: callerOf(device), deviceToken: device.token };
     }
     if (!sameToken(auth.token, token)) {
       const device = await devices.find(auth.token);
-      if (device === null) throw wrong("the token is wrong or was revoked");
-      if (peer !== undefined && peer !== device.peer) throw new Fault("denied", "this device has another peer");
-      return { caller: callerOf(device, client) };
+      if (device === null) throw await attempts.wrong(from, "wrong_token", "the token is wrong or was revoked");
+      if (peer !== undefined && peer !== device.peer) {
+        refusals.note("other_peer", address, { address, device: device.id });
+        throw new Fault("denied", "this device has another peer");
+      }
+      return { caller: callerOf(device) };
     }
     if (auth.remember === true) {
       const device = await devices.mintDevice(scopes, client.name);
-      return { caller: callerOf(device, client), deviceToken: device.token };
+      return { caller: callerOf(device), deviceToken: device.token };
     }
-    return { caller: { peer: operatorPeer(peer) ?? (await devices.operatorPeer()), scopes, client, device: null } };
+    return { caller: { peer: operatorPeer(peer) ?? (await devices.operatorPeer()), scopes, client, device: null, address } };
   };
-}
-
-function callerOf({ id, peer, scopes: granted }: Device, client: Caller["client"]): Caller {
-  return { peer, scopes: granted, client, device: id };
 }
 
 /** The holder of the gateway's token may speak as any web visitor; only such names are handed out. */

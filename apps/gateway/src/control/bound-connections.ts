@@ -1,20 +1,26 @@
 // How many connections the port holds, those that never say a word included: each is a file handle, and the store needs some too (I9). What
 // is beyond is cut at once, and no single address can take all of the room.
 import type { Server } from "node:http";
-import type { Log } from "@parley/protocol";
+import type { Refusals } from "../refusals.ts";
 
 const mostConnections = 1_024;
-/** Everybody behind a proxy comes from one address: its 256 WebSockets, and as many requests besides. */
+/** Everybody behind a proxy that is not known as one comes from one address: 256 WebSockets, and as many requests besides. */
 const mostPerAddress = 512;
 
-export function boundConnections(http: Server, log: Log): void {
+export interface BoundOptions {
+  /** Everybody behind it comes from its address: only the whole is bounded. */
+  readonly isProxy: (address: string) => boolean;
+  readonly refusals: Refusals;
+}
+
+export function boundConnections(http: Server, { isProxy, refusals }: BoundOptions): void {
   const open = new Map<string, number>();
   let all = 0;
   http.on("connection", (socket) => {
     const address = socket.remoteAddress ?? "unknown";
     const before = open.get(address) ?? 0;
-    if (all >= mostConnections || before >= mostPerAddress) {
-      log.debug({ address, all, fromAddress: before }, "too many connections: one was cut");
+    if (all >= mostConnections || (before >= mostPerAddress && !isProxy(address))) {
+      refusals.note("too_many_connections", address, { address, all, fromAddress: before });
       socket.destroy();
       return;
     }

@@ -6,8 +6,9 @@ import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol
 import { z } from "zod";
 import type { ProgramAnswer, ProgramDesk } from "../programs/desk.ts";
 import type { ApiUser } from "../programs/program.ts";
-import type { Authenticate, Caller } from "./authenticate.ts";
-import { callerOf, Unauthorized } from "./bearer.ts";
+import type { Refusals } from "../refusals.ts";
+import type { Caller } from "./authenticate.ts";
+import { pathOf, Unauthorized, type CallerOf } from "./bearer.ts";
 import type { Clients } from "./clients.ts";
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
 import { readBody, TooLarge } from "./read-body.ts";
@@ -16,7 +17,8 @@ export interface CompletionOptions {
   readonly desk: ProgramDesk;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
-  readonly authenticate: Authenticate;
+  readonly callerOf: CallerOf;
+  readonly refusals: Refusals;
   readonly clients: Clients;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
@@ -37,7 +39,7 @@ const breatheEveryMs = 15_000;
 const nameForm = /^[\x21-\x7e]{1,128}$/;
 
 export function completions(options: CompletionOptions) {
-  const { desk, agents, authenticate, clients, clock, ids } = options;
+  const { desk, agents, callerOf, refusals, clients, clock, ids } = options;
   let waiting = 0;
 
   function headerOf(context: In, name: string): string | undefined {
@@ -47,8 +49,14 @@ export function completions(options: CompletionOptions) {
   }
 
   async function complete(context: In): Promise<Response> {
-    const caller = await callerOf(context.env.incoming, "write", authenticate);
-    const request = parsed(await readBody(context.env.incoming, bodyBytes));
+    const caller = await callerOf(context.env.incoming, "write");
+    const path = pathOf(context.env.incoming);
+    const body = await readBody(context.env.incoming, bodyBytes).catch((error: unknown) => {
+      if (error instanceof TooLarge)
+        refusals.note("body_too_large", caller.address, { address: caller.address, device: caller.device, path });
+      throw error;
+    });
+    const request = parsed(body);
     const named = headerOf(context, "x-parley-session") ?? request.user ?? undefined;
     const key = headerOf(context, "idempotency-key") ?? ids.uuid();
     const who: ApiUser = {
@@ -155,11 +163,11 @@ export function completions(options: CompletionOptions) {
   return {
     complete: answered(complete),
     models: answered(async (context) => {
-      await callerOf(context.env.incoming, "read", authenticate);
+      await callerOf(context.env.incoming, "read");
       return context.json({ object: "list", data: agents().map(shown) });
     }),
     model: answered(async (context) => {
-      await callerOf(context.env.incoming, "read", authenticate);
+      await callerOf(context.env.incoming, "read");
       return context.json(shown(agentNamed(context.req.path.slice("/v1/models/".length), agents())));
     }),
   };

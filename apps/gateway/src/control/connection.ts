@@ -17,6 +17,7 @@ import {
 } from "@parley/protocol";
 import type { Events } from "@parley/store";
 import { z } from "zod";
+import type { Refusals } from "../refusals.ts";
 import type { Authenticate, Caller } from "./authenticate.ts";
 import type { Clients } from "./clients.ts";
 import type { Devices } from "./devices.ts";
@@ -25,10 +26,12 @@ import { follow } from "./follow.ts";
 import { readFrame } from "./frame-text.ts";
 import type { Hub } from "./hub.ts";
 import { socketOutlet } from "./outlet.ts";
+import type { Remote } from "./remote.ts";
 
 export interface ConnectionOptions {
   readonly server: ConnectResult["server"];
   readonly authenticate: Authenticate;
+  readonly refusals: Refusals;
   readonly devices: Pick<Devices, "isKnown">;
   readonly clients: Clients;
   readonly dispatch: Dispatch;
@@ -57,7 +60,7 @@ const mostRequests = 64;
 const policyClose = 1008;
 const restartClose = 1012;
 
-export function serveConnection(socket: WebSocket, remoteAddress: string, options: ConnectionOptions): Connection {
+export function serveConnection(socket: WebSocket, remote: Remote, options: ConnectionOptions): Connection {
   const { clock, log } = options;
   const outlet = socketOutlet(socket, clock);
   const atWork = new Map<string, Promise<void>>();
@@ -69,7 +72,12 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
   const shown = new Map<string, () => void>();
   let answeredPing = true;
 
-  const deadline = clock.after(handshakeMs, () => outlet.close(policyClose, "no handshake within fifteen seconds"));
+  const refuse = (reason: "no_handshake" | "bad_frame", code: number, words: string): void => {
+    const { address } = remote;
+    if (caller === null) options.refusals.note(reason, address, { address, why: words });
+    outlet.close(code, words);
+  };
+  const deadline = clock.after(handshakeMs, () => refuse("no_handshake", policyClose, "no handshake within fifteen seconds"));
   let ticking = clock.after(pingEveryMs, tick);
 
   function tick(): void {
@@ -94,16 +102,16 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
   });
   socket.on("message", (message: Buffer, isBinary) => {
     answeredPing = true;
-    if (isBinary) return outlet.close(1003, "frames are text");
-    if (caller === null && message.length > preAuthBytes) return outlet.close(1009, "the first frame is too large");
+    if (isBinary) return refuse("bad_frame", 1003, "frames are text");
+    if (caller === null && message.length > preAuthBytes) return refuse("bad_frame", 1009, "the first frame is too large");
     const frame = readFrame(message.toString("utf8"));
     if (!frame.ok) {
       if (caller !== null && frame.id !== null)
         return outlet.send(JSON.stringify(failure(frame.id, { code: "invalid", message: frame.reason })));
-      return outlet.close(policyClose, frame.reason);
+      return refuse("bad_frame", policyClose, frame.reason);
     }
     if (caller !== null) return answer(frame.request, caller);
-    if (handshake !== null) return outlet.close(policyClose, "a frame before the handshake was answered");
+    if (handshake !== null) return refuse("bad_frame", policyClose, "a frame before the handshake was answered");
     handshake = shakeHands(frame.request);
   });
 
@@ -139,8 +147,10 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
 
   async function shakeHands(request: RequestFrame): Promise<void> {
     try {
-      const params = connectParamsOf(request);
-      const { caller: by, deviceToken } = await options.authenticate(params, remoteAddress);
+      const params = connectParamsOf(request, (why) => {
+        options.refusals.note("bad_frame", remote.address, { address: remote.address, why });
+      });
+      const { caller: by, deviceToken } = await options.authenticate(params, remote);
       const stream = streamOf(by, params, options.webAccount);
       const { gone, lastSeq } = await options.events.after(stream, params.lastSeq ?? 0, 1);
       const resync = params.lastSeq !== undefined && gone;
@@ -156,7 +166,10 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
       if (socket.readyState !== socket.OPEN) return;
       if (by.device !== null) {
         signOff = options.clients.join(by.device, revoked);
-        if (signOff === null) throw new Fault("denied", "this device was revoked");
+        if (signOff === null) {
+          options.refusals.note("revoked", remote.address, { address: remote.address, device: by.device });
+          throw new Fault("denied", "this device was revoked");
+        }
       }
       deadline.cancel();
       options.onAuthenticated();
@@ -181,10 +194,16 @@ export function serveConnection(socket: WebSocket, remoteAddress: string, option
   };
 }
 
-function connectParamsOf(request: RequestFrame): ConnectParams {
-  if (request.method !== "connect") throw new Fault("denied", 'the first frame must be "connect"');
+function connectParamsOf(request: RequestFrame, onRefused: (why: string) => void): ConnectParams {
+  if (request.method !== "connect") {
+    onRefused("the first frame is no connect");
+    throw new Fault("denied", 'the first frame must be "connect"');
+  }
   const params = connectParams.safeParse(request.params);
-  if (!params.success) throw new Fault("invalid", `params of "connect": ${z.prettifyError(params.error)}`);
+  if (!params.success) {
+    onRefused("the params of connect are wrong");
+    throw new Fault("invalid", `params of "connect": ${z.prettifyError(params.error)}`);
+  }
   const { min, max } = params.data.protocol;
   if (min > protocolRange.max || max < protocolRange.min) {
     throw new Fault(

@@ -51,6 +51,9 @@ const codeLifeMs = 600_000;
 const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** 26 of 32 characters carry 130 bits: too many to guess in ten minutes at any rate. */
 const codeLength = 26;
+/** What has another form costs no look into the store. */
+const codeForm = new RegExp(`^[${codeAlphabet}]{${codeLength}}$`);
+const tokenForm = /^[A-Za-z0-9]{43,128}$/;
 const peerAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 const peerLength = 20;
 
@@ -68,6 +71,7 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
   }
 
   async function find(token: string): Promise<Device | null> {
+    if (!tokenForm.test(token)) return null;
     const hash = digest(token);
     const cell = await store.get(`${deviceCells}${hash}`);
     if (cell === null) return null;
@@ -91,7 +95,9 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
     async redeemCode(code, name, token) {
       const before = token === undefined ? null : await find(token);
       if (token !== undefined && before !== null) return { ...before, token };
-      const key = `auth:code:${digest(code.trim().toUpperCase())}`;
+      const typed = code.trim().toUpperCase();
+      if (!codeForm.test(typed)) return null;
+      const key = `auth:code:${digest(typed)}`;
       const cell = await store.get(key);
       const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
       if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;

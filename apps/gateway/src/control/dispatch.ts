@@ -14,6 +14,7 @@ import {
   type WireError,
 } from "@parley/protocol";
 import type { OwnsSession } from "../methods/own-session.ts";
+import type { Refusals } from "../refusals.ts";
 import type { Caller } from "./authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 
@@ -26,6 +27,7 @@ export interface DispatchOptions {
   readonly ownsSession: OwnsSession;
   readonly handlers: Handlers;
   readonly once: RunOnce;
+  readonly refusals: Refusals;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -33,18 +35,23 @@ export interface DispatchOptions {
 /** Never rejects. */
 export type Dispatch = (request: RequestFrame, caller: Caller) => Promise<ResponseFrame>;
 
-export function dispatcher({ handlers, ownsSession, once, ids, log }: DispatchOptions): Dispatch {
+export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: DispatchOptions): Dispatch {
+  function refused(reason: "scope" | "other_session", method: string, { address, device }: Caller, message: string): Fault {
+    refusals.note(reason, device ?? address, { address, device, method });
+    return new Fault("denied", message);
+  }
+
   async function run({ method, params: given }: RequestFrame, caller: Caller): Promise<unknown> {
     if (!isMethod(method)) throw new Fault("unsupported", `there is no method "${method}"`);
     const { scope, sessions, params: shape } = methods[method];
-    if (!caller.scopes.includes(scope)) throw new Fault("denied", `"${method}" needs the scope "${scope}", which this token does not have`);
+    if (!caller.scopes.includes(scope))
+      throw refused("scope", method, caller, `"${method}" needs the scope "${scope}", which this token does not have`);
     const params = shape.safeParse(given ?? {});
     if (!params.success) throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
-    if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data)))
-      throw new Fault(
-        "denied",
-        `"${method}" reaches your own sessions only: this one is not, or there is none; others' need the scope "admin"`,
-      );
+    if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data))) {
+      const words = `"${method}" reaches your own sessions only, and this is none of them; for others' it needs the scope "admin"`;
+      throw refused("other_session", method, caller, words);
+    }
     // The table ties each handler to its params; TypeScript cannot follow that through a variable method.
     const handle = handlers[method] as (params: unknown, caller: Caller) => Promise<unknown>;
     const key = idempotencyKeyOf(params.data);

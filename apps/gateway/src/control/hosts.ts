@@ -14,18 +14,24 @@ export interface RequestOrigin {
   readonly origin: string | undefined;
 }
 
+export interface OriginTrouble {
+  readonly reason: "host" | "origin";
+  readonly text: string;
+}
+
 /** Null when the request may go on, else why not. Requests without Origin do not come from a page: CLI, curl, health checks. */
-export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules): string | null {
+export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules): OriginTrouble | null {
   const name = hostname(host);
-  if (name === null || !isOurs(name, rules)) return "the Host header names no host of this gateway; see gateway.allowedHosts";
+  if (name === null || !isOurs(name, rules))
+    return { reason: "host", text: "the Host header names no host of this gateway; see gateway.allowedHosts" };
   if (origin === undefined) return null;
   const from = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
-  if (from === undefined) return "the Origin header names no site";
+  if (from === undefined) return { reason: "origin", text: "the Origin header names no site" };
   if (from.toLowerCase() === host?.toLowerCase()) return null;
   // Behind a reverse proxy Host may be the inner one; the configured names are then what a page may come from.
   const fromName = hostname(from);
   const configured = fromName !== null && rules.allowedHosts.some((each) => each.toLowerCase() === fromName);
-  return configured ? null : "the page comes from another site; see gateway.allowedHosts";
+  return configured ? null : { reason: "origin", text: "the page comes from another site; see gateway.allowedHosts" };
 }
 
 /** Lower case, without port and brackets; null for anything that is no host. */

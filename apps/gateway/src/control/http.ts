@@ -1,13 +1,18 @@
 // What the control plane's port says over plain HTTP: whether the daemon lives, whether it is ready, and the web page. Public: nothing
 // of that depends on who asks, and nothing tells more than that. Webhooks come in here too; their secret is their channel's to check.
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import type { HttpBindings } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
 import { isFault, type Log } from "@parley/protocol";
 import { metricsContentType } from "../metrics/text.ts";
+import type { RefusalReason, Refusals } from "../refusals.ts";
+import type { Attempts } from "./attempts.ts";
+import { bearerToken, pathOf } from "./bearer.ts";
 import { originTrouble, type HostRules } from "./hosts.ts";
+import type { RemoteOf } from "./remote.ts";
 
 type Handle = (context: Context<{ Bindings: HttpBindings }>) => Promise<Response>;
 
@@ -30,12 +35,15 @@ export interface HttpOptions {
   readonly webRoot: string | null;
   /** Numbers for whoever shows a token, or as the config has it; null: nobody gets any. */
   readonly metrics: MetricsPage | null;
+  readonly remoteOf: RemoteOf;
+  readonly attempts: Pick<Attempts, "wrong">;
+  readonly refusals: Refusals;
   readonly log: Log;
 }
 
 export interface MetricsPage {
-  /** Whether this token may read; rejects with Fault. */
-  readonly admit: (token: string, remoteAddress: string) => Promise<void>;
+  /** Whether the request's token may read; rejects with Fault. */
+  readonly admit: (request: IncomingMessage) => Promise<void>;
   /** Programs of this machine need no token. */
   readonly openOnLoopback: () => boolean;
   readonly text: () => Promise<string>;
@@ -64,8 +72,11 @@ const securityHeaders: { readonly [name: string]: string } = {
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
-export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, log }: HttpOptions): App {
+export function httpApp(options: HttpOptions): App {
+  const { hosts, health, webhook, programs, webRoot, metrics, remoteOf, attempts, refusals, log } = options;
   const app: App = new Hono();
+  const note = ({ env: { incoming } }: Here, reason: RefusalReason, { address, origin } = remoteOf(incoming)): void =>
+    refusals.note(reason, address, { address, ...(origin === null ? {} : { origin }), path: pathOf(incoming) });
   app.onError((error, context) => {
     // A client that leaves in mid-request is no trouble of ours, and must not be able to fill the log.
     if (error === context.env.incoming.errored) return context.body(null, 400);
@@ -78,17 +89,22 @@ export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, lo
     const handler = webhook(context.req.param("account"));
     if (handler === null) return context.notFound();
     const { incoming } = context.env;
+    // Asked before the body is read: a request that was cut has no address any more.
+    const from = remoteOf(incoming);
     // The body goes on as a stream: it is read only once the secret was right.
     const { status } = await handler(incoming.headers, incoming);
-    return context.body(null, status);
+    if (status === 413) note(context, "body_too_large", from);
+    if (status !== 401) return context.body(null, status);
+    if (incoming.headers["x-telegram-bot-api-secret-token"] === undefined) note(context, "no_credential", from);
+    else if (isFault(await attempts.wrong(from, "wrong_token", "the secret is wrong"), "rate_limited")) return context.body(null, 429);
+    return context.body(null, 401);
   });
 
   // Nor does a scraper come under a name of ours: a token is its leave, and no page has one to show.
   app.get("/metrics", async (context, next) => {
-    const token = /^Bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    if (metrics === null || token === undefined) return next();
+    if (metrics === null || bearerToken(context.req.header("authorization")) === null) return next();
     try {
-      await metrics.admit(token, remoteOf(context));
+      await metrics.admit(context.env.incoming);
     } catch (error) {
       if (!isFault(error)) throw error;
       if (error.retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
@@ -102,7 +118,10 @@ export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, lo
 
   app.use(async (context, next) => {
     const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);
-    if (trouble !== null) return context.text(`${trouble}\n`, 403);
+    if (trouble !== null) {
+      note(context, trouble.reason);
+      return context.text(`${trouble.text}\n`, 403);
+    }
     await next();
     for (const [name, value] of Object.entries(securityHeaders)) context.header(name, value);
   });
@@ -117,7 +136,8 @@ export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, lo
     // Behind a proxy everybody comes from this machine; proxies say for whom they ask.
     const { headers } = context.env.incoming;
     const isDirect = headers["forwarded"] === undefined && headers["x-forwarded-for"] === undefined && headers["via"] === undefined;
-    if (metrics.openOnLoopback() && isDirect && isLoopback(remoteOf(context))) return numbers(context, metrics);
+    if (metrics.openOnLoopback() && isDirect && isLoopback(remoteOf(context.env.incoming).address)) return numbers(context, metrics);
+    note(context, "no_credential");
     context.header("www-authenticate", "Bearer");
     return context.text('a token with the scope "read" is needed: Authorization: Bearer ...\n', 401);
   });
@@ -125,18 +145,19 @@ export function httpApp({ hosts, health, webhook, programs, webRoot, metrics, lo
   app.get("/v1/models", (context) => programs.models(context));
   app.get("/v1/models/*", (context) => programs.model(context));
   if (webRoot !== null) app.get("*", (context) => page(context, webRoot));
-  app.notFound((context) => context.text("not found\n", 404));
+  app.notFound((context) => {
+    // A browser looks for an icon; whoever shows a token or sends something meant a path that is not there.
+    const isLook = context.req.method === "GET" && context.req.header("authorization") === undefined;
+    if (!isLook) note(context, "path");
+    return context.text("not found\n", 404);
+  });
   return app;
 }
 
 type Here = Context<{ Bindings: HttpBindings }>;
 
-function remoteOf(context: Here): string {
-  return context.env.incoming.socket.remoteAddress ?? "unknown";
-}
-
 function isLoopback(address: string): boolean {
-  return address === "::1" || /^(?:::ffff:)?127\./.test(address);
+  return address === "::1" || address.startsWith("127.");
 }
 
 async function numbers(context: Here, { text }: MetricsPage): Promise<Response> {

@@ -8,8 +8,10 @@ import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
 import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
-import { loginAttempts } from "./attempts.ts";
+import type { RefusalReason, Refusals } from "../refusals.ts";
+import { wrongAttempts } from "./attempts.ts";
 import { authenticator } from "./authenticate.ts";
+import { bearerCaller, pathOf } from "./bearer.ts";
 import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
 import { boundConnections } from "./bound-connections.ts";
 import { completions } from "./completions.ts";
@@ -22,6 +24,7 @@ import type { Hub } from "./hub.ts";
 import type { ProgramDesk } from "../programs/desk.ts";
 import type { Config } from "@parley/config";
 import type { OwnsSession } from "../methods/own-session.ts";
+import { isProxy, remoteOf } from "./remote.ts";
 import { webhooks } from "./webhooks.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
@@ -31,6 +34,9 @@ export interface ControlServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly allowedHosts: readonly string[];
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly refusals: Refusals;
   /** The gateway's token; it has every scope. */
   readonly token: string;
   readonly devices: Devices;
@@ -68,6 +74,8 @@ export interface ControlServer {
   /** A link that logs a browser in once, within ten minutes. The code stands in the fragment, which no server sees. */
   loginUrl(granted?: readonly Scope[]): Promise<string>;
   connections(): number;
+  /** Slows nobody any more who was wrong before. Returns how many sources were. */
+  unlock(): number;
   /** Tells the clients, lets their requests end, closes everything. Idempotent. */
   close(): Promise<void>;
 }
@@ -87,42 +95,46 @@ const frameHeaderBytes = 256;
 
 /** Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
-  const { clock, ids, log, cells, devices, clients } = options;
+  const { clock, ids, log, cells, devices, clients, refusals } = options;
   const hosts: HostRules = { listenHost: options.host, allowedHosts: options.allowedHosts };
-  const attempts = loginAttempts(clock);
-  const authenticate = authenticator({ token: options.token, devices, attempts });
+  const from = remoteOf(options.trustedProxies);
   const ending = new AbortController();
-  const dispatch = dispatcher({ handlers: options.handlers, ownsSession: options.ownsSession, once: onceByKey(cells), ids, log });
+  const attempts = wrongAttempts({ refusals, closing: ending.signal, clock });
+  const authenticate = authenticator({ token: options.token, devices, attempts, refusals });
+  const callerOf = bearerCaller({ authenticate, remoteOf: from, refusals });
+  const { handlers, ownsSession } = options;
+  const dispatch = dispatcher({ handlers, ownsSession, once: onceByKey(cells), refusals, ids, log });
   const page = options.metrics;
-  const metrics: MetricsPage | null = page === undefined ? null : { ...page, admit };
-  const { desk, agents, hooks } = options;
+  const metrics: MetricsPage | null =
+    page === undefined ? null : { ...page, admit: async (request) => void (await callerOf(request, "read")) };
+  const { desk, agents, hooks, health, webhook, webRoot } = options;
   const programs = {
-    ...completions({ desk, agents, authenticate, clients, closing: ending.signal, clock, ids, log }),
-    hook: webhooks({ desk, hooks, agents, attempts, ids, log }),
+    ...completions({ desk, agents, callerOf, refusals, clients, closing: ending.signal, clock, ids, log }),
+    hook: webhooks({ desk, hooks, agents, attempts, remoteOf: from, refusals, ids, log }),
   };
-  const app = httpApp({ metrics, hosts, health: options.health, webhook: options.webhook, programs, webRoot: options.webRoot, log });
+  const app = httpApp({ metrics, hosts, health, webhook, programs, webRoot, remoteOf: from, attempts, refusals, log });
   const http = createServer({ ...requestLimits, shouldUpgradeCallback: wantsWebSocket }, getRequestListener(app.fetch));
-  boundConnections(http, log);
+  boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });
   const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
   const open = new Map<Connection, string>();
   let closing: Promise<void> | null = null;
 
-  async function admit(given: string, remoteAddress: string): Promise<void> {
-    const client = { name: "metrics", version: "" };
-    const { caller } = await authenticate({ protocol: { min: 1, max: 1 }, client, auth: { token: given } }, remoteAddress);
-    if (!caller.scopes.includes("read")) throw new Fault("denied", 'this token does not have the scope "read"');
-  }
-
   http.on("upgrade", (request, stream, head) => {
-    const address = request.socket.remoteAddress ?? "unknown";
+    const remote = from(request);
+    const { address } = remote;
     stream.on("error", (error) => log.debug({ error }, "a client's socket failed"));
     const refusal = refusalOf(request, address);
-    if (refusal !== null) return refuse(stream, refusal);
+    if (refusal !== null) {
+      const { reason } = refusal;
+      if (reason !== null) refusals.note(reason, address, { address, origin: remote.origin, path: pathOf(request) });
+      return refuse(stream, refusal);
+    }
     sockets.handleUpgrade(request, stream, head, (socket) => {
       const release = limitBytes(stream, head.length);
-      const connection = serveConnection(socket, address, {
+      const connection = serveConnection(socket, remote, {
         server: { version: options.version, bootId: options.bootId },
         authenticate,
+        refusals,
         devices,
         clients,
         dispatch,
@@ -142,12 +154,12 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   function refusalOf(request: IncomingMessage, address: string): Refusal | null {
     const { host, origin } = request.headers;
     const trouble = originTrouble({ host, origin }, hosts);
-    if (trouble !== null) return { status: "403 Forbidden", text: trouble };
-    if (request.url !== controlPath) return { status: "404 Not Found", text: `the WebSocket is at ${controlPath}` };
-    if (closing !== null) return { status: "503 Service Unavailable", text: "the gateway is stopping" };
+    if (trouble !== null) return { status: "403 Forbidden", ...trouble };
+    if (request.url !== controlPath) return { status: "404 Not Found", reason: "path", text: `the WebSocket is at ${controlPath}` };
+    if (closing !== null) return { status: "503 Service Unavailable", reason: null, text: "the gateway is stopping" };
     const fromAddress = [...open.values()].filter((each) => each === address).length;
     const full = open.size >= mostConnections || fromAddress >= mostPerAddress;
-    return full ? { status: "503 Service Unavailable", text: "too many connections" } : null;
+    return full ? { status: "503 Service Unavailable", reason: "too_many_connections", text: "too many connections" } : null;
   }
 
   async function shut(): Promise<void> {
@@ -171,6 +183,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     url,
     loginUrl: async (granted = scopes) => `${url}#code=${await devices.mintCode(granted)}`,
     connections: () => open.size,
+    unlock: attempts.unlock,
     close: () => (closing ??= shut()),
   };
 }
@@ -182,6 +195,8 @@ function wantsWebSocket({ headers }: IncomingMessage): boolean {
 
 interface Refusal {
   readonly status: string;
+  /** Null where nothing is wrong with who asks. */
+  readonly reason: RefusalReason | null;
   readonly text: string;
 }
 

@@ -8,16 +8,20 @@ import type { Config, WebhookConfig } from "@parley/config";
 import { Fault, isFault, parseConversationKey, type Ids, type Log } from "@parley/protocol";
 import type { Context } from "hono";
 import type { ProgramDesk } from "../programs/desk.ts";
-import type { Attempts } from "./attempts.ts";
-import { bearerToken } from "./bearer.ts";
+import type { Refusals } from "../refusals.ts";
+import type { Attempts, WrongCredential } from "./attempts.ts";
+import { bearerToken, pathOf } from "./bearer.ts";
 import { sameToken } from "./gateway-token.ts";
 import { readBody, TooLarge } from "./read-body.ts";
+import type { Remote, RemoteOf } from "./remote.ts";
 
 export interface WebhookOptions {
   readonly desk: ProgramDesk;
   readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
   readonly agents: () => readonly string[];
   readonly attempts: Attempts;
+  readonly remoteOf: RemoteOf;
+  readonly refusals: Refusals;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -29,25 +33,42 @@ const idHeaders = ["x-github-delivery", "webhook-id", "idempotency-key", "x-requ
 const idForm = /^[\x21-\x7e]{1,200}$/;
 const saidChars = 100_000;
 
-export function webhooks({ desk, hooks, agents, attempts, ids, log }: WebhookOptions): (context: In) => Promise<Response> {
+export function webhooks({
+  desk,
+  hooks,
+  agents,
+  attempts,
+  remoteOf,
+  refusals,
+  ids,
+  log,
+}: WebhookOptions): (context: In) => Promise<Response> {
   async function take(context: In): Promise<{ readonly status: Status; readonly body: object }> {
     const { incoming } = context.env;
     const { headers } = incoming;
-    const address = incoming.socket.remoteAddress ?? "unknown";
+    const from = remoteOf(incoming);
     const name = context.req.param("name") ?? "";
     const { endpoints, token: shared } = hooks();
-    attempts.check(address);
     const hook = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
-    if (hook === undefined) throw new Fault("missing", "there is no such webhook; see hooks.endpoints");
+    if (hook === undefined) {
+      refusals.note("path", from.address, { address: from.address, path: pathOf(incoming) });
+      throw new Fault("missing", "there is no such webhook; see hooks.endpoints");
+    }
     const token = hook.token ?? (hook.secret === undefined ? shared : undefined);
     // A token is proven before a byte of the body is read.
     const given = tokenIn(headers);
     const byToken = token !== undefined && given !== null && sameToken(given, token.reveal());
-    if (!byToken && hook.secret === undefined) throw refused(address);
-    const body = await readBody(incoming, hook.maxBytes);
+    if (!byToken && hook.secret === undefined) throw await refused(from, name, given === null ? "no_credential" : "wrong_token");
+    const body = await readBody(incoming, hook.maxBytes).catch((error: unknown) => {
+      if (error instanceof TooLarge) refusals.note("body_too_large", from.address, { address: from.address, webhook: name });
+      throw error;
+    });
     const signature = hook.secret === undefined ? null : headers[hook.signatureHeader.toLowerCase()];
     const signed = typeof signature === "string" && hook.secret !== undefined && isSigned(body, signature, hook.secret.reveal());
-    if (!byToken && !signed) throw refused(address);
+    if (!byToken && !signed) {
+      const shown = typeof signature === "string" ? "wrong_signature" : given === null ? "no_credential" : "wrong_token";
+      throw await refused(from, name, shown);
+    }
     const agent = hook.agentId ?? agents().find((id) => id === "main") ?? agents()[0];
     if (agent === undefined) throw new Fault("unavailable", "no agent is configured");
     const { id, duplicate } = await desk.call({
@@ -61,9 +82,12 @@ export function webhooks({ desk, hooks, agents, attempts, ids, log }: WebhookOpt
     return { status: duplicate ? 200 : 202, body: { ok: true, id, duplicate } };
   }
 
-  function refused(address: string): Refused {
-    attempts.failed(address);
-    return new Refused();
+  /** Nobody guesses by sending nothing: that is no attempt. */
+  async function refused(from: Remote, name: string, reason: WrongCredential | "no_credential"): Promise<Fault> {
+    if (reason !== "no_credential") return attempts.wrong(from, reason, wrongWords);
+    const { address, origin } = from;
+    refusals.note(reason, address, { address, ...(origin === null ? {} : { origin }), webhook: name });
+    return new Fault("denied", wrongWords);
   }
 
   return async (context) => {
@@ -71,20 +95,16 @@ export function webhooks({ desk, hooks, agents, attempts, ids, log }: WebhookOpt
       const { status, body } = await take(context);
       return context.json(body, status);
     } catch (error) {
-      const status = error instanceof Refused ? 401 : error instanceof TooLarge ? 413 : isFault(error) ? statuses[error.code] : undefined;
+      const status = error instanceof TooLarge ? 413 : isFault(error) ? statuses[error.code] : undefined;
       if (status === undefined || !isFault(error)) throw error;
-      log.info({ webhook: context.req.param("name"), status, reason: error.message }, "a webhook call was refused");
+      log.debug({ webhook: context.req.param("name"), status, why: error.message }, "a webhook call was not taken");
       if (error.retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
       return context.json({ ok: false, error: error.message }, status);
     }
   };
 }
 
-class Refused extends Fault {
-  constructor() {
-    super("denied", "the token or the signature is missing or wrong; both stand in headers, never in the address");
-  }
-}
+const wrongWords = "the token or the signature is missing or wrong; both stand in headers, never in the address";
 
 const statuses: { readonly [code in Fault["code"]]: Status } = {
   invalid: 400,

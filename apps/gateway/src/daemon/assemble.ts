@@ -16,6 +16,7 @@ import { movedChatsOfNodes } from "../nodes/moved-chats-of-nodes.ts";
 import type { NodePlace, Role } from "../nodes/node-place.ts";
 import { keepRoll, type Roll } from "../nodes/roll.ts";
 import { turnPools, type Pools } from "../pools.ts";
+import type { Refusals } from "../refusals.ts";
 import { gatewayState, type GatewayState } from "../state.ts";
 import { version } from "../version.ts";
 import { wireChannels, type Wired } from "../wiring.ts";
@@ -33,6 +34,8 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
   readonly place: NodePlace;
   readonly bus: Bus;
   readonly metrics: GatewayMetrics;
+  /** Messages that admission refuses. */
+  readonly strangers: Refusals;
 }
 
 export interface Parts {
@@ -93,6 +96,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     hub,
     state,
     watched: metrics.models,
+    refusals: options.strangers,
     bootId,
     clock,
     ids,

@@ -15,6 +15,7 @@ import { logStream } from "../methods/logs.ts";
 import { sessionOwnership } from "../methods/own-session.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Roll } from "../nodes/roll.ts";
+import type { Refusals } from "../refusals.ts";
 import { programDesk } from "../programs/desk.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { GatewayState } from "../state.ts";
@@ -41,6 +42,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly resume: () => Promise<boolean>;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   readonly metrics: Pick<GatewayMetrics, "text">;
+  readonly refusals: Refusals;
   readonly logBook: LogBook;
   readonly listNodes: Roll["list"];
   /** The gateway's token; it has every scope. */
@@ -64,6 +66,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     host: listenAddress(config.gateway.bind),
     port: options.port ?? config.gateway.port,
     allowedHosts: config.gateway.allowedHosts,
+    trustedProxies: config.gateway.trustedProxies,
+    refusals: options.refusals,
     token,
     devices,
     clients,
@@ -91,6 +95,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       devices,
       clients,
       loginUrl: (granted) => control.loginUrl(granted),
+      unlock: () => control.unlock(),
       logBook: options.logBook,
       restart: (reason) => {
         if (options.restart === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");

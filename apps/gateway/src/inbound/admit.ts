@@ -2,10 +2,27 @@
 // unknown sender means no turn. It compares exact ids and is never handed a name.
 import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
+import type { RefusalReason } from "../refusals.ts";
 import type { Activation } from "../commands/activation.ts";
 import type { BotLoops } from "./bot-loops.ts";
 import type { PairingBook } from "./pairing.ts";
 import type { Place, PlaceRules, Senders } from "./place-rules.ts";
+
+const refusalWords = {
+  no_policy: "no policy for this account",
+  no_sender_id: "the sender has no id",
+  sender_is_bot: "sender is a bot",
+  bot_loop: "two bots answer each other",
+  dm_disabled: "direct messages are disabled",
+  not_in_allow_from: "sender is not in allowFrom",
+  pairing_asked: "pairing asked",
+  pairing_pending: "pairing is pending",
+  too_many_pairings: "too many pairing requests",
+  group_disabled: "groups are disabled",
+  group_not_listed: "this group is not listed",
+  place_off: "this place is switched off",
+  sender_not_in_group: "sender may not speak in this group",
+} as const satisfies { readonly [code in RefusalReason]?: string };
 
 /** What the config says about one account. */
 export interface AccessPolicy {
@@ -23,7 +40,7 @@ export type Admission =
   | { readonly kind: "turn"; readonly owner: boolean; readonly authority: string }
   /** The sender may speak, but nobody called: remembered as context, no turn. */
   | { readonly kind: "context" }
-  | { readonly kind: "refused"; readonly reason: string; readonly say?: string };
+  | { readonly kind: "refused"; readonly code: keyof typeof refusalWords; readonly reason: string; readonly say?: string };
 
 export interface AdmitOptions {
   readonly policy: PolicyOf;
@@ -53,25 +70,25 @@ export function admission(options: AdmitOptions): Admit {
     const listed = allowFrom.includes(inbound.sender.id);
     switch (dmPolicy) {
       case "disabled":
-        return refused("direct messages are disabled");
+        return refused("dm_disabled");
       case "open":
-        return listed || allowFrom.includes("*") ? turn(inbound) : refused("sender is not in allowFrom");
+        return listed || allowFrom.includes("*") ? turn(inbound) : refused("not_in_allow_from");
       case "allowlist":
-        return listed ? turn(inbound) : refused("sender is not in allowFrom");
+        return listed ? turn(inbound) : refused("not_in_allow_from");
       case "pairing": {
         if (listed || (await options.isOwner(inbound)) || (await options.pairing.isPaired(inbound))) return turn(inbound);
         const answer = await options.pairing.ask(inbound);
-        if (answer.kind !== "asked") return refused(answer.kind === "pending" ? "pairing is pending" : "too many pairing requests");
-        return refused("pairing asked", pairingText(inbound, answer.code));
+        if (answer.kind !== "asked") return refused(answer.kind === "pending" ? "pairing_pending" : "too_many_pairings");
+        return refused("pairing_asked", pairingText(inbound, answer.code));
       }
     }
   }
 
   async function shared(inbound: Inbound, call: Call, rules: PlaceRules): Promise<Admission> {
-    if (rules.policy === "disabled") return refused("groups are disabled");
-    if (!rules.served) return refused("this group is not listed");
-    if (!rules.enabled) return refused("this place is switched off");
-    if (rules.senders !== null && !isAmong(inbound.sender, rules.senders)) return refused("sender may not speak in this group");
+    if (rules.policy === "disabled") return refused("group_disabled");
+    if (!rules.served) return refused("group_not_listed");
+    if (!rules.enabled) return refused("place_off");
+    if (rules.senders !== null && !isAmong(inbound.sender, rules.senders)) return refused("sender_not_in_group");
     if (inbound.addressed || call.isCommand) return turn(inbound);
     const activation = await call.activation();
     if (rules.ignoresOthersMentions === true && inbound.mentions.length > 0) return { kind: "context" };
@@ -81,13 +98,13 @@ export function admission(options: AdmitOptions): Admit {
 
   return async (inbound, call) => {
     const policy = options.policy(inbound);
-    if (policy === null) return refused("no policy for this account");
+    if (policy === null) return refused("no_policy");
     const { sender, address } = inbound;
-    if (sender.id === "") return refused("the sender has no id");
-    if (sender.isBot && !hearsBot(inbound, policy)) return refused("sender is a bot");
+    if (sender.id === "") return refused("no_sender_id");
+    if (sender.isBot && !hearsBot(inbound, policy)) return refused("sender_is_bot");
     const admitted = await (address.kind === "dm" ? direct(inbound, policy) : shared(inbound, call, policy.rules(inbound)));
     if (admitted.kind !== "turn" || !sender.isBot) return admitted;
-    return options.botLoops.passes(inbound) ? admitted : refused("two bots answer each other");
+    return options.botLoops.passes(inbound) ? admitted : refused("bot_loop");
   };
 }
 
@@ -96,8 +113,8 @@ function hearsBot({ addressed, replyTo }: Inbound, { allowBots }: AccessPolicy):
   return allowBots === "mentions" ? addressed && replyTo?.toBot !== true : allowBots;
 }
 
-function refused(reason: string, say?: string): Admission {
-  return { kind: "refused", reason, ...(say === undefined ? {} : { say }) };
+function refused(code: keyof typeof refusalWords, say?: string): Admission {
+  return { kind: "refused", code, reason: refusalWords[code], ...(say === undefined ? {} : { say }) };
 }
 
 function isAmong({ id, roles = [] }: Inbound["sender"], allowed: Senders): boolean {

@@ -17,7 +17,7 @@ import { spokenIn } from "./reset-policy.ts";
 export interface IntakeOptions
   extends
     Omit<AdmitOptions, "authority">,
-    Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "modelNamed" | "bootAtMs" | "log"> {
+    Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "modelNamed" | "refusals" | "bootAtMs" | "log"> {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
   readonly channel: (account: string) => Channel | null;
@@ -48,6 +48,7 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     presses: presses({ cells, channel, clock, log }),
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
     makeRoom: makeRoom(inbox, options.stopTurn),
+    refusals: options.refusals,
     bootAtMs,
     spokenIn: spokenIn({ config: config.session, timeZone: config.agents.defaults.userTimezone, sessions, inbox, clock }),
     queue: config.messages.queue,

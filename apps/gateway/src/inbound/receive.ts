@@ -1,8 +1,9 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import { isFault, type Deletion, type Inbound, type Log } from "@parley/protocol";
+import { accountKey, isFault, type Deletion, type Inbound, type Log } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
+import type { RefusalReason, Refusals } from "../refusals.ts";
 import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "../outbound/notice.ts";
 import { directiveCommand } from "../turn/directives.ts";
@@ -41,6 +42,7 @@ export interface ReceiveOptions {
   /** Begins a conversation anew when its time is over. */
   readonly spokenIn: SpokenIn;
   readonly makeRoom: MakeRoom;
+  readonly refusals: Refusals;
   readonly bootAtMs: number;
   readonly queue: QueueSettings;
   /** Messages of a group, not meant for us, that are kept to be shown. */
@@ -70,7 +72,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     for (const [index, verdict] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
-      log.info({ rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
+      // A refusal has a line of its own, of which a flood makes few.
+      const say = isRefused(planned) ? log.debug.bind(log) : log.info.bind(log);
+      say({ rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
       if (verdict.verdict === "queued" && planned.settings !== undefined) await options.makeRoom(planned.row, verdict, planned.settings);
     }
   }
@@ -151,7 +155,15 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const refuse = (reason: string, say?: string): readonly Planned[] => [
       { row: refusedRow(inbound, route.session, reason), notices: say === undefined ? [] : [noticeDelivery(inbound, say)] },
     ];
-    if (route.agent === null) return refuse(route.reason);
+    const note = (code: RefusalReason): void => {
+      const { id, sender, address } = inbound;
+      const account = accountKey(inbound);
+      options.refusals.note(code, `${account} ${sender.id}`, { account, sender: sender.id, kind: address.kind, rows: [id] });
+    };
+    if (route.agent === null) {
+      note("no_agent");
+      return refuse(route.reason);
+    }
     if ("unwanted" in meant) return refuse(meant.unwanted);
     const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
     const given = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
@@ -163,13 +175,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     });
     switch (admission.kind) {
       case "refused":
+        note(admission.code);
         return refuse(admission.reason, admission.say);
       case "context":
         return [context({ inbound, route, owner: false, authority: "none" })];
       case "turn": {
         const { owner, authority } = admission;
         const by: Admitted = { inbound, route, owner, authority };
-        if (command !== null && isForOwners(command.name) && !owner) return refuse(`/${command.name} is for owners`);
+        if (command !== null && isForOwners(command.name) && !owner) {
+          note("for_owners");
+          return refuse(`/${command.name} is for owners`);
+        }
         if (inbound.kind === "reaction") return [context(by)];
         if (inbound.kind === "callback" && !(await options.presses.claim(event))) return refuse("the button was pressed before");
         return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
@@ -225,8 +241,12 @@ function commandOf({ channel, text, attachments }: Inbound): Command | null {
   return attachments.length > 0 && directiveCommand(text) !== null ? null : parseCommand(text);
 }
 
-function isSilentRefusal({ row, notices }: Planned): boolean {
-  return row.as.kind === "closed" && row.as.outcome === "refused" && notices.length === 0;
+function isRefused({ row }: Planned): boolean {
+  return row.as.kind === "closed" && row.as.outcome === "refused";
+}
+
+function isSilentRefusal(planned: Planned): boolean {
+  return isRefused(planned) && planned.notices.length === 0;
 }
 
 /** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */

@@ -8,9 +8,11 @@ export interface DeviceMethodsOptions {
   readonly devices: Devices;
   readonly clients: Clients;
   readonly loginUrl: (granted: readonly Scope[]) => Promise<string>;
+  /** Returns how many sources were slowed. */
+  readonly unlock: () => number;
 }
 
-export function deviceMethods({ devices, clients, loginUrl }: DeviceMethodsOptions) {
+export function deviceMethods({ devices, clients, loginUrl, unlock }: DeviceMethodsOptions) {
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
@@ -24,6 +26,9 @@ export function deviceMethods({ devices, clients, loginUrl }: DeviceMethodsOptio
       const name = await devices.revoke(id);
       if (name === null) throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
       return { id, name, closed: clients.close(id) };
+    },
+    async "devices.unlock"(_params: MethodParams<"devices.unlock">): Promise<MethodResult<"devices.unlock">> {
+      return { lifted: unlock() };
     },
     async "devices.link"({ scopes }: MethodParams<"devices.link">, caller: Caller): Promise<MethodResult<"devices.link">> {
       return { url: await loginUrl(held(scopes ?? caller.scopes, caller)) };

@@ -42,6 +42,7 @@ export interface HandlerOptions extends StatusOptions {
   readonly devices: Devices;
   readonly clients: Clients;
   readonly loginUrl: DeviceMethodsOptions["loginUrl"];
+  readonly unlock: DeviceMethodsOptions["unlock"];
   readonly logBook: Pick<LogBook, "last">;
   /** Drains and starts again, once the answer had time to go out. */
   readonly restart: (reason: string) => void;

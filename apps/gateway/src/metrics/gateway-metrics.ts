@@ -5,6 +5,7 @@ import type { Channel } from "@parley/channels";
 import type { Model, ModelEvent, Models } from "@parley/models";
 import { accountKey, type Clock, type Usage } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
+import type { RefusalReason } from "../refusals.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { GatewayState } from "../state.ts";
 import { metricBook, type MetricBook, type Sample } from "./text.ts";
@@ -14,6 +15,8 @@ export interface GatewayMetrics {
   store<S extends Store>(store: S): S;
   /** The same models, counted. */
   models(models: Models): Models;
+  /** One more refusal, by its reason. */
+  refused(reason: RefusalReason): void;
   /** What is read when somebody asks; to be told once. */
   watch(parts: WatchedParts): void;
   text(): Promise<string>;
@@ -53,6 +56,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const latency = book.histogram("parley_model_call_duration_seconds", "Whole calls of models.", callBuckets);
   const firstWord = book.histogram("parley_model_first_token_seconds", "Until the first token of a call.", callBuckets);
   const tokens = book.counter("parley_model_tokens_total", "Tokens, by kind: input, output, cache_read and cache_write.");
+  const refused = book.counter("parley_refusals_total", "Requests and messages that were refused, by reason.");
   const cost = book.counter("parley_model_cost_dollars_total", "What calls cost, where the price is known, in US dollars.");
   processNumbers(book, startedAtMs, lag);
 
@@ -124,6 +128,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
         },
       },
     }),
+    refused: (reason) => refused.add({ reason }),
     models: (models) => ({ ...models, get: async (id) => counted(await models.get(id)) }),
     watch: (parts) => watched(book, parts),
     text: book.text,

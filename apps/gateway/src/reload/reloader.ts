@@ -45,6 +45,9 @@ export interface Reloader {
   stop(): Promise<void>;
 }
 
+/** The one cause that nobody asked for. */
+const fileChanged = "the file changed";
+
 export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): Reloader {
   const { path, places } = loaded;
   let current = loaded.config;
@@ -54,7 +57,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
   let counts = { taken: 0, refused: 0 };
   let last: Promise<unknown> = Promise.resolve();
   let stopped = false;
-  const watcher = watchFiles({ files: loaded.reads, clock, log, onChange: () => void reload("the file changed") });
+  const watcher = watchFiles({ files: loaded.reads, clock, log, onChange: () => void reload(fileChanged) });
 
   const restartNeeded = (): readonly string[] => restartKeys(changedKeys(loaded.config, current));
 
@@ -89,10 +92,8 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
       fresh = await read();
       const changed = changedKeys(current, fresh.config);
       if (changed.length === 0) {
-        log.info(
-          { cause },
-          problems.length > 0 ? "the config is in order again; nothing changed" : "the config was read again; nothing changed",
-        );
+        if (problems.length > 0) log.info({ cause }, "the config is in order again; nothing changed");
+        else if (cause !== fileChanged) log.info({ cause }, "the config was read again; nothing changed");
         problems = [];
         return { outcome: "unchanged", changed, restarted: [], restartNeeded: restartNeeded(), problems };
       }

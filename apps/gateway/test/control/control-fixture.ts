@@ -20,6 +20,7 @@ import { deviceBook, type Devices } from "../../src/control/devices.ts";
 import type { Handlers } from "../../src/control/dispatch.ts";
 import { eventHub, type Hub } from "../../src/control/hub.ts";
 import { router, type RouteInbound } from "../../src/inbound/route.ts";
+import { noRefusals } from "../../src/refusals.ts";
 import { sessionOwnership } from "../../src/methods/own-session.ts";
 import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
 
@@ -43,7 +44,10 @@ export interface Fixture {
 }
 
 export interface FixtureOptions extends Partial<
-  Pick<ControlServerOptions, "webRoot" | "port" | "health" | "webhook" | "metrics" | "desk" | "agents" | "hooks">
+  Pick<
+    ControlServerOptions,
+    "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics" | "desk" | "agents" | "hooks"
+  >
 > {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -72,6 +76,8 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     host: "127.0.0.1",
     port: 0,
     allowedHosts: [],
+    trustedProxies: [],
+    refusals: noRefusals,
     token: gatewayToken,
     devices,
     clients,

@@ -20,7 +20,7 @@ async function control(options: Parameters<typeof startControl>[0] = {}): Promis
       "devices.link": (...call) => methods()["devices.link"](...call),
     },
   });
-  const methods = () => deviceMethods({ ...started(), loginUrl: (granted) => started().server.loginUrl(granted) });
+  const methods = () => deviceMethods({ ...started(), loginUrl: (granted) => started().server.loginUrl(granted), unlock: () => 0 });
   const operator = await fixture.client();
   await operator.connect();
   return { ...fixture, operator };

@@ -45,7 +45,7 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
   approve: { none: "pairing.approve pairing.revoke", own: "", key: "", all: "approvals.resolve approvals.revoke" },
   admin: {
-    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke models.test reload restart resume skills.install",
+    none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock models.test reload restart resume skills.install",
     own: "",
     key: "",
     all: "backup dead.drop dead.retry logs.tail outbox.drop outbox.retry prompt.show restore sessions.forget tools.hold tools.resume",

@@ -193,3 +193,43 @@ test("a device decides about a command in the chat only if its token may approve
   }
   operator.close();
 });
+
+test("whoever is refused stands in the log and in the metrics by reason, and an operator lets up on the slowed", async () => {
+  const daemon = await w.start({
+    config: {
+      channels: {
+        telegram: { ...(w.config["channels"] as { readonly telegram: object }).telegram, dmPolicy: "allowlist", allowFrom: ["1"] },
+      },
+    },
+  });
+  w.telegram.as(4242).says("let me in");
+  const asked = async (token: string): Promise<number> =>
+    (await fetch(new URL("/v1/models", daemon.url), { headers: { authorization: `Bearer ${token}` } })).status;
+  const statuses = await Promise.all(Array.from({ length: 15 }, () => asked("wrong")));
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  expect(await asked(daemon.token)).toBe(200);
+  const lines = (): readonly { readonly [field: string]: unknown }[] =>
+    daemon
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"refused"'))
+      .map((line) => JSON.parse(line) as { readonly [field: string]: unknown });
+  await eventually(() => lines().length === 3, 10_000, "the lines");
+  expect(lines()).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ part: "admission", reason: "not_in_allow_from", account: "telegram:default", sender: "4242" }),
+      expect.objectContaining({ part: "control", reason: "wrong_token", address: "127.0.0.1" }),
+      expect.objectContaining({ part: "control", reason: "too_many_wrong", address: "127.0.0.1" }),
+    ]),
+  );
+  const metrics = await (await fetch(new URL("/metrics", daemon.url), { headers: { authorization: `Bearer ${daemon.token}` } })).text();
+  expect(metrics).toContain('parley_refusals_total{reason="wrong_token"} 10');
+  expect(metrics).toContain('parley_refusals_total{reason="not_in_allow_from"} 1');
+  const operator = await controlClient(daemon);
+  expect(await operator.call("devices.unlock")).toEqual({ lifted: 1 });
+  operator.close();
+  expect(await asked("wrong")).toBe(401);
+  // What was counted and not told yet is told before the end.
+  expect(await daemon.stop()).toBe(0);
+  expect(daemon.log()).toContain('"reason":"wrong_token","source":"127.0.0.1","more":10');
+});

@@ -140,6 +140,46 @@ describe("a command", () => {
   });
 });
 
+describe("a refusal is told with a reason, the account and who it was", () => {
+  const told = { account: "telegram:default", sender: "20" };
+  test.for([
+    ["not_in_allow_from", { dmPolicy: "allowlist", allowFrom: ["30"] }, "private"],
+    ["dm_disabled", { dmPolicy: "disabled" }, "private"],
+    ["pairing_asked", { dmPolicy: "pairing", allowFrom: [] }, "private"],
+    ["group_not_listed", { groups: { "-1": { allowFrom: ["*"] } } }, "group"],
+    ["sender_not_in_group", { groups: { [chat]: { allowFrom: ["30"] } } }, "group"],
+    ["place_off", { groups: { [chat]: { allowFrom: ["*"], enabled: false } } }, "group"],
+    ["group_disabled", { groupPolicy: "disabled" }, "group"],
+  ] as const)("%s", async ([reason, telegram, where]) => {
+    s = await stage({ telegram });
+    if (where === "private") s.person("20").says("let me in");
+    else inGroup("20").calls("let me in");
+    await s.pass(60_000);
+    expect(s.refused).toEqual([
+      { reason, source: "telegram:default 20", ...told, kind: where === "private" ? "dm" : "group", rows: [expect.any(String)] },
+    ]);
+    expect(JSON.stringify(s.refused)).not.toContain("let me in");
+  });
+
+  test("a bot, and a command for owners", async () => {
+    s = await stage({ telegram: open, config: olga });
+    inGroup("20").calls("beep", { sender: { id: "20", name: "20", isBot: true } });
+    s.person("20").says("/pair list");
+    await s.pass(60_000);
+    expect(s.refused).toMatchObject([
+      { reason: "sender_is_bot", ...told },
+      { reason: "for_owners", ...told },
+    ]);
+  });
+
+  test("but talk that nobody called is none", async () => {
+    s = await stage({ telegram: open });
+    inGroup("20").mutters("to nobody");
+    await inGroup("30").calls("hello").gets(/^re:/);
+    expect(s.refused).toEqual([]);
+  });
+});
+
 describe("routing", () => {
   test("a message that no agent answers is refused with the reason, and holds up nobody", async () => {
     s = await stage({
@@ -157,6 +197,7 @@ describe("routing", () => {
       expect.stringContaining("no agent is bound to loopback:default"),
     ]);
     expect((await s.rows({ outcome: "answered" })).map(({ lane }) => lane)).toEqual(["agent:b:telegram:dm:5"]);
+    expect(s.refused).toMatchObject([{ reason: "no_agent", account: "loopback:default", sender: "lou" }]);
   });
 
   test("what a group's entry says of text and tools reaches the turn", async () => {

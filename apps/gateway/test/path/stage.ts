@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig, type Config } from "@parley/config";
-import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type SessionKey } from "@parley/protocol";
+import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type LogFields, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
@@ -67,6 +67,8 @@ export interface Stage {
   start(): Promise<void>;
   /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
   terminate(turnsMs?: number): Promise<void>;
+  /** What admission refused, each with its reason. */
+  readonly refused: readonly LogFields[];
   rows(filter?: Partial<Parameters<SqliteStore["inbox"]["find"]>[0]>): Promise<readonly RowView[]>;
   deliveries(filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>): Promise<readonly DeliveryView[]>;
   /** What every session keeps, oldest first. */
@@ -79,6 +81,7 @@ const hourMs = 3_600_000;
 export async function stage(options: StageOptions = {}): Promise<Stage> {
   const home = await mkdtemp(join(tmpdir(), "parley-path-"));
   const config = await configIn(home, options);
+  const refused: LogFields[] = [];
   let now: { store: SqliteStore; core: Core; pools: Pools; life: Life } | null = null;
   let boots = 0;
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
@@ -119,6 +122,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       ...(options.skills === undefined ? {} : { skills: options.skills(config) }),
       showProgress: () => noProgress,
       redaction: noRedaction,
+      refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },
       bootId,
       clock: own.clock,
       ids: seededIds(boots),
@@ -244,6 +248,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       await until(() => drained, "the drain");
       await stop();
     },
+    refused,
     rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
     deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
     async transcript(session, epoch) {

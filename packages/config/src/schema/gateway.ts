@@ -29,6 +29,12 @@ export const gatewaySchema = z
       .array(z.string().regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }))
       .default([])
       .describe("Host names, besides loopback and the bound address, under which browsers may reach the gateway."),
+    trustedProxies: z
+      .array(z.string().refine(isNetwork, { error: 'an IP address or a network such as "10.0.0.0/8", not all of them' }))
+      .default([])
+      .describe(
+        "Reverse proxies in front of the gateway. Of a request that one of them passes on, X-Forwarded-For says who asks; from anybody else it says nothing.",
+      ),
     metrics: z
       .strictObject({
         enabled: z.boolean().default(true).describe("Whether /metrics answers."),
@@ -44,3 +50,11 @@ export const gatewaySchema = z
   })
   .prefault({})
   .describe("The control plane: web chat, CLI, health.");
+
+/** A network of every address would let everybody say who he is. */
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 && !address.includes("%") ? 128 : 0;
+  if (bits === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits);
+}
