@@ -76,7 +76,7 @@ describe("a right credential", () => {
     const w = await world({ webhook: () => async () => ({ status: 401 }) });
     const device = await w.devices.mintDevice(["read", "write"], "phone");
     const code = new URL(await w.server.loginUrl()).hash.slice(6);
-    const wrong = Array.from({ length: 40 }, (_, nth) => wrongWays[what]?.(w, nth));
+    const wrong = Array.from({ length: 40 }, async (_, nth) => wrongWays[what]?.(w, nth));
     const of = (): number => [...w.counts.values()].reduce((sum, each) => sum + each, 0);
     await until(() => of() >= 40);
 
