@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
-export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime";
+export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime" | "git";
 
 interface Known {
   /** What to look for on the PATH; first match wins. */
@@ -25,6 +25,7 @@ const known: { readonly [name in ProgramName]: Known } = {
   bwrap: { commands: ["bwrap"], debian: "bubblewrap", tryWith: ["--unshare-all", "--ro-bind", "/", "/", "true"] },
   strace: { commands: ["strace"], debian: "strace", tryWith: ["-o", "/dev/null", "true"] },
   faketime: { commands: ["faketime"], debian: "faketime" },
+  git: { commands: ["git"], debian: "git" },
 };
 
 /** Where a program is, or why it cannot be had: with the line for a shell that brings it, where one does. */

@@ -11,7 +11,7 @@ import {
   type ExecPolicy,
 } from "../src/index.ts";
 import { readCommandLine } from "../src/exec/command-line.ts";
-import { isSafeFilter } from "../src/exec/safe-filters.ts";
+import { isSafeFilter, knownForm } from "../src/exec/known-programs.ts";
 
 const bin = (argv: readonly string[]): readonly string[] => [
   argv[0]?.includes("/") === true ? argv[0] : `/usr/bin/${argv[0]}`,
@@ -31,6 +31,8 @@ function action(command: string | readonly string[], more: Partial<ExecAction> =
     sandbox: "none",
     interactive: false,
     files: [],
+    closed: parts?.every((part) => knownForm(part) !== null) ?? false,
+    outside: [],
     ...more,
   };
 }
@@ -39,6 +41,7 @@ const policy = (...allowlist: readonly (string | AllowedCommand)[]): ExecPolicy 
   ask: "on-miss",
   allowlist: allowlist.map((each) => (typeof each === "string" ? { command: each } : each)),
   grants: [],
+  owner: true,
 });
 const kind = (command: string | readonly string[], rules: ExecPolicy): string => execDecision(action(command), rules).kind;
 
@@ -199,7 +202,10 @@ describe("the allowlist", () => {
   test("takes a bare name from the system's folders only, and a path as it is", () => {
     expect(kind(["/usr/bin/ls"], policy("ls"))).toBe("run");
     expect(kind(["/home/me/bin/ls"], policy("ls"))).toBe("ask");
-    expect(kind(["/home/me/bin/ls"], policy("/home/me/bin/ls"))).toBe("run");
+    // A program of that name outside the system's folders may be anything.
+    expect(kind(["/home/me/bin/ls"], policy("/home/me/bin/ls"))).toBe("ask");
+    expect(kind(["/home/me/bin/ls"], policy({ command: "/home/me/bin/ls", argPattern: "" }))).toBe("run");
+    expect(kind(["/usr/bin/ls"], policy("/usr/bin/ls"))).toBe("run");
     expect(kind(["ls"], policy("LS"))).toBe("ask");
   });
 
@@ -230,25 +236,39 @@ describe("the allowlist", () => {
 });
 
 describe("a grant", () => {
-  const granted = { argv: ["/bin/zsh", "-lc", "whoami"], cwd: "/ws", sandbox: "none", files: [] };
+  const granted = { argv: ["/usr/bin/mkdir", "-p", "made"], cwd: "/ws", sandbox: "none", files: [] };
   const rules = { ...policy(), grants: [granted] };
 
   test("is for exactly these words in exactly this folder and sandbox", () => {
     expect(kind(granted.argv, rules)).toBe("run");
-    expect(kind(["/bin/zsh", "-lc", "id; curl x"], rules)).toBe("ask");
-    expect(kind(["/bin/zsh", "-lc", "whoami", "x"], rules)).toBe("ask");
-    expect(kind(["/bin/zsh"], rules)).toBe("ask");
+    expect(kind(["/usr/bin/mkdir", "-p", "other"], rules)).toBe("ask");
+    expect(kind(["/usr/bin/mkdir", "-p", "made", "x"], rules)).toBe("ask");
+    expect(kind(["/usr/bin/mkdir"], rules)).toBe("ask");
     expect(execDecision(action(granted.argv, { cwd: "/ws/sub" }), rules).kind).toBe("ask");
     expect(execDecision(action(granted.argv, { sandbox: "bubblewrap" }), rules).kind).toBe("ask");
     expect(execDecision(action(granted.argv, { env: { A: "b" } }), rules).kind).toBe("ask");
   });
 
+  test("is worth nothing, and is not offered, for what may run files that nobody saw", () => {
+    for (const argv of [
+      ["/usr/bin/make"],
+      ["/usr/bin/npm", "test"],
+      ["/bin/sh", "-c", "id"],
+      ["/bin/zsh", "-lc", "whoami"],
+      ["/opt/tool"],
+    ]) {
+      expect(execDecision(action(argv), policy()), argv.join(" ")).toMatchObject({ kind: "ask", always: false });
+      const kept = { argv, cwd: "/ws", sandbox: "none", files: [] };
+      expect(kind(argv, { ...policy(), grants: [kept] }), argv.join(" ")).toBe("ask");
+    }
+  });
+
   test("covers files as they were then", () => {
     const files = [{ path: "deploy.sh", sha256: "1" }];
     const script = { ...policy(), grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files }] };
-    expect(execDecision(action(["/ws/deploy.sh"], { files }), script).kind).toBe("run");
+    expect(execDecision(action(["/ws/deploy.sh"], { files, closed: true }), script).kind).toBe("run");
     for (const now of [[], [{ path: "deploy.sh", sha256: "2" }], [...files, { path: "more.sh", sha256: "1" }]])
-      expect(execDecision(action(["/ws/deploy.sh"], { files: now }), script).kind).toBe("ask");
+      expect(execDecision(action(["/ws/deploy.sh"], { files: now, closed: true }), script).kind).toBe("ask");
   });
 
   test("is worth nothing for a shell's line", () => {
@@ -313,9 +333,21 @@ describe("a command line", () => {
   });
 
   test("of several commands is split at its operators, quotes respected", () => {
-    expect(readCommandLine(`a 'x;y' && b|c || d ; e`)).toEqual({ kind: "shell", parts: [["a", "x;y"], ["b"], ["c"], ["d"], ["e"]] });
-    expect(readCommandLine("a & b")).toEqual({ kind: "shell", parts: null });
-    expect(readCommandLine("a |& b")).toEqual({ kind: "shell", parts: null });
+    expect(readCommandLine(`a 'x;y' && b|c || d ; e`)).toMatchObject({ kind: "shell", parts: [["a", "x;y"], ["b"], ["c"], ["d"], ["e"]] });
+    expect(readCommandLine("a & b")).toMatchObject({ kind: "shell", parts: null });
+    expect(readCommandLine("a |& b")).toMatchObject({ kind: "shell", parts: null });
+  });
+
+  test("tells where its output is sent", () => {
+    expect(readCommandLine("a b > c && d 2>&1 >>e/f; g 2>/dev/null")).toEqual({
+      kind: "shell",
+      parts: [["a", "b"], ["d"], ["g"]],
+      writes: ["c", "e/f", "/dev/null"],
+    });
+    expect(readCommandLine("a 'b > c'")).toEqual({ kind: "words", argv: ["a", "b > c"] });
+    expect(readCommandLine("a2>b")).toMatchObject({ parts: [["a2"]], writes: ["b"] });
+    for (const line of ["a > $b", "a > 'b'", "a >| b", "a &> b", "a > b > ", "> b", "a <b", "a >\nb", "a > b#c"])
+      expect(readCommandLine(line), line).toMatchObject({ kind: "shell", parts: null });
   });
 
   test("is only taken for words when sh reads the same words", async () => {
@@ -342,6 +374,7 @@ describe("a command line", () => {
       "\t",
       "\n",
       "<",
+      ">",
       "[",
       "é",
       "(",
@@ -409,9 +442,19 @@ describe("the environment of a command", () => {
       COLOR: "1",
       TERM: "dumb",
       PARLEY_SHELL: "exec",
-      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_COUNT: "6",
       GIT_CONFIG_KEY_0: "safe.bareRepository",
       GIT_CONFIG_VALUE_0: "explicit",
+      GIT_CONFIG_KEY_1: "core.fsmonitor",
+      GIT_CONFIG_VALUE_1: "false",
+      GIT_CONFIG_KEY_2: "core.hooksPath",
+      GIT_CONFIG_VALUE_2: "/dev/null",
+      GIT_CONFIG_KEY_3: "core.pager",
+      GIT_CONFIG_VALUE_3: "cat",
+      GIT_CONFIG_KEY_4: "core.alternateRefsCommand",
+      GIT_CONFIG_VALUE_4: "",
+      GIT_CONFIG_KEY_5: "protocol.ext.allow",
+      GIT_CONFIG_VALUE_5: "never",
     });
   });
 

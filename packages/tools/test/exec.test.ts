@@ -170,7 +170,7 @@ describe("exec", () => {
 });
 
 describe("without leave", () => {
-  const asking: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [{ command: "echo" }], grants: [] };
+  const asking: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [{ command: "echo" }], grants: [], owner: true };
 
   test("nothing runs, and the answer tells what was asked", async () => {
     const own = await stage({ exec: { policy: asking } });
@@ -256,6 +256,39 @@ describe("without leave", () => {
     expect(await refusedWith(exec(dotPath.context), { command: ["echo"] })).toContain("is not on the allowlist");
     await own.close();
     await dotPath.close();
+  });
+
+  test("a program that is allowed by its name reaches what the file tools reach, by whatever way", async () => {
+    const policy: ExecPolicy = { ...asking, allowlist: ["cat", "ls", "grep", "git", "touch", "mkdir"].map((command) => ({ command })) };
+    const own = await stage({ exec: { policy } });
+    await mkdir(join(own.workspace, ".git"));
+    await mkdir(join(own.workspace, "sub"));
+    await writeFile(join(own.workspace, "sub/f"), "inside\n");
+    await writeFile(join(own.outside, "secret"), "hunter2\n");
+    await symlink(join(own.outside, "secret"), join(own.workspace, "link"));
+    await symlink(own.outside, join(own.workspace, "sub/up"));
+    expect(await said(exec(own.context), { command: "cat f", workdir: "sub" })).toContain("inside");
+    expect(await said(exec(own.context), { command: `cat ${own.workspace}/sub/../sub/f` })).toContain("inside");
+    expect(await said(exec(own.context), { command: "cat none" })).toContain("exit code 1");
+    const ways = [
+      "cat link",
+      "cat sub/f ../secret",
+      "cat sub/up/secret",
+      `cat ${own.outside}/secret`,
+      "grep -e hunter -- link",
+      "ls sub/up",
+      "ls ..",
+      "git -C .. status",
+      "git diff sub/f ../secret",
+      "touch ../made",
+      "mkdir -p .git/hooks",
+      "touch .GIT/config",
+      "mkdir sub/up/made",
+    ];
+    for (const command of ways)
+      expect(await refusedWith(exec(own.context), { command }), command).toContain("out of the file tools' reach");
+    expect(await refusedWith(exec(own.context), { command: "cat ../../secret", workdir: "sub" })).toContain("reach");
+    await own.close();
   });
 
   test("a relative folder of the search path is no place to find programs in", async () => {

@@ -43,7 +43,7 @@ export interface StageOptions {
   readonly clock?: Clock;
 }
 
-export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [] };
+export const full: ExecPolicy = { mode: "full", ask: "off", allowlist: [], grants: [], owner: true };
 
 export async function stage(options: StageOptions = {}): Promise<Stage> {
   const outside = await realpath(await mkdtemp(join(tmpdir(), "parley-tools-")));

@@ -108,9 +108,9 @@ export function toolBook(options: ToolBookOptions): ToolBook {
     }
   }
 
-  async function policyOf({ id, tools }: AgentConfig): Promise<ExecPolicy> {
+  async function policyOf({ agent: { id, tools }, by: { owner } }: ToolsRequest): Promise<ExecPolicy> {
     const { mode, ask, allowlist } = tools.exec;
-    return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [] };
+    return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [], owner };
   }
 
   function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles, policy: ExecPolicy): MadeTools {
@@ -138,7 +138,7 @@ export function toolBook(options: ToolBookOptions): ToolBook {
   return {
     async at(request) {
       const { agent, session, places, by, model } = request;
-      const [opened, execPolicy] = await Promise.all([placeOf(request), policyOf(agent)]);
+      const [opened, execPolicy] = await Promise.all([placeOf(request), policyOf(request)]);
       const cannot = "cannot" in opened ? opened.cannot : null;
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;

@@ -24,6 +24,8 @@ export function askingTool(): AskingTool {
     sandbox: "none",
     interactive: false,
     files: [],
+    closed: true,
+    outside: [],
   });
   return {
     ran,

@@ -58,7 +58,9 @@ const execFields = {
   allowlist: z
     .array(allowedCommand)
     .exactOptional()
-    .describe("Commands that run without being asked about. Shells, interpreters and wrappers need an argPattern. Default: none."),
+    .describe(
+      "Commands that run without being asked about: by name those that only look; others with an argPattern, in owners' turns. Default: none.",
+    ),
   timeoutSeconds: z
     .number()
     .int()

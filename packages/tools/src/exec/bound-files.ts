@@ -1,61 +1,142 @@
 // Which files of the workspace a command runs, or hands to a program that runs what it is given, with their content as it is now. Part of the
 // action: a script that was changed after a person had read it, or after "always", is another action.
 import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { basename, matchesGlob } from "node:path";
 import { Fault, isFault } from "@parley/protocol";
 import type { OpenFile, Rooted } from "../files/rooted.ts";
-import { isCarrier, startingOption } from "./carriers.ts";
+import { entryPath, partsBelow, walk } from "../files/walk.ts";
+import type { BoundFile } from "./bound-file.ts";
+import { closedScripts, type ScriptPlace } from "./closed-script.ts";
+import { knownForm } from "./known-programs.ts";
 
-export interface BoundFile {
+export interface WhatRuns {
+  readonly files: readonly BoundFile[];
+  /** Nothing else of the workspace runs. */
+  readonly closed: boolean;
+}
+
+export interface WhatRunsRequest {
+  /** The commands, their programs found; null where that is not certain, then the words of `line` count. */
+  readonly parts: readonly (readonly string[])[] | null;
+  readonly line: string;
+  /** Where a shell sends their output. */
+  readonly writes: readonly string[];
   /** Below the workspace. */
-  readonly path: string;
-  /** Hex. */
-  readonly sha256: string;
+  readonly folder: string;
+  readonly files: Rooted;
+  readonly find: ScriptPlace["find"];
 }
 
 /** More words stand in no command that a person could read. */
 const mostNames = 2_000;
+/** No system has a longer path (PATH_MAX). */
+const longestWord = 4_096;
+/** Folders that it may go to before it names a file. */
+const mostFolders = 32;
 /** Of a longer file the beginning and its length. */
 const hashedBytes = 32 * 1024 * 1024;
 const chunkBytes = 1024 * 1024;
 
-/** `parts`: the commands, their programs found; null where that is not certain, then the words of `line` count. `folder`: below the workspace. */
-export async function boundFiles(
-  parts: readonly (readonly string[])[] | null,
-  line: string,
-  folder: string,
-  files: Rooted,
-): Promise<readonly BoundFile[]> {
-  const names = parts === null ? perhapsRun(pieces([line])) : parts.flatMap(runBy);
-  const unique = new Set(names);
-  if (unique.size > mostNames) throw new Fault("invalid", `it has more than ${mostNames} words that may name a file; put it into a script`);
+export async function whatRuns({ parts, line, writes, folder, files, find }: WhatRunsRequest): Promise<WhatRuns> {
+  const at = (word: string): string => within(folder, word);
+  const closed = parts === null ? null : await closedScripts(parts, writes, { files, at, find });
+  if (closed !== null) return { files: closed.scripts.toSorted(byPath), closed: true };
+  const words =
+    parts === null ? pieces([line]) : parts.flatMap((argv) => (knownForm(argv) === null ? [argv[0] ?? "", ...pieces(argv.slice(1))] : []));
+  const named = await namedFrom([...new Set([...words, ...implied(words)])], folder, files);
   const found = new Map<string, BoundFile>();
-  for (const name of unique) {
-    const file = await contentOf(name, folder, files);
+  for (const name of named) {
+    const file = await contentOf(name, files);
     if (file !== null) found.set(file.path, file);
   }
-  return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return { files: [...found.values()].toSorted(byPath), closed: false };
 }
 
-/** The program, and what a carrier may be given to run: any of its words, also inside one ("sh -c 'node x.js'", "--require=./x.js"). */
-function runBy(argv: readonly string[]): readonly string[] {
-  const [program = "", ...args] = argv;
-  return isCarrier(program) || startingOption(argv) !== null ? [program, ...pieces(args)] : [program];
+function byPath(a: BoundFile, b: BoundFile): number {
+  return a.path < b.path ? -1 : 1;
 }
 
-/** A line that only a shell can read may run a path; other names only if something in it runs what it is given. */
-function perhapsRun(words: readonly string[]): readonly string[] {
-  const isGiven = words.some((word) => isCarrier(word) || [".", "source"].includes(word));
-  return isGiven ? words : words.filter((word) => word.includes("/"));
-}
-
+/** Also what stands inside a word ("sh -c 'node x.js'", "--require=./x.js"). */
 function pieces(words: readonly string[]): readonly string[] {
   return words.flatMap((word) => [word, ...word.split(/[\s'"`;|&<>(){}$=,]+/)]).filter((piece) => piece !== "");
 }
 
-/** Null when it is no file of the workspace. */
-async function contentOf(name: string, folder: string, files: Rooted): Promise<BoundFile | null> {
+/** What a program runs without being told its name. No list of this is whole: it only makes more of what would run visible. */
+const builds: { readonly [program: string]: readonly string[] } = {
+  make: ["GNUmakefile", "makefile", "Makefile"],
+  npm: ["package.json"],
+  pnpm: ["package.json"],
+  yarn: ["package.json"],
+  node: ["package.json", "index.js"],
+  cargo: ["Cargo.toml", "build.rs"],
+  just: ["justfile"],
+};
+
+function implied(words: readonly string[]): readonly string[] {
+  const modules = words.includes("-m") ? words.map((word) => word.replaceAll(".", "/")) : [];
+  return [
+    ...words.flatMap((word) => (Object.hasOwn(builds, basename(word)) ? (builds[basename(word)] ?? []) : [])),
+    ...modules.flatMap((name) => [`${name}.py`, `${name}/__main__.py`, `${name}/__init__.py`]),
+  ];
+}
+
+/** The paths that the words may mean: from the command's folder, and from those that it names and may go to. */
+async function namedFrom(words: readonly string[], folder: string, files: Rooted): Promise<ReadonlySet<string>> {
+  const unique = new Set(words);
+  const listed = new Map<string, Promise<readonly string[]>>();
+  const entries = (path: string): Promise<readonly string[]> => {
+    const known = listed.get(path) ?? entriesOf(path, files);
+    listed.set(path, known);
+    return known;
+  };
+  if (unique.size > mostNames) throw new Fault("invalid", `it has more than ${mostNames} words that may name a file; put it into a script`);
+  const named = new Set<string>();
+  const folders = new Set([folder]);
+  for (const from of folders) {
+    for (const word of unique) {
+      if (word.length > longestWord) continue;
+      const below = word.startsWith("/") ? partsBelow(files, word) : word.split("/");
+      for (const path of below === null ? [] : await matching(word.startsWith("/") ? "" : from, below, entries)) named.add(path);
+      if (named.size > mostNames) throw new Fault("invalid", `it names more than ${mostNames} files; name fewer`);
+    }
+    for (const path of named) if (folders.size < mostFolders && (await entries(path)).length > 0) folders.add(path);
+  }
+  return named;
+}
+
+/** What a path with patterns in it comes to, as a shell reads it. Of one without, only whether its first part is there. */
+async function matching(
+  from: string,
+  [first = "", ...rest]: readonly string[],
+  entries: (folder: string) => Promise<readonly string[]>,
+): Promise<string[]> {
+  if (first === "" || first === ".") return rest.length === 0 ? [] : matching(from, rest, entries);
+  const there = first === ".." ? [".."] : await entries(from);
+  const found = /[*?[]/.test(first) ? there.filter((each) => matchesGlob(each, first)) : there.filter((each) => each === first);
+  if (rest.length === 0) return found.map((each) => within(from, each));
+  if (!/[*?[]/.test(rest.join("/"))) return found.map((each) => within(from, [each, ...rest].join("/")));
+  return (await Promise.all(found.map((each) => matching(within(from, each), rest, entries)))).flat();
+}
+
+function within(folder: string, word: string): string {
+  return word.startsWith("/") || folder === "" ? word : `${folder}/${word}`;
+}
+
+/** Nothing where there is no folder of the workspace. */
+async function entriesOf(path: string, files: Rooted): Promise<readonly string[]> {
   try {
-    return await files.withFile(name.startsWith("/") ? name : folder === "" ? name : `${folder}/${name}`, hashed);
+    return await walk(files, `${path === "" ? "." : path}/.`, false, async ({ folder }) => readdir(entryPath(folder, ".")));
+  } catch (error) {
+    if (isFault(error)) return [];
+    throw error;
+  }
+}
+
+/** Null when it is no file of the workspace. */
+async function contentOf(name: string, files: Rooted): Promise<BoundFile | null> {
+  try {
+    return await files.withFile(name, hashed);
   } catch (error) {
     if (isFault(error)) return null; // A word that is no path, or a path that leads elsewhere: nothing that the agent's file tools can change.
     throw error;

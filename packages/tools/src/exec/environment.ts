@@ -1,6 +1,7 @@
 // The environment of a command: a short list of harmless names from the host, what the turn's skills need, and what the model adds. An
 // allowlist, because what changes the meaning of a command (loaders, start files, pagers) cannot be listed whole.
 import { Fault } from "@parley/protocol";
+import { withSettings } from "./git-settings.ts";
 
 export interface CommandEnv {
   readonly [name: string]: string;
@@ -16,10 +17,17 @@ const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const longestValue = 32_768;
 
 /**
- * A folder that merely looks like a repository has a configuration that names programs for git to run. File tools write no `.git`; this is for
- * those without that name (git-config, safe.bareRepository; git 2.38).
+ * git starts what settings name, in the agent's folder too: these never (git-config(1)). A folder that merely looks like a repository counts as
+ * none (safe.bareRepository; git 2.38). `guardGit` does the rest for git itself; this reaches what a script calls.
  */
-const plainGit = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.bareRepository", GIT_CONFIG_VALUE_0: "explicit" };
+const plainGit: readonly (readonly [string, string])[] = [
+  ["safe.bareRepository", "explicit"],
+  ["core.fsmonitor", "false"],
+  ["core.hooksPath", "/dev/null"],
+  ["core.pager", "cat"],
+  ["core.alternateRefsCommand", ""],
+  ["protocol.ext.allow", "never"],
+];
 
 /** Throws Fault("denied") or Fault("invalid") for a name or value that a model may not set. */
 export function checkedEnv(asked: CommandEnv): CommandEnv {
@@ -34,5 +42,6 @@ export function checkedEnv(asked: CommandEnv): CommandEnv {
 /** `turn`: what the operator's configuration gives this turn (skills); it wins over the host, the model's wins over neither. */
 export function commandEnv(host: CommandEnv, turn: CommandEnv, asked: CommandEnv): CommandEnv {
   const kept = Object.entries(host).filter(([name]) => fromHost.includes(name) || name.startsWith("LC_"));
-  return { ...checkedEnv(asked), ...Object.fromEntries(kept), ...turn, ...plainGit, TERM: "dumb", PARLEY_SHELL: "exec" };
+  const own = { ...checkedEnv(asked), ...Object.fromEntries(kept), ...turn, TERM: "dumb", PARLEY_SHELL: "exec", GIT_CONFIG_COUNT: "0" };
+  return withSettings(own, plainGit);
 }

@@ -2,7 +2,7 @@
 // this value. Nothing that changes the effect stands outside it.
 import { createHash } from "node:crypto";
 import { visibleText, type Json } from "@parley/protocol";
-import type { BoundFile } from "./bound-files.ts";
+import type { BoundFile } from "./bound-file.ts";
 
 export interface ExecAction {
   readonly kind: "exec";
@@ -22,9 +22,13 @@ export interface ExecAction {
   readonly interactive: boolean;
   /** What it would run of the workspace's files, by path, as they are now. */
   readonly files: readonly BoundFile[];
+  /** It runs no file of the workspace but these, as far as its words and theirs tell. */
+  readonly closed: boolean;
+  /** Words that name something which the file tools would not let it read or write. */
+  readonly outside: readonly string[];
 }
 
-/** Hex sha256 over every field, in a fixed order. */
+/** Hex sha256 over every field that decides what runs, in a fixed order. */
 export function actionHash(action: ExecAction): string {
   const { kind, argv, shell, cwd, sandbox, interactive } = action;
   const files = action.files.map(({ path, sha256 }) => [path, sha256]);
@@ -40,7 +44,7 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
 const shownDigits = 16;
 
 /** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
-export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files }: ExecAction): string {
+export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files, closed }: ExecAction): string {
   return [
     shell ? `shell: ${visibleText(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
     `in: ${visibleText(cwd)}`,
@@ -48,6 +52,9 @@ export function describeAction({ argv, shell, cwd, env, sandbox, interactive, fi
     `sandbox: ${sandbox}`,
     ...(interactive ? ["it stays open for input"] : []),
     ...files.map(({ path, sha256 }) => `file: ${visibleText(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
+    ...(closed
+      ? []
+      : [files.length === 0 ? "files: it may run files that are not named here" : "other files: it may run some that are not named here"]),
   ].join("\n");
 }
 

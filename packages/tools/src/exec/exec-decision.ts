@@ -1,10 +1,10 @@
 // Whether a command may run: run, ask a person, or refuse; always with the reason. Pure. Whatever is not certain is asked about, and where
 // nobody may be asked it is refused.
-import { basename } from "node:path";
-import type { BoundFile } from "./bound-files.ts";
-import { isCarrier, startingOption } from "./carriers.ts";
+import { visibleText } from "@parley/protocol";
+import type { BoundFile } from "./bound-file.ts";
 import type { ExecAction } from "./exec-action.ts";
-import { isSafeFilter } from "./safe-filters.ts";
+import { isSafeFilter, knownForm, mayBeNamed } from "./known-programs.ts";
+import { programName } from "./program-name.ts";
 
 export type ExecMode = "deny" | "allowlist" | "full";
 export type ExecAsk = "off" | "on-miss" | "always";
@@ -12,7 +12,10 @@ export type ExecAsk = "off" | "on-miss" | "always";
 /** One program of the allowlist: a bare name found in a system folder, or an absolute path. */
 export interface AllowedCommand {
   readonly command: string;
-  /** Must match all arguments, joined by single spaces; an argument with white space in it never matches. Absent: any arguments. */
+  /**
+   * Must match all arguments, joined by single spaces; an argument with white space in it never matches. Absent: what Parley vouches for. What
+   * it does not vouch for may run whatever the agent wrote, so a pattern allows that in the turns of owners.
+   */
   readonly argPattern?: string;
 }
 
@@ -29,18 +32,18 @@ export interface ExecPolicy {
   readonly ask: ExecAsk;
   readonly allowlist: readonly AllowedCommand[];
   readonly grants: readonly ExecGrant[];
+  /** All who speak in this turn are owners. */
+  readonly owner: boolean;
 }
 
 /** Nothing runs unless a person says so. */
-export const defaultExecPolicy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [] };
+export const defaultExecPolicy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: false };
 
 export type ExecDecision =
   | { readonly kind: "run"; readonly reason: string }
   /** `always`: the answer may be kept as a grant. */
   | { readonly kind: "ask"; readonly reason: string; readonly always: boolean }
   | { readonly kind: "refuse"; readonly reason: string };
-
-const systemFolders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/opt/homebrew/bin"];
 
 export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecision {
   if (policy.mode === "deny") return { kind: "refuse", reason: 'commands are off here (tools.exec.mode is "deny")' };
@@ -53,40 +56,42 @@ export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecisi
   return { kind: "ask", reason: miss, always };
 }
 
-/** A grant can be kept only for words that mean the same every time. */
-function grantable({ shell, env, interactive }: ExecAction): boolean {
-  return !shell && !interactive && Object.keys(env).length === 0;
+/** A grant can be kept only for words that mean the same every time, and that run what a person saw. */
+function grantable({ shell, env, interactive, closed }: ExecAction): boolean {
+  return !shell && !interactive && closed && Object.keys(env).length === 0;
 }
 
 /** Null when the allowlist covers it; else what it does not cover. */
-function missing(action: ExecAction, { allowlist, grants }: ExecPolicy): string | null {
-  const { argv, shell, parts, env, interactive } = action;
-  if (grantable(action) && grants.some((grant) => isGranted(action, grant))) return null;
+function missing(action: ExecAction, policy: ExecPolicy): string | null {
+  const { argv, shell, parts, env, interactive, outside } = action;
+  if (grantable(action) && policy.grants.some((grant) => isGranted(action, grant))) return null;
   if (shell) {
-    const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, allowlist) === null ? [] : [part[0] ?? ""]));
+    const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, [], policy) === null ? [] : [part[0] ?? ""]));
     if (parts === null) return "a shell would run it, and what it would start is not certain";
     return unlisted.length === 0 ? "a shell would run it" : `a shell would run it, with ${unlisted.join(", ")} not on the allowlist`;
   }
   if (Object.keys(env).length > 0) return `it sets ${Object.keys(env).join(", ")}`;
   if (interactive) return "it would stay open for input that nobody is asked about";
-  return uncovered(argv, allowlist);
+  return uncovered(argv, outside, policy);
 }
 
-function uncovered(argv: readonly string[], allowlist: readonly AllowedCommand[]): string | null {
+function uncovered(argv: readonly string[], outside: readonly string[], { allowlist, owner }: ExecPolicy): string | null {
   const [program = "", ...args] = argv;
   if (isSafeFilter(argv)) return null;
   const named = allowlist.filter(({ command }) => isProgram(command, program));
   if (named.length === 0) return `${program} is not on the allowlist`;
-  if (named.some(({ argPattern }) => argPattern !== undefined && matches(argPattern, args))) return null;
+  const isKnown = knownForm(argv) !== null;
+  if (named.some(({ argPattern }) => argPattern !== undefined && matches(argPattern, args)))
+    return isKnown || owner ? null : `${program} may run what lies in the folder, and whoever asks is no owner`;
   if (named.every(({ argPattern }) => argPattern !== undefined)) return `${program} is on the allowlist with other arguments`;
-  if (isCarrier(program)) return `${program} runs other programs, so its name alone allows nothing; give it an argPattern`;
-  const option = startingOption(argv);
-  return option === null ? null : `${program} could start another program by ${option}`;
+  if (!isKnown)
+    return `${program} with these arguments may start other programs, so its name alone does not allow it; give it an argPattern`;
+  if (!mayBeNamed(program)) return `${program} changes and removes files, so its name alone does not allow it; give it an argPattern`;
+  return outside.length === 0 ? null : `${outside.map(visibleText).join(", ")} is out of the file tools' reach`;
 }
 
 function isProgram(command: string, program: string): boolean {
-  if (command.includes("/")) return command === program;
-  return basename(program) === command && systemFolders.some((folder) => `${folder}/${command}` === program);
+  return command.includes("/") ? command === program : programName(program) === command;
 }
 
 function matches(pattern: string, args: readonly string[]): boolean {

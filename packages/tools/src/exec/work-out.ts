@@ -2,13 +2,14 @@
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
 import { walk, type Folder } from "../files/walk.ts";
-import type { Rooted } from "../files/rooted.ts";
+import type { WorkspaceFiles } from "../files/workspace-files.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { boundFiles } from "./bound-files.ts";
+import { whatRuns } from "./bound-files.ts";
 import { readCommandLine } from "./command-line.ts";
 import { checkedEnv, type CommandEnv } from "./environment.ts";
 import type { ExecAction } from "./exec-action.ts";
 import { findProgram } from "./find-program.ts";
+import { outsideWords } from "./outside-words.ts";
 
 export interface ExecRequest {
   /** Words, or one string: a string that only a shell can read goes to /bin/sh. */
@@ -20,7 +21,7 @@ export interface ExecRequest {
 }
 
 export interface ExecPlace {
-  readonly files: Rooted;
+  readonly files: Pick<WorkspaceFiles, "own" | "readable">;
   readonly sandbox: Sandbox;
   /** The search path on the host. */
   readonly path: string;
@@ -33,18 +34,23 @@ const shell = "/bin/sh";
 /** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
 export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action: ExecAction, folder: Folder) => Promise<T>): Promise<T> {
   const { files, sandbox, asks } = place;
-  return walk(files, `${request.workdir}/.`, false, async ({ folder }) => {
+  return walk(files.own, `${request.workdir}/.`, false, async ({ folder }) => {
     const cwd = join(sandbox.inside, folder.path);
     const line = typeof request.command === "string" ? readCommandLine(request.command) : { kind: "words" as const, argv: request.command };
+    const find = (name: string): Promise<string> => programFor(name, cwd, place);
     const found = async (argv: readonly string[]): Promise<readonly string[]> => {
       const [name = "", ...args] = argv;
-      return [await programFor(name, cwd, place), ...args];
+      return [await find(name), ...args];
     };
     // A part of a shell's line may be one of its own commands: then its name stays as it is.
     const parts = line.kind === "words" ? [await found(line.argv)] : line.parts === null ? null : await Promise.all(line.parts.map(found));
     const argv = line.kind === "words" ? (parts?.[0] ?? []) : [shell, "-c", String(request.command)];
     const env = checkedEnv(request.env);
     const { interactive, pty } = request;
+    const writes = line.kind === "shell" ? line.writes : [];
+    const ran = asks
+      ? await whatRuns({ parts, line: argv.at(-1) ?? "", writes, folder: folder.path, files: files.own, find })
+      : { files: [], closed: true };
     const action: ExecAction = {
       kind: "exec",
       argv,
@@ -54,7 +60,9 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       env,
       sandbox: sandbox.rules,
       interactive: interactive || pty,
-      files: asks ? await boundFiles(parts, argv.at(-1) ?? "", folder.path, files) : [],
+      ...ran,
+      // A sandbox shows only what may be read and written there.
+      outside: asks && sandbox.kind === "none" && line.kind === "words" ? await outsideWords(argv, folder.path, files) : [],
     };
     return use(action, folder);
   });

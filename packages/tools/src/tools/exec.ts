@@ -8,6 +8,7 @@ import type { Command } from "../exec/commands.ts";
 import { commandEnv } from "../exec/environment.ts";
 import { actionHash, describeAction, type ExecAction } from "../exec/exec-action.ts";
 import { execDecision } from "../exec/exec-decision.ts";
+import { guardGit } from "../exec/git-guard.ts";
 import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecRequest } from "../exec/work-out.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
@@ -44,7 +45,7 @@ export function exec(context: ToolContext): Tool | Unavailable {
       ? "on the gateway's machine"
       : `in a sandbox where the workspace is ${sandbox.inside}${sandbox.readOnly ? ", read-only" : ""}`;
   const asks = ports.policy.mode !== "full" || ports.policy.ask === "always";
-  const place = { files: context.files.own, sandbox, path: ports.host["PATH"] ?? "", asks };
+  const place = { files: context.files, sandbox, path: ports.host["PATH"] ?? "", asks };
   return defineTool({
     name: "exec",
     summary: "Run shell commands (pty for programs that need a terminal)",
@@ -94,7 +95,8 @@ async function start(
   const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? scope.env ?? {}, action.env);
   const { pty } = asked;
   const input = asked.background;
-  const wrapped = sandbox.wrap({ argv: action.argv, cwd: folder.path, env, pty, input });
+  const guarded = sandbox.kind === "none" ? await guardGit(action.argv, entryPath(folder, "."), env) : { argv: action.argv, env };
+  const wrapped = sandbox.wrap({ ...guarded, cwd: folder.path, pty, input });
   // On Linux the folder that was resolved, whatever its path has become since; a terminal starts its command in a way that needs the path.
   const cwd = sandbox.kind !== "none" ? "/" : pty ? action.cwd : entryPath(folder, ".");
   return ports.commands.start({

@@ -1,0 +1,8 @@
+// A file that an action runs, as it was when the action was worked out.
+
+export interface BoundFile {
+  /** Below the workspace. */
+  readonly path: string;
+  /** Hex. */
+  readonly sha256: string;
+}

@@ -1,0 +1,215 @@
+// What an approval binds: each file that a command would run is part of it, and where that cannot be said, it is not kept for good and says so.
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { actionHash, describeAction, execDecision, type ExecAction, type ExecGrant, type ExecPolicy } from "../src/index.ts";
+import { exec } from "../src/tools/exec.ts";
+import { call, full, made, scopeOf, stage, type Stage } from "./stage.ts";
+
+const asking: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: true };
+type Command = string | readonly string[];
+
+let it: Stage;
+beforeEach(async () => {
+  it = await stage({ exec: { policy: asking } });
+});
+afterEach(() => it.close());
+
+async function actionOf(command: Command, workdir = "."): Promise<ExecAction> {
+  const tool = made(exec(it.context));
+  const parsed = tool.parse({ command: command as string, workdir });
+  if (!parsed.ok) return expect.unreachable(parsed.reason);
+  return (await tool.action?.(parsed.args, scopeOf(it.workspace))) ?? expect.unreachable("exec has an action");
+}
+
+async function isOffered(command: Command): Promise<boolean> {
+  const decision = execDecision(await actionOf(command), asking);
+  return decision.kind === "ask" && decision.always;
+}
+
+const write = (name: string, text: string): Promise<void> => writeFile(join(it.workspace, name), text, { mode: 0o755 });
+const grantOf = ({ argv, cwd, sandbox, files }: ExecAction): ExecGrant => ({ argv, cwd, sandbox, files });
+
+describe("always is not offered", () => {
+  test.each<[string, Command]>([
+    ["a change of folder", "cd sub && sh t.sh"],
+    ["a loop", "for f in run*; do sh $f; done"],
+    ["a pattern", "sh run*"],
+    ["a makefile", "make"],
+    ["a makefile's target", ["make", "all"]],
+    ["a package's script", ["npm", "test"]],
+    ["a package", ["node", "."]],
+    ["a script that may load others", ["node", "x.js"]],
+    ["a module", ["python3", "-m", "x"]],
+    ["a script of a language with modules", ["python3", "x.py"]],
+    ["a shell's line", ["sh", "-c", "echo"]],
+    ["a shell's line by another name", ["/bin/bash", "-lc", "echo"]],
+    ["a shell that reads its input", ["sh"]],
+    ["a wrapper", ["env", "sh", "t.sh"]],
+    ["a program nobody knows", ["/opt/tool", "x"]],
+    ["a program of the workspace that is no script", ["./binary"]],
+    ["a script for an interpreter", ["./x.py"]],
+    ["a script that sources", ["sh", "sources.sh"]],
+    ["a script with variables", ["sh", "variables.sh"]],
+    ["a script that changes the folder", ["sh", "moves.sh"]],
+    ["a script that starts what nobody knows", ["sh", "makes.sh"]],
+    ["a script that looks at a repository", ["sh", "gits.sh"]],
+    ["a script that goes on with another such one", ["./calls-makes.sh"]],
+    ["a script that writes what it runs", ["sh", "writes.sh"]],
+    ["a script that is not there", ["sh", "none.sh"]],
+    ["a script without a first line", ["./t.sh"]],
+    ["a script with another line end", ["sh", "crlf.sh"]],
+  ])("for %s", async (_what, command) => {
+    await mkdir(join(it.workspace, "sub"));
+    await write("t.sh", "echo t\n");
+    await write("sub/t.sh", "echo sub\n");
+    await write("run1.sh", "echo run\n");
+    await write("x.js", "require('./y')\n");
+    await write("x.py", "#!/usr/bin/env python3\nimport y\n");
+    await write("binary", "\u007fELF");
+    await write("sources.sh", ". ./t.sh\n");
+    await write("variables.sh", 'echo "$1"; "$X"\n');
+    await write("moves.sh", "cd sub\nsh t.sh\n");
+    await write("makes.sh", "make all\n");
+    await write("gits.sh", "git status\n");
+    await write("calls-makes.sh", "#!/bin/sh\nsh makes.sh\n");
+    await write("writes.sh", "cat data >> writes.sh\n");
+    await write("crlf.sh", "echo a\r\necho b\n");
+    expect(await isOffered(command)).toBe(false);
+    const shown = describeAction(await actionOf(command));
+    expect(shown).toMatch(/^(?:files: it may run files|other files: it may run some) that are not named here$/m);
+    // Kept by an earlier version, it is worth nothing.
+    const action = await actionOf(command);
+    expect(execDecision(action, { ...asking, grants: [grantOf(action)] }).kind).toBe("ask");
+  });
+});
+
+describe("once", () => {
+  test.each<[string, Command, string]>([
+    ["from another folder", "cd sub && sh t.sh", "sub/t.sh"],
+    ["from a folder further down", "cd sub && cd deep && sh d.sh", "sub/deep/d.sh"],
+    ["by a pattern", "for f in run*; do sh $f; done", "run1.sh"],
+    ["by a pattern in a folder", "sh sub/r*.sh", "sub/r.sh"],
+    ["by a pattern for folders", ["bash", "-c", "for f in s*/deep/*; do . $f; done"], "sub/deep/d.sh"],
+    ["by its full path with a pattern", "sh /WS/run*", "run1.sh"],
+    ["by make", ["make", "all"], "Makefile"],
+    ["by make elsewhere", "cd sub; make", "sub/Makefile"],
+    ["by npm", ["npm", "test"], "package.json"],
+    ["by node", ["node", "."], "index.js"],
+    ["by python", ["python3", "-m", "pkg.mod"], "pkg/mod.py"],
+  ])("a file that is run %s is bound", async (_how, asked, file) => {
+    await mkdir(join(it.workspace, "sub/deep"), { recursive: true });
+    await mkdir(join(it.workspace, "pkg"));
+    for (const name of [
+      "run1.sh",
+      "sub/t.sh",
+      "sub/r.sh",
+      "sub/deep/d.sh",
+      "Makefile",
+      "sub/Makefile",
+      "package.json",
+      "index.js",
+      "pkg/mod.py",
+    ])
+      await write(name, "echo\n");
+    const command = typeof asked === "string" ? asked.replace("/WS", it.workspace) : asked;
+    const before = await actionOf(command);
+    expect(before.files.map(({ path }) => path)).toContain(file);
+    await write(file, "changed\n");
+    expect(actionHash(await actionOf(command))).not.toBe(actionHash(before));
+  });
+
+  test("what only reads and writes says nothing of other files", async () => {
+    for (const command of [["cp", "a", "b"], "cat a | wc -l", "echo x >> log 2>/dev/null"])
+      expect(describeAction(await actionOf(command))).not.toContain("may run");
+  });
+});
+
+test("whenever always is offered, each file that the command would run is bound, and changed it is not run", async () => {
+  const canary = join(it.outside, "ran");
+  const names = ["a.sh", "b.sh", "sub/c.sh", "Makefile", "package.json", "index.js", "x.py", "echo", "ls"];
+  const lines = [
+    "echo hi",
+    "ls",
+    "pwd",
+    "sh b.sh",
+    "./b.sh",
+    "sh sub/c.sh",
+    "sub/c.sh",
+    "cd sub",
+    "sh c.sh",
+    "echo x > out",
+    "cat b.sh > out; sh out",
+    "echo x >> b.sh",
+    "make",
+    "PATH=.",
+    "export PATH=.",
+    "printf -v PATH .",
+    ". ./b.sh",
+    "set -e",
+    "# sh b.sh",
+    "true && ./b.sh",
+    "a() { sh b.sh; }",
+    "mkdir -p sub",
+    "touch b.sh",
+    "cp b.sh out",
+    "exit 0",
+    "ls | sh",
+    "sh < b.sh",
+    "git status",
+    "./index.js",
+  ];
+  const script = fc.tuple(
+    fc.constantFrom("#!/bin/sh\n", "#!/bin/sh -e\n", "", "#!/usr/bin/env bash\n"),
+    fc.array(fc.constantFrom(...lines), { maxLength: 3 }),
+  );
+  const command = fc.constantFrom<Command>(
+    ["./a.sh"],
+    ["./a.sh"],
+    ["sh", "a.sh"],
+    ["sh", "a.sh"],
+    ["bash", "a.sh", "x"],
+    ["sh", "-e", "a.sh"],
+    ["sh", "b.sh"],
+    ["sub/c.sh"],
+    ["ls", "-l"],
+    ["mkdir", "-p", "sub"],
+    ["make"],
+    ["npm", "test"],
+    ["node", "index.js"],
+    ["python3", "x.py"],
+    ["env", "sh", "a.sh"],
+    "sh a.sh",
+    "sh a.sh && ls",
+    "cd sub && sh c.sh",
+  );
+  let offered = 0;
+  await fc.assert(
+    fc.asyncProperty(command, fc.tuple(script, script, script), async (asked, scripts) => {
+      await rm(it.workspace, { recursive: true, force: true });
+      await mkdir(join(it.workspace, "sub"), { recursive: true });
+      const texts = new Map(names.map((name) => [name, "all:\n\n"]));
+      for (const [index, [first, rest]] of scripts.entries()) {
+        // None calls itself or one before it: that would never end.
+        const later = rest.filter((line) => !["a.sh", "b.sh", "c.sh"].slice(0, index + 1).some((name) => line.includes(name)));
+        texts.set(names[index] ?? "", `${first}${later.join("\n")}\n`);
+      }
+      for (const [name, text] of texts) await write(name, text);
+      if (!(await isOffered(asked))) return;
+      offered += 1;
+      const grants = [grantOf(await actionOf(asked))];
+      const isRun = async (): Promise<boolean> => execDecision(await actionOf(asked), { ...asking, grants }).kind === "run";
+      expect(await isRun()).toBe(true);
+      for (const [name, text] of texts) {
+        await write(name, `#!/bin/sh\ntouch ${canary}\n`);
+        if (!(await isRun())) await write(name, text);
+      }
+      // All that is not bound is changed now, and none of it runs.
+      await call(exec({ ...it.context, exec: { ...it.context.exec, policy: full } as never }), { command: asked as string }, it.workspace);
+      expect(await readdir(it.outside), String(asked)).not.toContain("ran");
+    }),
+    { numRuns: 60 },
+  );
+  expect(offered).toBeGreaterThan(10);
+}, 120_000);

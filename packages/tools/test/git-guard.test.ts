@@ -1,0 +1,229 @@
+// git for real, in a repository whose settings, attributes and hooks all name programs: none of them starts. As a sandboxed session, an approved
+// command or a cloned folder may leave one behind, and whoever asks for a status next would run it as the daemon's user.
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { lacks, program, programPath } from "@parley/testkit";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { knownForm } from "../src/exec/known-programs.ts";
+import { exec } from "../src/tools/exec.ts";
+import { full, hostPath, said, stage, type Stage } from "./stage.ts";
+
+const git = program("git");
+
+/** Keys whose values git, or what it starts, runs as a program. */
+const programKeys = [
+  "core.fsmonitor",
+  "core.pager",
+  "core.editor",
+  "core.askPass",
+  "core.sshCommand",
+  "core.alternateRefsCommand",
+  "core.gitProxy",
+  "pager.log",
+  "pager.status",
+  "pager.branch",
+  "diff.external",
+  "diff.evil.command",
+  "diff.evil.textconv",
+  "filter.evil.clean",
+  "filter.evil.smudge",
+  "filter.evil.process",
+  "merge.evil.driver",
+  "gpg.program",
+  "gpg.ssh.program",
+  "credential.helper",
+  "sequence.editor",
+  "interactive.diffFilter",
+  "difftool.evil.cmd",
+  "remote.origin.uploadpack",
+  "filter.a=b.clean",
+];
+const aliases = ["status", "log", "diff", "show", "branch", "version"];
+
+describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
+  let it: Stage;
+  let canary: string;
+  let plain: (...args: readonly string[]) => string;
+
+  beforeAll(async () => {
+    it = await stage();
+    canary = join(it.outside, "ran");
+    await mkdir(canary);
+    const env = {
+      PATH: hostPath,
+      HOME: it.outside,
+      GIT_AUTHOR_NAME: "x",
+      GIT_AUTHOR_EMAIL: "x",
+      GIT_COMMITTER_NAME: "x",
+      GIT_COMMITTER_EMAIL: "x",
+    };
+    plain = (...args) =>
+      execFileSync(programPath(git), args, {
+        cwd: it.workspace,
+        env: { ...env, GIT_CONFIG_NOSYSTEM: "1" },
+        encoding: "utf8",
+        stdio: "pipe",
+      });
+    const ws = (name: string): string => join(it.workspace, name);
+    plain("init", "-q", "-b", "main");
+    await writeFile(ws("f"), "one\ntwo\n");
+    await writeFile(ws(".gitattributes"), "* filter=evil diff=evil merge=evil\n");
+    plain("add", ".");
+    plain("commit", "-qm", "first");
+    plain("tag", "v1");
+    await writeFile(ws("f"), "one\n2\n");
+    plain("commit", "-qam", "second");
+    plain("stash", "list");
+    await writeFile(ws("f"), "one\nthree\n");
+    plain("stash");
+    plain("init", "-q", "sub");
+    plain("-C", "sub", "commit", "-q", "--allow-empty", "-m", "sub");
+    plain("-c", "advice.addEmbeddedRepo=false", "add", "sub");
+    plain("commit", "-qm", "with a submodule");
+    // Side branch and merge, so that merges are shown too.
+    plain("checkout", "-qb", "side", "HEAD~1");
+    await writeFile(ws("g"), "g\n");
+    plain("add", "g");
+    plain("commit", "-qm", "side");
+    plain("checkout", "-q", "main");
+    plain("merge", "-q", "-m", "merge", "side");
+    await writeFile(ws("f"), "one\nchanged\n");
+    await writeFile(ws("sub/new"), "x\n");
+    let count = 0;
+    const told = async (where: string): Promise<string> => {
+      const script = join(it.outside, `told-${(count += 1)}`);
+      await writeFile(script, `#!/bin/sh\ntouch '${canary}/${where.replaceAll("/", "_")}'\ncat\n`);
+      await chmod(script, 0o755);
+      return script;
+    };
+    for (const folder of [".", "sub"]) {
+      for (const key of programKeys) plain("-C", folder, "config", key, await told(`${folder} ${key}`));
+      for (const name of aliases) plain("-C", folder, "config", `alias.${name}`, `!${await told(`alias ${name}`)}`);
+      plain("-C", folder, "config", "log.showSignature", "true");
+      plain("-C", folder, "config", "log.diffMerges", "remerge");
+      plain("-C", folder, "config", "status.submoduleSummary", "true");
+      plain("-C", folder, "config", "diff.submodule", "log");
+      plain("-C", folder, "config", "submodule.recurse", "true");
+      plain("-C", folder, "config", "remote.origin.url", `ext::sh -c ${await told("ext")}`);
+      const hooks = await readdir(join(it.workspace, folder, ".git"));
+      if (!hooks.includes("hooks")) await mkdir(join(it.workspace, folder, ".git/hooks"));
+      for (const hook of ["pre-commit", "post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"])
+        await rename(await told(`${folder} hook ${hook}`), join(it.workspace, folder, ".git/hooks", hook));
+    }
+    await mkdir(ws(".git/info"), { recursive: true });
+    await writeFile(ws(".git/info/attributes"), "* filter=evil diff=evil\n");
+  });
+  afterAll(() => it.close());
+  beforeEach(async () => {
+    for (const name of await readdir(canary)) await rm(join(canary, name));
+  });
+
+  const run = (words: readonly string[], owner = true): Promise<string> =>
+    said(exec({ ...it.context, exec: { ...it.context.exec, policy: { ...full, owner } } as never }), { command: words as string[] });
+
+  test("is hostile: without the guard its status and its diffs run what it names", async () => {
+    plain("status");
+    expect(await readdir(canary)).not.toEqual([]);
+  });
+
+  const looks = [
+    "status",
+    "status -sb",
+    "-C sub status",
+    "diff",
+    "diff --cached",
+    "diff HEAD~1",
+    "diff --stat main side",
+    "log -p",
+    "log --oneline -3",
+    "log -p -m -3",
+    "log --graph --all --decorate",
+    "log -L 1,2:f",
+    "show",
+    "show HEAD:f",
+    "show v1",
+    "blame f",
+    "blame -C f",
+    "branch -avv",
+    "branch --list m*",
+    "tag -l",
+    "remote -v",
+    "remote get-url origin",
+    "rev-parse HEAD",
+    "rev-list --count HEAD",
+    "ls-files -m",
+    "ls-files -o --exclude-standard",
+    "ls-tree -r HEAD",
+    "cat-file -p HEAD",
+    "describe --tags",
+    "shortlog -sn HEAD",
+    "grep -n one",
+    "reflog",
+    "reflog show -n 2",
+    "stash list",
+    "stash list -p",
+    "stash show",
+    "stash show -p",
+    "worktree list",
+    "merge-base main side",
+    "for-each-ref",
+    "check-ignore -v -n f",
+    "count-objects -v",
+    "diff-tree -p HEAD~1 HEAD",
+    "diff-index -p HEAD",
+    "diff-files -p",
+    "show-ref",
+    "symbolic-ref HEAD",
+    "name-rev HEAD",
+    "--version",
+  ].map((line) => line.split(" "));
+
+  test.each(looks.map((words) => [words.join(" "), words] as const))("git %s looks, and starts nothing", async (_line, words) => {
+    expect(knownForm([programPath(git), ...words])).not.toBe(null);
+    const output = await run(["git", ...words]);
+    expect(await readdir(canary)).toEqual([]);
+    // check-ignore found nothing, so its code is 1.
+    expect(output).toMatch(words[0] === "check-ignore" ? /\[exit code [01],/ : /\[exit code 0,/);
+  });
+
+  test("shows what there is all the same", async () => {
+    expect(await run(["git", "status", "--porcelain"])).toContain(" M f\n");
+    expect(await run(["git", "diff"])).toContain("+changed");
+    expect(await run(["git", "log", "-p", "-1", "--format=%s", "main~1"])).toContain("with a submodule");
+    const index = await readFile(join(it.workspace, ".git/index"));
+    await run(["git", "status"]);
+    expect(await readFile(join(it.workspace, ".git/index"))).toEqual(index);
+  });
+
+  test("what changes the repository starts no hook and nothing that it names either", async () => {
+    for (const words of [
+      ["add", "f"],
+      ["commit", "--allow-empty", "--no-gpg-sign", "-m", "x"],
+      ["checkout", "-q", "-B", "other"],
+      ["checkout", "-q", "main"],
+      ["fetch", "origin"],
+      ["co"],
+    ]) {
+      await run(["git", ...words]);
+      expect(await readdir(canary), words.join(" ")).toEqual([]);
+    }
+  });
+
+  test("nor does git that a script calls start hooks or a monitor", async () => {
+    await said(exec(it.context), { command: "cd sub && git status --ignore-submodules=all; cd .. && git rev-parse HEAD && git branch x1" });
+    const ran = (await readdir(canary)).filter((name) => /fsmonitor|hook/.test(name));
+    expect(ran).toEqual([]);
+  });
+
+  test("a folder that is no repository, and settings that cannot be read", async () => {
+    const own = await stage();
+    const at = (words: readonly string[]) => said(exec(own.context), { command: words as string[] });
+    expect(await at(["git", "status"])).toContain("not a git repository");
+    expect(await at(["git", "--version"])).toContain("git version");
+    execFileSync(programPath(git), ["init", "-q"], { cwd: own.workspace });
+    await writeFile(join(own.workspace, ".git/config"), "[broken\n");
+    await expect(at(["git", "status"])).rejects.toThrow(/git cannot tell its settings here, so it is not run/);
+    await own.close();
+  });
+});
