@@ -120,8 +120,10 @@ const families: { readonly [prefix: string]: ModelFacts } = {
     ]),
   ),
   gemini: { contextWindow: 1_048_576, maxTokens: 65_536, input: seeing, reasoning: true },
+  o1: openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   o3: openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   "o4-mini": openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
+  "gpt-oss": { ...openAiThinker(131_072, 8192, ["low", "medium", "high"]), input: text },
   // All levels below the highest are one to it.
   "deepseek-v4": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: thinkingLevels },
   // These think or they do not.

@@ -97,6 +97,7 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
     throw new Fault("invalid", `model "${id}" must be written <provider>/<model>, for example "anthropic/claude-sonnet-4-5"`);
   }
   const declared = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const own = declaredModel(modelId, declared);
   const known = knownProvider(name);
   const api = declared?.api ?? known?.api;
   const baseUrl = declared?.baseUrl ?? known?.baseUrl;
@@ -113,7 +114,8 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
     modelId,
     baseUrl: rootOf(api, baseUrl.replace(/\/+$/, "")),
     facts: factsOf(modelId, declared, api),
-    limited: declaredModel(modelId, declared)?.maxTokens !== undefined,
+    limited: own?.maxTokens !== undefined,
+    ...(own?.thinking === undefined ? {} : { declaredThinking: own.thinking }),
     clock,
     log: log.child({ model: id }),
     ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
@@ -123,10 +125,10 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
   });
 }
 
-/** Addresses are known with and without the version that two of the APIs have in them. */
+/** Addresses are known with and without the version that two of the APIs have in them, also under a proxy's path. */
 function rootOf(api: ModelApi, baseUrl: string): string {
   if (api === "anthropic-messages") return /\/v\d+$/.test(baseUrl) ? baseUrl : `${baseUrl}/v1`;
-  return api === "google-generative-ai" && new URL(baseUrl).pathname === "/" ? `${baseUrl}/v1beta` : baseUrl;
+  return api === "google-generative-ai" && !/\/v\d+(?:alpha|beta)?\d*$/.test(baseUrl) ? `${baseUrl}/v1beta` : baseUrl;
 }
 
 /** Memory for a context is taken on somebody's own machine: where nobody said how much, it is asked for no more than this. */

@@ -1,9 +1,10 @@
 // Gemini's stream is small enough to write out here: no names, no end mark, the finish reason in the last chunk is its terminal event.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { silentLog, systemClock } from "@parley/protocol";
+import { silentLog, systemClock, type Clock } from "@parley/protocol";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { google, type ModelMessage } from "../src/index.ts";
+import { virtualClock } from "@parley/testkit";
 import { ask, asking, weatherTool } from "./collect.ts";
 
 const chunk = (parts: readonly object[], more: object = {}): string =>
@@ -19,12 +20,14 @@ const lastEvent = recorded.lastIndexOf("data: ");
 let server: Server;
 let cutAtByte = recorded.length;
 let bodies: string[] = [];
+let refusal: object | null = null;
 beforeAll(async () => {
   server = createServer((request, response) => {
     let body = "";
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
       bodies.push(body);
+      if (refusal !== null) return response.writeHead(429, { "content-type": "application/json" }).end(JSON.stringify(refusal));
       response.writeHead(200, { "content-type": "text/event-stream" }).end(recorded.subarray(0, cutAtByte));
     });
   });
@@ -32,6 +35,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   bodies = [];
+  refusal = null;
   cutAtByte = recorded.length;
 });
 afterAll(() => {
@@ -39,7 +43,7 @@ afterAll(() => {
   server.close();
 });
 
-const gemini = (modelId = "gemini-3-pro-preview", limited = false) =>
+const gemini = (modelId = "gemini-3-pro-preview", limited = false, clock: Clock = systemClock()) =>
   google({
     id: `google/${modelId}`,
     modelId,
@@ -47,7 +51,7 @@ const gemini = (modelId = "gemini-3-pro-preview", limited = false) =>
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1beta`,
     apiKey: "k",
     facts: { contextWindow: 100_000, maxTokens: 8000, input: ["text"], reasoning: true },
-    clock: systemClock(),
+    clock,
     log: silentLog,
   });
 
@@ -89,5 +93,41 @@ describe("Gemini", () => {
       else if (end.error === undefined) expect(calls).toHaveLength(1);
       else expect(calls).toEqual([]);
     }
+  });
+
+  const quota = (...quotas: readonly { readonly id: string; readonly value?: string }[]): object => ({
+    error: {
+      code: 429,
+      message: "You exceeded your current quota, please check your plan and billing details.",
+      status: "RESOURCE_EXHAUSTED",
+      details: [
+        {
+          "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+          violations: quotas.map(({ id, value = "250" }) => ({ quotaMetric: "requests", quotaId: id, quotaValue: value })),
+        },
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "26s" },
+      ],
+    },
+  });
+  const hourMs = 3_600_000;
+  it.each([
+    ["of a minute", quota({ id: "GenerateRequestsPerMinutePerProjectPerModel-FreeTier" }), "rate_limited", 26_000],
+    // Noon in UTC is five in the morning in California in July.
+    ["of a day", quota({ id: "PerMinute" }, { id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }), "rate_limited", 19 * hourMs],
+    ["of nought", quota({ id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier", value: "0" }), "billing", 19 * hourMs],
+    [
+      "without details",
+      { error: { code: 429, message: "Resource has been exhausted", status: "RESOURCE_EXHAUSTED" } },
+      "rate_limited",
+      undefined,
+    ],
+  ])("tells a used up quota %s for what it is", async (_of, answer, kind, retryAfterMs) => {
+    refusal = answer;
+    const clock = virtualClock({ startMs: Date.UTC(2026, 6, 1, 12) });
+    expect((await ask(gemini("gemini-2.5-pro", false, clock))).end.error).toMatchObject({
+      kind,
+      status: 429,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
   });
 });

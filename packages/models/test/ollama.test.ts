@@ -59,7 +59,7 @@ describe("Ollama", () => {
     expect([got.thinking, got.text]).toEqual(["let me see", "Grüße 👍"]);
     expect(got.calls).toMatchObject([{ name: "weather", args: { city: "Köln" } }]);
     expect(got.end).toMatchObject({ stop: "toolUse", usage: { inputTokens: 9, outputTokens: 4 } });
-    expect(bodies[0]).toMatchObject({ think: "low", options: { num_ctx: 32_768 }, tools: [{ function: { name: "weather" } }] });
+    expect(bodies[0]).toMatchObject({ think: true, options: { num_ctx: 32_768 }, tools: [{ function: { name: "weather" } }] });
   });
 
   it("is told the declared context and limit, off, images, and the results by their tools", async () => {

@@ -110,7 +110,8 @@ describe.each(wires)("$name", ({ wire, model }) => {
     ] as const;
     await ask(thinking, asking("hi", { tools: [weatherTool], thinking: "medium", messages: history }));
     const body = JSON.stringify(server.requests()[1]?.body);
-    expect(body).toContain("let me see");
+    // A server of chat completions that nobody knows may refuse the field: see rules.test.ts.
+    expect(body.includes("let me see")).toBe(wire !== "chat");
     if (wire !== "chat") expect(body).toContain("sealed-");
     // Another provider's model gets the words and the calls, not the thoughts.
     const other = wires.find((each) => each.wire !== wire);
@@ -137,7 +138,7 @@ describe("what each provider is sent", () => {
 
   it("routes OpenAI's cache by the session and stores nothing there", async () => {
     await ask(wires[1].model(server.url), asking("hi"));
-    expect(server.requests()[0]?.body).toMatchObject({ prompt_cache_key: "agent:main:test:dm:1", store: false });
+    expect(server.requests()[0]?.body).toMatchObject({ prompt_cache_key: expect.stringMatching(/^[0-9a-f]{32}$/) as string, store: false });
   });
 
   it("does not send the cache key to a server that may refuse what it does not know", async () => {

@@ -30,8 +30,11 @@ export interface Thinking {
 
 export type AssistantContent = TextContent | Thinking | ToolCall;
 
-/** Why a model stopped; `error` and `aborted` answers are kept so that history stays true. */
-export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
+/**
+ * Why a model stopped; `error` and `aborted` answers are kept so that history stays true. `length`: its limit of tokens cut it off; `cut`: its
+ * provider did, for another reason.
+ */
+export type StopReason = "stop" | "length" | "cut" | "toolUse" | "error" | "aborted";
 
 export type Entry =
   | {

@@ -6,6 +6,8 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly costUsd?: number;
+  /** Some of it is our estimate: the provider gave no counts, or impossible ones. */
+  readonly estimated?: true;
 }
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -18,5 +20,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
     ...(costUsd === undefined ? {} : { costUsd }),
+    ...(a.estimated === true || b.estimated === true ? { estimated: true as const } : {}),
   };
 }

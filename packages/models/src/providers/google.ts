@@ -12,6 +12,7 @@ const provider = "google";
 export function google(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
+    wasCut: (raw) => raw !== "FINISH_REASON_UNSPECIFIED",
     async open(watched) {
       const { createGoogle } = await import("@ai-sdk/google");
       const gemini = createGoogle({
@@ -19,7 +20,7 @@ export function google(options: ProviderOptions): Model {
         // Always given, or the SDK would take one from the environment and send it to any address.
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: options.limited === true ? mendedFetch(watched, within) : watched,
+        fetch: mendedFetch(watched, (body) => together(options.limited === true ? within(body) : body)),
       });
       return gemini(options.modelId);
     },
@@ -30,6 +31,19 @@ export function google(options: ProviderOptions): Model {
       return shown ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } } : written;
     },
   });
+}
+
+/** The answers to the calls of one turn stand side by side; pictures of theirs come behind them. */
+function together(body: JsonObject): JsonObject {
+  const { contents } = body as { contents?: readonly { readonly parts?: readonly JsonObject[] }[] };
+  if (contents === undefined) return body;
+  const isAnswer = (part: JsonObject): number => ("functionResponse" in part ? 0 : 1);
+  const ordered = contents.map((content) =>
+    content.parts?.some((part) => isAnswer(part) === 0) === true
+      ? { ...content, parts: content.parts.toSorted((a, b) => isAnswer(a) - isAnswer(b)) }
+      : content,
+  );
+  return { ...body, contents: ordered as JsonObject[] };
 }
 
 /** What the smallest model of theirs insists on. */

@@ -1,9 +1,13 @@
 // A request as Ollama's /api/chat takes it: images as base64 beside the text, arguments as objects, results by the tool's name.
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import type { JsonObject } from "@parley/protocol";
-import type { ModelFacts } from "../known.ts";
+import { modelName } from "./dialects.ts";
+import type { ProviderOptions } from "./provider.ts";
 
-export function chatBody(modelId: string, facts: ModelFacts, call: LanguageModelV4CallOptions): JsonObject {
+type Asked = Pick<ProviderOptions, "modelId" | "facts" | "declaredThinking">;
+
+export function chatBody(asked: Asked, call: LanguageModelV4CallOptions): JsonObject {
+  const { modelId, facts } = asked;
   const { prompt, tools = [], maxOutputTokens, reasoning } = call;
   return {
     model: modelId,
@@ -23,7 +27,7 @@ export function chatBody(modelId: string, facts: ModelFacts, call: LanguageModel
               : [],
           ),
         }),
-    ...(reasoning === undefined || reasoning === "provider-default" ? {} : { think: thinkOf(reasoning) }),
+    ...(reasoning === undefined || reasoning === "provider-default" ? {} : { think: thinkOf(asked, reasoning) }),
     options: {
       // Without it Ollama takes a few thousand tokens and cuts the rest without a word.
       num_ctx: facts.contextWindow,
@@ -32,9 +36,15 @@ export function chatBody(modelId: string, facts: ModelFacts, call: LanguageModel
   };
 }
 
-/** It knows three levels, and off. */
-function thinkOf(effort: NonNullable<LanguageModelV4CallOptions["reasoning"]>): boolean | string {
+/** Models think or they do not, and refuse another word; those that take three levels are known by name, or the config says so. */
+function thinkOf(
+  { modelId, declaredThinking = [] }: Asked,
+  effort: NonNullable<LanguageModelV4CallOptions["reasoning"]>,
+): boolean | string {
   if (effort === "none") return false;
+  const takesLevels =
+    modelName(modelId).startsWith("gpt-oss") || (declaredThinking.includes("medium") && declaredThinking.includes("high"));
+  if (!takesLevels) return true;
   if (effort === "minimal" || effort === "low") return "low";
   return effort === "medium" ? "medium" : "high";
 }

@@ -1,6 +1,7 @@
 // Ollama's answer, a JSON object a line, as the SDKs' stream parts. Only the line that says `done` ends it: a stream that stops before is torn,
 // and a line that is no JSON ends it as torn.
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { jsonIn } from "../sdk/json.ts";
 
 interface Line {
   readonly message?: {
@@ -10,8 +11,8 @@ interface Line {
   };
   readonly done?: boolean;
   readonly done_reason?: string;
-  readonly prompt_eval_count?: number;
-  readonly eval_count?: number;
+  readonly prompt_eval_count?: unknown;
+  readonly eval_count?: unknown;
   readonly error?: unknown;
 }
 
@@ -67,8 +68,8 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
         type: "finish",
         finishReason: { unified: raw === "length" ? "length" : calls > 0 ? "tool-calls" : "stop", raw },
         usage: {
-          inputTokens: { total: line.prompt_eval_count, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-          outputTokens: { total: line.eval_count, text: undefined, reasoning: undefined },
+          inputTokens: { total: countIn(line.prompt_eval_count), noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+          outputTokens: { total: countIn(line.eval_count), text: undefined, reasoning: undefined },
         },
       },
     ];
@@ -90,11 +91,12 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
 }
 
 function isWhole(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // Cut off: what is missing tells the caller that the stream is torn.
-    return false;
-  }
+  // Cut off: what is missing tells the caller that the stream is torn.
+  return jsonIn(text) !== undefined;
+}
+
+/** Undefined is estimated (counts.ts). */
+function countIn(value: unknown): number | undefined {
+  const count = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof count === "number" && Number.isFinite(count) && count >= 0 ? count : undefined;
 }

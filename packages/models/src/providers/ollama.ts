@@ -29,11 +29,11 @@ export function ollama(options: ProviderOptions): Model {
   });
 }
 
-function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, watched: typeof fetch): LanguageModelV4 {
+function chat({ baseUrl, apiKey, headers, ...model }: ProviderOptions, watched: typeof fetch): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "ollama",
-    modelId,
+    modelId: model.modelId,
     supportedUrls: {},
     doGenerate: () => Promise.reject(new Error("answers are always streamed")),
     async doStream(call) {
@@ -44,7 +44,7 @@ function chat({ baseUrl, apiKey, headers, modelId, facts }: ProviderOptions, wat
           ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
           ...headers,
         },
-        body: JSON.stringify(chatBody(modelId, facts, call)),
+        body: JSON.stringify(chatBody(model, call)),
         signal: call.abortSignal ?? null,
       });
       if (!response.ok || response.body === null) {

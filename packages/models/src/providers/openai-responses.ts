@@ -1,17 +1,20 @@
 // OpenAI's Responses API. Its cache works by itself on equal prefixes; the session's key routes a conversation to the machine that has it.
 // Nothing is stored at OpenAI: reasoning comes back encrypted and is handed back with the history.
+import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
+import { cacheKeyOf } from "../sdk/cache-key.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
 import type { ProviderOptions } from "./provider.ts";
+import type { MendEvents } from "../sdk/events.ts";
+import { isObject } from "../sdk/json.ts";
 import { sdkModel } from "../sdk/sdk-model.ts";
 
 const provider = "openai";
-/** OpenAI refuses longer cache keys. */
-export const cacheKeyChars = 64;
 
 export function openAiResponses(options: ProviderOptions): Model {
   return sdkModel(options, {
     provider,
+    mendEvents,
     async open(watched) {
       const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI({
@@ -27,7 +30,7 @@ export function openAiResponses(options: ProviderOptions): Model {
       const written = await callOptions(request, options, promptOptions(provider, options));
       const own = {
         store: false,
-        promptCacheKey: request.cacheKey.slice(-cacheKeyChars),
+        promptCacheKey: cacheKeyOf(request),
         // The SDK knows reasoning models by their names; the config may know better.
         ...(options.facts.reasoning ? { forceReasoning: true } : {}),
         // OpenAI writes summaries for verified organisations only and refuses the whole request of others: not asked for unless they are read.
@@ -37,3 +40,12 @@ export function openAiResponses(options: ProviderOptions): Model {
     },
   });
 }
+
+/** Where there are counts the SDK insists on two of them. What is missing is estimated (counts.ts). */
+const mendEvents: MendEvents = () => {
+  const filled = <Carrier extends JsonObject>(carrier: Carrier): Carrier =>
+    isObject(carrier["usage"]) ? { ...carrier, usage: { input_tokens: 0, output_tokens: 0, ...carrier["usage"] } } : carrier;
+  return {
+    event: (event) => (isObject(event["response"]) ? { ...event, response: filled(event["response"]) } : filled(event)),
+  };
+};

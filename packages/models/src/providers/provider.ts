@@ -1,5 +1,5 @@
 // What every provider factory takes. A factory only describes a model; its SDK loads when the first call is made.
-import type { Clock, Log } from "@parley/protocol";
+import type { Clock, Log, ThinkingLevel } from "@parley/protocol";
 import type { ModelFacts } from "../known.ts";
 import type { ReadImage } from "../sdk/prompt.ts";
 
@@ -29,6 +29,8 @@ export interface ProviderOptions {
   readonly facts: ModelFacts;
   /** Somebody set `facts.maxTokens`: it is sent with every request, also where the server would do without. */
   readonly limited?: boolean;
+  /** The levels of thinking that the config declares for it, not those of the built-in table. */
+  readonly declaredThinking?: readonly ThinkingLevel[];
   readonly timers?: Partial<ModelTimers>;
   /** Absent: images are named in words. */
   readonly readImage?: ReadImage;

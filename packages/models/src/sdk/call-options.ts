@@ -30,7 +30,13 @@ function effortOf({ thinking }: ModelRequest, { facts }: ProviderOptions): NonNu
 
 /** Eyes only where the model has them. */
 export function promptOptions(provider: string, options: ProviderOptions): PromptOptions {
-  return { provider, readImage: options.facts.input.includes("image") ? options.readImage : undefined };
+  const readImage = options.facts.input.includes("image") ? options.readImage : undefined;
+  return { provider, signer: signerOf(options), readImage };
+}
+
+/** What was signed goes back to the provider that the config names, not to another one that speaks the same API. */
+export function signerOf({ id }: Pick<ProviderOptions, "id">): string {
+  return id.slice(0, Math.max(id.indexOf("/"), 0)) || "compatible";
 }
 
 function toolsOf(request: ModelRequest, cacheMark: SharedV4ProviderOptions | undefined): NonNullable<LanguageModelV4CallOptions["tools"]> {

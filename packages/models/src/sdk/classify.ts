@@ -30,6 +30,9 @@ const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp;
       /context_length_exceeded|context (length|window|size|limit)|prompt is too long|input is too long|too many (input )?tokens|token count[^"]*exceeds|exceeds[^"]*(maximum|max)[^"]*tokens|request_too_large/i,
     status: [400, 413, 422],
   },
+  // Google says "check your plan and billing details" of every quota; only one of nought needs another plan.
+  { kind: "billing", words: /RESOURCE_EXHAUSTED[\s\S]*(?:"quotaValue":\s*"0"|\blimit: 0\b)/ },
+  { kind: "rate_limited", words: /RESOURCE_EXHAUSTED/ },
   { kind: "billing", words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i },
   {
     kind: "auth",
@@ -42,7 +45,7 @@ const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp;
     status: [400, 403, 422],
   },
   { kind: "overloaded", words: /overloaded|over capacity|model is currently loading/i },
-  { kind: "rate_limited", words: /rate_limit|rate limit|RESOURCE_EXHAUSTED|too many requests/i },
+  { kind: "rate_limited", words: /rate_limit|rate limit|too many requests/i },
   { kind: "timeout", words: /timeout_error|deadline_exceeded/i },
   { kind: "unavailable", words: /server_error|api_error|internal_error|INTERNAL|UNAVAILABLE/ },
 ];

@@ -1,8 +1,10 @@
 // Collects one answer from the SDK's stream parts: texts and thoughts as they come, tool calls only when the answer is whole.
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from "@ai-sdk/provider";
-import { type AssistantContent, type JsonObject, type ToolCall, type Usage, noUsage } from "@parley/protocol";
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider";
+import { type AssistantContent, type JsonObject, type StopReason, type ToolCall, type Usage, addUsage, noUsage } from "@parley/protocol";
 import type { ModelError, ModelEvent } from "../model.ts";
 import { type ModelPrice, priced } from "../price.ts";
+import { estimatedUsage, soundUsage, type Size } from "./counts.ts";
+import { isObject, jsonIn } from "./json.ts";
 import { closeSeal } from "./prompt.ts";
 
 type Part<Type extends string> = Extract<LanguageModelV4StreamPart, { type: Type }>;
@@ -12,6 +14,20 @@ export interface Gathering {
   add(part: LanguageModelV4StreamPart): Extract<ModelEvent, { type: "text" | "thinking" }> | { readonly type: "started" } | undefined;
   finished(part: Part<"finish">): readonly ModelEvent[];
   failed(error: ModelError): ModelEvent;
+  /** The provider wants to be asked to go on with what it has said so far; what follows is added to it. */
+  paused(part: Part<"finish">): readonly AssistantContent[];
+}
+
+export interface GatherOptions {
+  /** The name under which the SDK keeps this provider's options and metadata. */
+  readonly provider: string;
+  /** Who may be handed back what it signed. */
+  readonly signer: string;
+  readonly price: ModelPrice | undefined;
+  readonly contextWindow: number;
+  readonly requestBytes: () => number;
+  /** Whether the provider ended an answer for a reason of its own that is neither its end nor a limit. */
+  readonly wasCut?: ((raw: string) => boolean) | undefined;
 }
 
 interface Thought {
@@ -22,7 +38,8 @@ interface Thought {
 
 type Item = { readonly type: "text"; text: string } | Thought | Part<"tool-call">;
 
-export function gather(provider: string, price: ModelPrice | undefined): Gathering {
+export function gather({ provider, signer, price, contextWindow, requestBytes, wasCut }: GatherOptions): Gathering {
+  let spent = noUsage;
   const items: Item[] = [];
   const thoughts = new Map<string, Thought>();
   const metaOf = (metadata: SharedV4ProviderMetadata | undefined): JsonObject => (metadata?.[provider] ?? {}) as JsonObject;
@@ -38,22 +55,37 @@ export function gather(provider: string, price: ModelPrice | undefined): Gatheri
     return thought;
   };
 
-  const contentOf = (calls: readonly ToolCall[]): readonly AssistantContent[] =>
+  /** By the part itself: some servers give two calls one id. */
+  const contentOf = (calls: ReadonlyMap<Item, ToolCall>): readonly AssistantContent[] =>
     items.flatMap((item): readonly AssistantContent[] => {
       if (item.type === "text") return item.text === "" ? [] : [item];
       if (item.type === "thought") {
         const signed = Object.keys(item.meta).length > 0 || item.text !== "";
-        return signed
-          ? [{ type: "thinking", text: item.text, signature: closeSeal({ by: provider, of: "thought", meta: item.meta }) }]
-          : [];
+        return signed ? [{ type: "thinking", text: item.text, signature: closeSeal({ by: signer, of: "thought", meta: item.meta }) }] : [];
       }
-      const call = calls.find((each) => each.id === item.toolCallId);
+      const call = calls.get(item);
       if (call === undefined) return [];
       const { thoughtSignature } = metaOf(item.providerMetadata);
       if (thoughtSignature === undefined) return [call];
-      const seal = closeSeal({ by: provider, of: "call", meta: { thoughtSignature } });
+      const seal = closeSeal({ by: signer, of: "call", meta: { thoughtSignature } });
       return [{ type: "thinking", text: "", signature: seal }, call];
     });
+
+  /** What a provider wants back with the whole answer, not with one part of it. */
+  const keep = (metadata: SharedV4ProviderMetadata | undefined): void => {
+    const { reasoningDetails } = metaOf(metadata);
+    if (reasoningDetails === undefined) return;
+    const held = items.find((item) => item.type === "thought");
+    if (held === undefined) items.unshift({ type: "thought", text: "", meta: { reasoningDetails } });
+    else held.meta = { ...held.meta, reasoningDetails };
+  };
+
+  const size = (): Size => {
+    const texts = items.map((item) => (item.type === "tool-call" ? item.toolName + item.input : item.text));
+    return { requestBytes: requestBytes(), answerBytes: Buffer.byteLength(texts.join("")), contextWindow };
+  };
+  const total = (usage: Usage): Usage => addUsage(spent, priced(usage, price));
+  const usedBy = (part: Part<"finish">): Usage => total(soundUsage(part.usage, size()));
 
   return {
     add(part) {
@@ -79,34 +111,46 @@ export function gather(provider: string, price: ModelPrice | undefined): Gatheri
         : undefined;
     },
     finished(part) {
-      const usage = priced(usageOf(part.usage), price);
-      const { unified } = part.finishReason;
+      const usage = usedBy(part);
+      const { unified, raw } = part.finishReason;
       if (unified === "content-filter") {
-        const error: ModelError = { kind: "refused", message: `the provider withheld the answer (${part.finishReason.raw ?? unified})` };
-        return [{ type: "end", stop: "error", usage, content: contentOf([]), error }];
+        const error: ModelError = { kind: "refused", message: `the provider withheld the answer (${raw ?? unified})` };
+        return [{ type: "end", stop: "error", usage, content: contentOf(new Map()), error }];
       }
       const events: ModelEvent[] = [];
-      const calls: ToolCall[] = [];
+      const calls = new Map<Item, ToolCall>();
       for (const item of items) {
         if (item.type !== "tool-call") continue;
-        const read = argumentsOf(item.input, unified === "length");
+        const read = unified === "length" ? { reason: cutOff } : argumentsOf(item.input);
         if ("reason" in read) {
           events.push({ type: "badToolCall", id: item.toolCallId, name: item.toolName, raw: item.input, reason: read.reason });
         } else {
           const call: ToolCall = { type: "toolCall", id: item.toolCallId, name: item.toolName, args: read.args };
-          calls.push(call);
+          calls.set(item, call);
           events.push(call);
         }
       }
+      keep(part.providerMetadata);
+      const isCut = unified === "other" && raw !== undefined && wasCut?.(raw) === true;
       // Some servers say "stop" beside their tool calls.
-      const stop = unified === "length" ? "length" : events.length > 0 ? "toolUse" : "stop";
+      const stop: StopReason = unified === "length" ? "length" : events.length > 0 ? "toolUse" : isCut ? "cut" : "stop";
       return [...events, { type: "end", stop, usage, content: contentOf(calls) }];
     },
     failed(error) {
-      return { type: "end", stop: error.kind === "aborted" ? "aborted" : "error", usage: noUsage, content: contentOf([]), error };
+      // What had been written when it broke off was paid for.
+      const usage = items.length === 0 ? spent : total(estimatedUsage(size()));
+      return { type: "end", stop: error.kind === "aborted" ? "aborted" : "error", usage, content: contentOf(new Map()), error };
+    },
+    paused(part) {
+      spent = usedBy(part);
+      return contentOf(new Map());
     },
   };
 }
+
+const cutOff =
+  "the answer was cut off by its length limit, so no call in it can be trusted. Make the call again with shorter arguments, or in smaller steps";
+const noObject = "Send the arguments as one JSON object";
 
 /** No tool needs as many. What validates, stores and redacts arguments walks them by recursion. */
 const mostLevels = 100;
@@ -121,30 +165,11 @@ function nestsTooDeep(value: object): boolean {
 }
 
 /** Strict JSON only: what a tolerant parser could close is a call that the model never finished. */
-function argumentsOf(input: string, cut: boolean): { readonly args: JsonObject } | { readonly reason: string } {
-  const truncated = "the answer was cut off by its length limit inside the arguments";
-  // A call without arguments is written as nothing by some models; in a cut answer nothing may also be the rest of something.
-  if (input.trim() === "") return cut ? { reason: truncated } : { args: {} };
-  try {
-    const value: unknown = JSON.parse(input);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return nestsTooDeep(value)
-        ? { reason: `the arguments are nested more than ${mostLevels} levels deep` }
-        : { args: value as JsonObject };
-    }
-    return { reason: "the arguments are not a JSON object" };
-  } catch {
-    // Told to the model as the call's result.
-    return { reason: cut ? truncated : "the arguments are not valid JSON" };
-  }
-}
-
-function usageOf(usage: LanguageModelV4Usage): Usage {
-  const { total = 0, noCache, cacheRead = 0, cacheWrite = 0 } = usage.inputTokens;
-  return {
-    inputTokens: noCache ?? Math.max(0, total - cacheRead - cacheWrite),
-    outputTokens: usage.outputTokens.total ?? 0,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-  };
+function argumentsOf(input: string): { readonly args: JsonObject } | { readonly reason: string } {
+  // A call without arguments is written as nothing by some models.
+  if (input.trim() === "") return { args: {} };
+  const value = jsonIn(input);
+  if (value === undefined) return { reason: `the arguments are not valid JSON. ${noObject}` };
+  if (!isObject(value)) return { reason: `the arguments are not a JSON object. ${noObject}` };
+  return nestsTooDeep(value) ? { reason: `the arguments are nested more than ${mostLevels} levels deep` } : { args: value };
 }

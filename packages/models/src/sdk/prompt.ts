@@ -5,6 +5,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { AssistantContent, ImageContent, JsonObject, TextContent } from "@parley/protocol";
 import type { ModelMessage, ModelRequest } from "../model.ts";
+import { isObject, jsonIn } from "./json.ts";
 
 /** Reads an image of the transcript by its path under the media folder. */
 export type ReadImage = (path: string) => Promise<Uint8Array>;
@@ -12,6 +13,8 @@ export type ReadImage = (path: string) => Promise<Uint8Array>;
 export interface PromptOptions {
   /** The name under which the SDK keeps this provider's options. */
   readonly provider: string;
+  /** Whose seals are opened. */
+  readonly signer: string;
   /** Absent: images are named in words, for models without eyes. */
   readonly readImage?: ReadImage | undefined;
   /** Marks the ends of the stable zone and of the history for caches that must be told. */
@@ -23,13 +26,25 @@ type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["con
 type ToolPart = Extract<LanguageModelV4Message, { role: "tool" }>["content"][number];
 
 export async function promptOf(request: ModelRequest, options: PromptOptions): Promise<LanguageModelV4Prompt> {
-  const messages = await Promise.all(request.messages.map((message) => messageOf(message, options)));
+  const messages = joined(await Promise.all(request.messages.map((message) => messageOf(message, options))));
   const prompt: LanguageModelV4Prompt = [...systemOf(request.system, options), ...messages];
   const last = prompt.at(-1);
   if (options.cacheMark !== undefined && last !== undefined && messages.length > 0) {
     prompt[prompt.length - 1] = { ...last, providerOptions: options.cacheMark };
   }
   return prompt;
+}
+
+/** The results of parallel calls stand in one message: Gemini refuses an answer whose calls it does not find answered in the next one. */
+function joined(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
+  const done: LanguageModelV4Message[] = [];
+  for (const message of messages) {
+    const last = done.at(-1);
+    if (message.role === "tool" && last?.role === "tool")
+      done[done.length - 1] = { ...last, content: [...last.content, ...message.content] };
+    else done.push(message);
+  }
+  return done;
 }
 
 /** One message where caches work by themselves (some servers accept only one); two where the boundary must be marked. */
@@ -43,7 +58,7 @@ async function messageOf(message: ModelMessage, options: PromptOptions): Promise
   if (message.role === "user") {
     return { role: "user", content: await Promise.all(message.content.map((part) => userPart(part, options))) };
   }
-  if (message.role === "assistant") return { role: "assistant", content: answerParts(message.content, options.provider) };
+  if (message.role === "assistant") return { role: "assistant", content: answerParts(message.content, options) };
   return { role: "tool", content: [await toolPart(message, options)] };
 }
 
@@ -55,7 +70,7 @@ async function userPart(part: TextContent | ImageContent, { readImage }: PromptO
     : { type: "file", mediaType: part.mediaType, data: { type: "data", data: bytes } };
 }
 
-function answerParts(content: readonly AssistantContent[], provider: string): AssistantPart[] {
+function answerParts(content: readonly AssistantContent[], { provider, signer }: PromptOptions): AssistantPart[] {
   const parts: AssistantPart[] = [];
   let forNextCall: JsonObject | undefined;
   for (const part of content) {
@@ -67,7 +82,7 @@ function answerParts(content: readonly AssistantContent[], provider: string): As
       forNextCall = undefined;
     } else {
       const seal = part.signature === undefined ? null : openSeal(part.signature);
-      if (seal?.by !== provider) continue;
+      if (seal?.by !== signer) continue;
       if (seal.of === "call") forNextCall = seal.meta;
       else parts.push({ type: "reasoning", text: part.text, providerOptions: { [provider]: { ...seal.meta } } });
     }
@@ -113,11 +128,7 @@ export function closeSeal(seal: Seal): string {
 }
 
 function openSeal(signature: string): Seal | null {
-  try {
-    const seal: unknown = JSON.parse(signature);
-    return typeof seal === "object" && seal !== null && "by" in seal && "meta" in seal ? (seal as Seal) : null;
-  } catch {
-    // Signed by something that is not this code: not ours to hand back.
-    return null;
-  }
+  // Signed by something that is not this code: not ours to hand back.
+  const seal = jsonIn(signature);
+  return isObject(seal) && "by" in seal && "meta" in seal ? (seal as unknown as Seal) : null;
 }

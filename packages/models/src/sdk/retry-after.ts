@@ -2,8 +2,16 @@
 
 type Headers = { readonly [name: string]: string | undefined };
 
+/** A server that asks for more is not believed. */
+const longestMs = 7 * 86_400_000;
+
 /** `retry-after-ms` in milliseconds; `retry-after` in seconds or as an HTTP date; Google's RetryInfo in the body. Never negative. */
 export function retryAfterMs(headers: Headers, body: string, nowMs: number): number | undefined {
+  const waitMs = googleDay.test(body) ? untilGoogleDayMs(nowMs) : toldMs(headers, body, nowMs);
+  return waitMs === undefined ? undefined : Math.min(waitMs, longestMs);
+}
+
+function toldMs(headers: Headers, body: string, nowMs: number): number | undefined {
   const exact = Number(headers["retry-after-ms"]?.trim() || Number.NaN);
   if (exact >= 0) return Math.ceil(exact);
   const after = headers["retry-after"]?.trim();
@@ -15,4 +23,20 @@ export function retryAfterMs(headers: Headers, body: string, nowMs: number): num
   }
   const delay = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return delay === undefined ? undefined : Math.ceil(Number(delay) * 1000);
+}
+
+/** The violated quota is one of a day: the RetryInfo beside it speaks of seconds all the same. */
+const googleDay = /"quotaId":\s*"[^"]*PerDay/;
+
+/** Google's daily quotas begin anew at midnight in California. */
+function untilGoogleDayMs(nowMs: number): number {
+  const shown = new Intl.DateTimeFormat("en-GB", {
+    timeZone: "America/Los_Angeles",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  });
+  const [hours = 0, minutes = 0, seconds = 0] = shown.format(nowMs).split(":").map(Number);
+  return (86_400 - hours * 3600 - minutes * 60 - seconds) * 1000;
 }

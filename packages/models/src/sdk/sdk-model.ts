@@ -1,11 +1,18 @@
 // One call of an SDK's language model as our stream of events. Keeps three promises whatever a server does: it ends, with exactly one
 // `end` event; a stream without its terminal event is `torn`, never an answer; a tool call appears only after a whole answer.
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
 import { gather } from "./gather.ts";
 import { patience } from "./patience.ts";
 import { defaultTimers, type ModelTimers, type ProviderOptions } from "../providers/provider.ts";
+import { signerOf } from "./call-options.ts";
+import type { MendEvents } from "./events.ts";
+import { streamed } from "./whole-answer.ts";
 import { watchedFetch, watching, type WireWatch } from "./wire.ts";
 
 /** What a provider adds: how its SDK is made, and how a request is written for it. */
@@ -19,6 +26,12 @@ export interface Driver {
   readonly timers?: Partial<ModelTimers>;
   /** How its stream is written: events of `data:` lines, or a JSON object a line. Default `events`. */
   readonly lines?: "events" | "json";
+  /** What is known of its servers' habits: see events.ts. */
+  readonly mendEvents?: MendEvents;
+  /** Whether it ended the answer for a reason of its own (`raw`) that is neither the answer's end nor a limit. */
+  readonly wasCut?: (raw: string) => boolean;
+  /** Whether it stopped (`raw`) only to be asked to go on with its own words. */
+  readonly pauses?: (raw: string) => boolean;
 }
 
 export function sdkModel(options: ProviderOptions, driver: Driver): Model {
@@ -46,10 +59,21 @@ export function sdkModel(options: ProviderOptions, driver: Driver): Model {
 
 type OpenDriver = Omit<Driver, "open"> & { open(): Promise<LanguageModelV4> };
 
+/** A provider that pauses without end must not hold a turn. */
+const mostPauses = 8;
+
 async function* call(request: ModelRequest, signal: AbortSignal, options: ProviderOptions, driver: OpenDriver): AsyncGenerator<ModelEvent> {
   const { clock, facts, log } = options;
   const halt = haltable(signal);
-  const answer = gather(driver.provider, facts.cost);
+  let requestBytes = 0;
+  const answer = gather({
+    provider: driver.provider,
+    signer: signerOf(options),
+    price: facts.cost,
+    contextWindow: facts.contextWindow,
+    requestBytes: () => requestBytes,
+    wasCut: driver.wasCut,
+  });
   let answering = false;
   const wait = patience({ ...defaultTimers, ...driver.timers, ...options.timers }, clock, (stage, waitedMs) =>
     halt.stop({ kind: "timeout", message: `no ${stage} within ${waitedMs / 1000} s` }),
@@ -63,29 +87,43 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
         wait.headers();
       },
       progress: wait.progress,
+      sent: (body) => (requestBytes = bytesOf(body)),
       lines: driver.lines ?? "events",
+      mendEvents: driver.mendEvents,
     };
-    const [model, written] = await Promise.all([driver.open(), driver.write(request)]);
-    const result = await halt.orStopped(watching(watch, () => model.doStream({ ...written, abortSignal: halt.signal })));
-    reader = result.stream.getReader();
-    for (;;) {
-      wait.reading(true);
-      const next = await halt.orStopped(reader.read());
-      wait.reading(false);
-      // The SDK marks what broke off as interrupted; a stream that only stops has said nothing at all.
-      if (next.done || (next.value.type === "finish" && brokenOff(next.value))) {
-        return yield answer.failed({ kind: "torn", message: "the stream ended before the answer did" });
-      }
-      const part = next.value;
-      if (part.type === "error") return yield answer.failed(classify(part.error, context()));
-      if (part.type === "finish") {
-        for (const event of answer.finished(part)) yield event;
-        return;
-      }
-      const event = answer.add(part);
-      if (event !== undefined) {
-        wait.firstToken();
-        if (event.type !== "started") yield event;
+    let asked = request;
+    for (let pauses = 0; ;) {
+      const [model, written] = await Promise.all([driver.open(), driver.write(asked)]);
+      const stream = await halt.orStopped(watching(watch, () => streamed(model, { ...written, abortSignal: halt.signal }, watch)));
+      reader = stream.getReader();
+      let isPaused = false;
+      while (!isPaused) {
+        wait.reading(true);
+        const next = await halt.orStopped(reader.read());
+        wait.reading(false);
+        // The SDK marks what broke off as interrupted; a stream that only stops has said nothing at all.
+        if (next.done || (next.value.type === "finish" && brokenOff(next.value))) {
+          return yield answer.failed({ kind: "torn", message: "the stream ended before the answer did" });
+        }
+        const part = next.value;
+        if (part.type === "error") return yield answer.failed(classify(part.error, context()));
+        if (part.type === "finish") {
+          isPaused = pauses < mostPauses && driver.pauses?.(part.finishReason.raw ?? "") === true;
+          if (!isPaused) {
+            const events = answer.finished(part);
+            const end = events.at(-1);
+            if (end?.type === "end" && end.usage.estimated === true)
+              log.warn({}, "the token counts were missing or cannot be true: estimated");
+            return yield* events;
+          }
+          pauses += 1;
+          asked = { ...request, messages: [...request.messages, { role: "assistant", content: answer.paused(part) }] };
+        }
+        const event = answer.add(part);
+        if (event !== undefined) {
+          wait.firstToken();
+          if (event.type !== "started") yield event;
+        }
       }
     }
   } catch (error) {
@@ -102,6 +140,11 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
   function context(): { nowMs: number; answering: boolean; secret: string | undefined } {
     return { nowMs: clock.now(), answering, secret: options.apiKey };
   }
+}
+
+/** Pictures are charged by their size in pixels, not by the bytes of their encoding. */
+function bytesOf(body: string): number {
+  return Buffer.byteLength(body.replaceAll(/[A-Za-z0-9+/]{2000,}={0,2}/g, ""));
 }
 
 const stopped: ModelError = { kind: "aborted", message: "stopped" };

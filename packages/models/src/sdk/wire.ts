@@ -1,23 +1,44 @@
-// The bytes under the SDK: tells when headers came and when an event line came, refuses what is no event stream, and bounds its size (I9).
+// The bytes under the SDK: tells when headers came and when an event came, refuses what is no answer, and bounds its size (I9). What comes is
+// known by how it begins, not by what its headers call it: servers and proxies name streams text, and JSON a stream.
 // Comment lines and pings are not progress: a server can send them forever without answering.
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Json } from "@parley/protocol";
+import { withPlainCounts } from "./counts.ts";
+import { tidyEvents, type MendEvents } from "./events.ts";
+import { isObject, jsonIn } from "./json.ts";
 
 export interface WireWatch {
   headers(): void;
   progress(): void;
-  /** See `Driver.lines`. */
+  /** The body of the request, as it goes out. */
+  sent?(body: string): void;
+  /** See `Driver`. */
   readonly lines: "events" | "json";
+  readonly mendEvents?: MendEvents | undefined;
+  /** An answer that has come already: nothing is asked. */
+  readonly whole?: string;
 }
 
-/** The server answered 2xx with a web page or plain JSON instead of a stream: a captive portal, a proxy's error page, a wrong address. */
+/** The server answered 2xx with a web page or an error instead of a stream: a captive portal, a proxy's error page, a wrong address. */
 export class NotAStream extends Error {
   override readonly name = "NotAStream";
   readonly status: number;
   readonly body: string;
 
-  constructor(status: number, contentType: string, body: string) {
-    super(`answered with ${contentType} instead of an event stream`);
+  constructor(status: number, what: string, body: string) {
+    super(`answered with ${what} instead of an event stream`);
     this.status = status;
+    this.body = body;
+  }
+}
+
+/** The server answered a request for a stream with the whole answer at once. Asking again would pay for it twice. */
+export class WholeAnswer extends Error {
+  override readonly name = "WholeAnswer";
+  readonly body: string;
+
+  constructor(body: string) {
+    super("answered with the whole answer instead of a stream");
     this.body = body;
   }
 }
@@ -42,42 +63,102 @@ export function watching<T>(watch: WireWatch, call: () => T): T {
 export const watchedFetch: typeof fetch = async (input, init) => {
   const watch = watches.getStore();
   if (watch === undefined) throw new Error("an SDK asked its server outside of a call");
+  if (watch.whole !== undefined) return new Response(watch.whole, { headers: { "content-type": "application/json" } });
+  if (typeof init?.body === "string") watch.sent?.(init.body);
   const response = await fetch(input, init);
   watch.headers();
   if (!response.ok || response.body === null) return response;
-  const contentType = response.headers.get("content-type") ?? "";
-  const wrong = watch.lines === "json" ? /\btext\/html\b/i : /\b(text\/html|application\/json)\b/i;
-  if (wrong.test(contentType)) {
-    throw new NotAStream(response.status, contentType, (await response.text()).slice(0, errorBodyChars));
-  }
-  return new Response(response.body.pipeThrough(progressLines(watch)), response);
+  const { begins, body } = await peek(response.body.pipeThrough(bounded()));
+  if (begins === "<") throw new NotAStream(response.status, "a web page", (await textOf(body)).slice(0, errorBodyChars));
+  if (watch.lines === "json") return new Response(body.pipeThrough(progressLines(watch)), response);
+  if (begins === "{" || begins === "[") return new Response(whole(await textOf(body), response.status, watch), response);
+  return new Response(body.pipeThrough(tidyEvents(watch.progress, watch.mendEvents)), response);
 };
 
-const newline = 0x0a;
-const keptLineBytes = 64;
+/** The first byte that is no blank, as a character; empty for an empty body. The bytes are handed on from the beginning. */
+async function peek(stream: ReadableStream<Uint8Array>): Promise<{ readonly begins: string; readonly body: ReadableStream<Uint8Array> }> {
+  const reader = stream.getReader();
+  const seen: Uint8Array[] = [];
+  let begins = "";
+  while (begins === "") {
+    const { done, value } = await reader.read();
+    if (done) break;
+    seen.push(value);
+    begins = Buffer.from(value)
+      .toString("latin1")
+      .replace(/^\u00ef\u00bb\u00bf/, "")
+      .trimStart()
+      .slice(0, 1);
+  }
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const first = seen.shift();
+      if (first !== undefined) return controller.enqueue(first);
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return { begins, body };
+}
 
-/** Looks at the beginning of each line and passes everything on unchanged. */
-function progressLines(watch: WireWatch): TransformStream<Uint8Array, Uint8Array> {
-  let line: number[] = [];
+function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  return new Response(body).text();
+}
+
+/** JSON in place of a stream. A list is a stream's events in one piece; an object is the whole answer, or why there is none. */
+function whole(text: string, status: number, { mendEvents, progress }: WireWatch): ReadableStream<Uint8Array> | null {
+  const value = jsonIn(text);
+  // Cut off on its way, or of another kind: an empty stream is a torn one.
+  if (value === undefined) return null;
+  if (Array.isArray(value)) {
+    const events = value.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    return new Blob([events]).stream().pipeThrough(tidyEvents(progress, mendEvents));
+  }
+  const answer = isObject(value) ? withPlainCounts(value) : {};
+  const mended = mendEvents?.().event(answer) ?? answer;
+  if (!isObject(value) || isError(mended["error"]) || mended["type"] === "error") {
+    throw new NotAStream(status, "plain JSON", text.slice(0, errorBodyChars));
+  }
+  throw new WholeAnswer(JSON.stringify(mended));
+}
+
+function isError(value: Json | undefined): boolean {
+  return value !== undefined && value !== null && value !== false && value !== "";
+}
+
+function bounded(): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length;
       if (bytes > longestAnswerBytes) throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
-      for (const byte of chunk) {
-        if (byte === newline) {
-          if (isProgress(String.fromCharCode(...line), watch.lines)) watch.progress();
-          line = [];
-        } else if (line.length < keptLineBytes) {
-          line.push(byte);
-        }
-      }
       controller.enqueue(chunk);
     },
   });
 }
 
-function isProgress(lineStart: string, lines: WireWatch["lines"]): boolean {
-  if (lines === "json") return lineStart.startsWith("{");
-  return lineStart.startsWith("data:") && !/^data: ?\{\s*"type": ?"ping"/.test(lineStart);
+const newline = 0x0a;
+const brace = 0x7b;
+
+/** Of a JSON object a line: passes everything on unchanged. */
+function progressLines({ progress }: WireWatch): TransformStream<Uint8Array, Uint8Array> {
+  let isObjectLine = false;
+  let begins = true;
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const byte of chunk) {
+        if (byte === newline) {
+          if (isObjectLine) progress();
+          begins = true;
+          isObjectLine = false;
+        } else if (begins) {
+          isObjectLine = byte === brace;
+          begins = false;
+        }
+      }
+      controller.enqueue(chunk);
+    },
+  });
 }
