@@ -90,6 +90,6 @@ export type { Fitted, LoopContext, Prepared } from "./loop/context-port.ts";
 export type { BadCall, Journal, JournalStep } from "./loop/journal.ts";
 export type { Gate, GateDecision } from "./loop/calls.ts";
 export type { LoopEnd, LoopEvent, LoopStop } from "./loop/event.ts";
-export { type Ledger, type LoopDeps, type LoopInput, runLoop } from "./loop/loop.ts";
+export { type Ledger, type LoopDeps, type LoopInput, mostCallsPerAnswer, runLoop } from "./loop/loop.ts";
 export type { Spill } from "./loop/result-cap.ts";
 export { viewOf } from "./loop/view.ts";

@@ -16,6 +16,16 @@ const words: { readonly [kind in ModelError["kind"]]: string } = {
   torn: "The language model's answer broke off. Please try again.",
 };
 
-export function modelFailureText(error: ModelError): string {
-  return `⚠️ ${words[error.kind]}`;
+export function modelFailureText({ kind, retryAfterMs = 0 }: ModelError): string {
+  return `⚠️ ${words[kind].replace("in a minute", inAbout(retryAfterMs))}`;
+}
+
+/** As the server asked for; a minute where it asked for less, or for nothing. */
+function inAbout(waitMs: number): string {
+  const minutes = Math.ceil(waitMs / 60_000);
+  if (minutes <= 1) return "in a minute";
+  if (minutes < 50) return `in about ${minutes} minutes`;
+  const hours = Math.round(minutes / 60);
+  if (hours <= 1) return "in about an hour";
+  return hours < 48 ? `in about ${hours} hours` : `in about ${Math.round(hours / 24)} days`;
 }

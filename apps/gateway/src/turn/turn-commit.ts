@@ -5,6 +5,7 @@ import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, t
 import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
 import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent, type Content } from "../outbound/content.ts";
+import { nothingSaid, withEarlyEnd } from "./early-end.ts";
 import { modelFailureText } from "./model-failure.ts";
 import type { Previewed } from "./preview.ts";
 import { openingContext } from "./turn-journal.ts";
@@ -26,9 +27,9 @@ export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput):
   parser.push(end.finalText);
   const outcome = parser.end();
   if (replyOwed && saysNothing(outcome)) {
-    return failed("the model gave no answer", "⚠️ I have no answer to that. Please ask again in other words.");
+    return failed("the model gave no answer", nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.");
   }
-  return outcome;
+  return withEarlyEnd(outcome, end.stop);
 }
 
 /** Invisible characters alone are no answer either: no platform would show them. */

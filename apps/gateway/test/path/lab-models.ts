@@ -1,6 +1,5 @@
 // Three models that differ in how they think and in what they cost, and that keep what they were asked.
-import { noUsage, thinkingLevels, type ThinkingLevel, type Usage } from "@parley/protocol";
-import { Fault } from "@parley/protocol";
+import { Fault, noUsage, thinkingLevels, type StopReason, type ThinkingLevel, type Usage } from "@parley/protocol";
 import type { Model, ModelErrorKind, ModelEvent, ModelRequest, Models } from "@parley/models";
 
 export interface LabCall {
@@ -21,7 +20,10 @@ export interface Lab {
     readonly thinks?: readonly string[];
     readonly says?: string;
     readonly fails?: ModelErrorKind;
+    readonly retryAfterMs?: number;
     readonly tool?: string;
+    /** How the provider ends it. */
+    readonly ends?: StopReason;
   };
 }
 
@@ -47,10 +49,16 @@ export function labModels(): Lab {
     const { thinking, showThoughts = false, system } = request;
     const call: LabCall = { model: model.id, text, thinking, showThoughts, system: `${system.stable}\n${system.volatile}` };
     lab.calls.push(call);
-    const { thinks = [], says = "", fails, tool } = lab.script(call);
+    const { thinks = [], says = "", fails, retryAfterMs = 0, tool, ends } = lab.script(call);
     const usage: Usage = { ...noUsage, inputTokens: 1_000, outputTokens: 100, ...(model.priced === true ? { costUsd: 0.4 } : {}) };
     if (fails !== undefined) {
-      return yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: fails, message: `it is ${fails}` } };
+      return yield {
+        type: "end",
+        stop: "error",
+        usage: noUsage,
+        content: [],
+        error: { kind: fails, message: `it is ${fails}`, retryAfterMs },
+      };
     }
     for (const delta of model.reasoning ? thinks : []) {
       yield { type: "thinking", delta };
@@ -60,10 +68,10 @@ export function labModels(): Lab {
       yield { type: "text", delta: says };
       await lab.pause();
     }
-    const asked = request.messages.at(-1)?.role === "tool" ? undefined : tool;
+    const asked = request.messages.at(-1)?.role === "tool" && ends !== "toolUse" ? undefined : tool;
     yield {
       type: "end",
-      stop: asked === undefined ? "stop" : "toolUse",
+      stop: asked === undefined ? (ends ?? "stop") : "toolUse",
       usage,
       content: [
         ...(thinks.length > 0 && model.reasoning ? [{ type: "thinking" as const, text: thinks.join("") }] : []),

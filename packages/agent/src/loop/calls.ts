@@ -101,7 +101,7 @@ export async function* settleCalls(
 async function prepare(call: ToolCall, group: CallGroup, entries: readonly Entry[], ports: CallPorts): Promise<Prepared> {
   const refuse = (text: string): Prepared => ({ answer: { content: [{ type: "text", text }], isError: true } });
   const bad = group.bad.find((each) => each.callId === call.id);
-  if (bad !== undefined) return refuse(`Not run: ${bad.reason}. Send the arguments as one JSON object.`);
+  if (bad !== undefined) return refuse(`Not run: ${bad.reason}.`);
   const tool = named(ports.tools, call.name);
   if (group.begun.has(call.id) && tool?.effect !== "reads") return refuse(unknownOutcome);
   if (group.closing) return refuse(closingText);

@@ -5,12 +5,12 @@ import type { ToolEffect } from "@parley/tools";
 
 /**
  * Why a turn's loop ended.
- * - `stop`, `length`: the model's last answer stands; after `length` it was cut by the token limit.
+ * - `stop`, `length`, `cut`: the model's last answer stands; `length`: the token limit cut it off, `cut`: its provider did.
  * - `error`: the model failed for good, see `error`. Nothing of its last answer may be shown as final.
  * - `aborted`: the signal. - `steps`, `loop`: a cap or the identical-call breaker made the model close; its closing words stand.
  * - `capped`: the ledger refused the next call. - `parked`: a call waits for a decision; the turn can be resumed.
  */
-export type LoopStop = "stop" | "length" | "error" | "aborted" | "steps" | "loop" | "capped" | "parked";
+export type LoopStop = "stop" | "length" | "cut" | "error" | "aborted" | "steps" | "loop" | "capped" | "parked";
 
 export interface LoopEnd {
   readonly type: "end";

@@ -1,7 +1,16 @@
 // The agent loop: ask the model, settle its tool calls, ask again, until it answers in words. A function of context, model, tools and
 // signal; what must survive a crash goes through the journal, and a resumed turn is the same function over the logged steps (I7, I11).
 import type { Model, ModelMessage, ModelRequest, ToolSchema } from "@parley/models";
-import { type Entry, type ThinkingLevel, type ToolCall, type Usage, type UserEntry, addUsage, noUsage } from "@parley/protocol";
+import {
+  type AssistantEntry,
+  type Entry,
+  type ThinkingLevel,
+  type ToolCall,
+  type Usage,
+  type UserEntry,
+  addUsage,
+  noUsage,
+} from "@parley/protocol";
 import { ask } from "./answer.ts";
 import type { LoopContext, Prepared } from "./context-port.ts";
 import { type CallGroup, type CallPorts, settleCalls } from "./calls.ts";
@@ -189,7 +198,16 @@ function openCalls(state: TurnState): CallGroup {
   const last = state.entries.findLast((entry) => entry.type === "assistant");
   const answered = new Set(state.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : [])));
   const calls = (last?.content ?? []).filter((part): part is ToolCall => part.type === "toolCall" && !answered.has(part.id));
-  return { calls, bad: state.bad, begun: state.begun, closing: state.closing !== null };
+  return { calls, bad: [...state.bad, ...tooMany(last)], begun: state.begun, closing: state.closing !== null };
+}
+
+/** The calls of one answer that are run; an answer with hundreds is a model that lost its way, or was talked into it. */
+export const mostCallsPerAnswer = 32;
+
+function tooMany(answer: AssistantEntry | undefined): BadCall[] {
+  const calls = (answer?.content ?? []).filter((part): part is ToolCall => part.type === "toolCall");
+  const reason = `one answer may make ${mostCallsPerAnswer} calls, this one made ${calls.length}. Make the rest in your next answer if they are still needed`;
+  return calls.slice(mostCallsPerAnswer).map(({ id }) => ({ callId: id, reason }));
 }
 
 function nextCall(state: TurnState, input: LoopInput): { kind: "end"; stop: LoopStop } | { kind: "call"; closing: Closing } {
@@ -199,7 +217,7 @@ function nextCall(state: TurnState, input: LoopInput): { kind: "end"; stop: Loop
   const usedTools = last.content.some((part) => part.type === "toolCall");
   if (usedTools && state.closing === null) return { kind: "call", closing: closingNow(state, input) };
   if (input.finalPass === true && state.closing === null && isEmpty(last, input)) return { kind: "call", closing: "empty" };
-  return { kind: "end", stop: last.stop === "length" ? "length" : "stop" };
+  return { kind: "end", stop: last.stop === "length" || last.stop === "cut" ? last.stop : "stop" };
 }
 
 /** Why the call after these entries must do without tools. */

@@ -2,7 +2,7 @@ import { virtualClock } from "@parley/testkit";
 import { describe, expect, it } from "vitest";
 import type { Model } from "@parley/models";
 import { noUsage, type Entry } from "@parley/protocol";
-import { viewOf, type JournalStep } from "../../src/index.ts";
+import { mostCallsPerAnswer, viewOf, type JournalStep } from "../../src/index.ts";
 import { journal, run, said, scripted, tool, user } from "./stage.ts";
 
 const results = (entries: readonly Entry[]): string[] =>
@@ -98,7 +98,7 @@ describe("a turn", () => {
       "it broke",
       "read ok",
       'Not run, wrong arguments: "wrong" is not allowed',
-      "Not run: the arguments are not valid JSON. Send the arguments as one JSON object.",
+      "Not run: the arguments are not valid JSON.",
     ]);
     expect(end.finalText).toBe("done");
   });
@@ -153,6 +153,22 @@ describe("caps", () => {
     expect(model.requests.map((request) => request.toolChoice ?? "auto")).toEqual(["auto", "auto", "none"]);
     expect(end.stop).toBe("steps");
     expect(results(end.entries)).toEqual(["read ok", "read ok", "Not run: no more tools in this turn. Answer with what you know."]);
+  });
+
+  it("runs so many calls of one answer and tells the model about the rest, also after a restart", async () => {
+    const read = tool("read", "reads");
+    const calls = Array.from({ length: 200 }, (_, n) => ({ name: "read", args: { n } }));
+    const steps: JournalStep[] = [];
+    const { end } = await run(scripted([{ calls }]), { tools: [read], journal: journal(steps) });
+    expect(read.starts).toHaveLength(mostCallsPerAnswer);
+    expect(
+      results(end.entries).filter((text) => text.startsWith("Not run: one answer may make 32 calls, this one made 200.")),
+    ).toHaveLength(168);
+    // Whoever resumes in the middle of the results counts the same.
+    const half = steps.filter((step, at) => step.kind !== "result" || at < 100);
+    const again = tool("read", "reads");
+    await run(scripted([{ calls }]), { tools: [again], journal: journal(half) });
+    expect(again.starts.length).toBeLessThanOrEqual(mostCallsPerAnswer);
   });
 
   it("warns at the third identical call, blocks from the fifth, closes after the eighth", async () => {
