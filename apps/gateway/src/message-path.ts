@@ -67,7 +67,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
   return async (config) => {
     for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
     const skills = wireSkills(config, places.home, env);
-    const models = watched(wireModels(config, mediaPath, clock, log));
+    const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
     for (const found of await misspeltSkills(config, skills)) log.warn({ ...found }, misspeltSkillWarning(found));

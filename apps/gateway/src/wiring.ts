@@ -193,8 +193,10 @@ async function wireDiscord(account: string, settings: DiscordAccountConfig, port
   }
 }
 
-export function wireModels(config: Config, folder: string, clock: Clock, log: Log): Models {
-  return modelsFrom({ providers: providersOf(config), readImage: (path) => readFile(join(folder, path)), clock, log });
+/** `cacheSecret`: see `ModelsOptions`. */
+export function wireModels(config: Config, folder: string, clock: Clock, log: Log, cacheSecret?: string): Models {
+  const secret = cacheSecret === undefined ? {} : { cacheSecret };
+  return modelsFrom({ providers: providersOf(config), readImage: (path) => readFile(join(folder, path)), ...secret, clock, log });
 }
 
 /** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */

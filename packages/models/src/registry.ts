@@ -32,6 +32,8 @@ export interface ModelsOptions {
   readonly providers: { readonly [name: string]: DeclaredProvider };
   /** The bytes of an image by its path under the media folder. Absent: models read about images in words. */
   readonly readImage?: ReadImage;
+  /** A secret of this installation, so that no provider can tell from a session's key whose it is. */
+  readonly cacheSecret?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -89,7 +91,7 @@ const factories: { readonly [api in Exclude<ModelApi, "rehearsal">]: (options: P
   ollama,
 };
 
-function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions): Model {
+function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: ModelsOptions): Model {
   const slash = id.indexOf("/");
   const [name, modelId] = slash < 0 ? [id, id] : [id.slice(0, slash), id.slice(slash + 1)];
   if (name === "rehearsal") return rehearsal({ clock, id: "rehearsal/rehearsal" });
@@ -121,6 +123,7 @@ function modelOf(id: string, { providers, readImage, clock, log }: ModelsOptions
     ...(declared?.apiKey === undefined ? {} : { apiKey: declared.apiKey }),
     ...(declared?.headers === undefined ? {} : { headers: declared.headers }),
     ...(readImage === undefined ? {} : { readImage }),
+    ...(cacheSecret === undefined ? {} : { cacheSecret }),
     ...(declared?.timers === undefined ? {} : { timers: declared.timers }),
   });
 }

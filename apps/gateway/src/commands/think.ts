@@ -7,7 +7,7 @@ import type { Session, Sessions } from "@parley/store";
 import type { LaneCommand, LaneCommandCall } from "../turn/lane-command.ts";
 import { isClearing, readDirectives } from "../turn/directives.ts";
 import type { ModelBook } from "../turn/model-book.ts";
-import { ownThinking, reasoningField, thinkingField, thinkingOf, unsupportedThinking } from "../turn/thinking.ts";
+import { ownThinking, reasoningField, thinkingField, thinkingOf, thinkingWords, unsupportedThinking } from "../turn/thinking.ts";
 
 export interface DirectiveOptions {
   readonly config: Config;
@@ -61,7 +61,7 @@ export async function setDirectives({ sessions }: DirectiveOptions, { key, name,
   if (reasoning !== undefined) patch[reasoningField] = reasoning;
   await sessions.patch(key, patch);
   return [
-    ...(thinking === undefined ? [] : [`Thinking: ${thinking}.`]),
+    ...(thinking === undefined ? [] : [thinkingWords(model, thinking)]),
     ...(reasoning === undefined ? [] : [reasoningWords[reasoning]]),
   ].join(" ");
 }

@@ -42,11 +42,22 @@ export function ownReasoning({ fields }: Session): ReasoningLevel | null {
   return typeof value === "string" ? parseReasoningLevel(value) : null;
 }
 
-/** What is said to somebody who typed a level that this model does not take; null when it does. */
+/**
+ * What is said to somebody who typed a level that this model does not take; null when it does. `off` is always taken: a model that cannot stop
+ * thinking does the least it can.
+ */
 export function unsupportedThinking(model: Pick<Model, "id" | "thinking">, level: ThinkingLevel | undefined): string | null {
   const levels = thinkingLevelsOf(model);
-  if (level === undefined || levels.includes(level)) return null;
+  if (level === undefined || level === "off" || levels.includes(level)) return null;
   return `\`${model.id}\` does not take the thinking level "${level}". Valid levels: ${levels.join(", ")}.`;
+}
+
+/** The level that is set, and what this model makes of it where that is something else. */
+export function thinkingWords(model: Pick<Model, "id" | "thinking">, level: ThinkingLevel): string {
+  const done = nearestThinking(model, level);
+  return done === level
+    ? `Thinking: ${level}.`
+    : `Thinking: ${level}. \`${model.id}\` cannot stop thinking: it thinks as little as it can (${done}).`;
 }
 
 /** The model as the messages of the turn want it asked; those that join later may change the level from then on. */

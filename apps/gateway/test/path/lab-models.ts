@@ -97,6 +97,7 @@ export function labModels(): Lab {
     model("lab/deep", { thinking: thinkingLevels, priced: true }),
     model("lab/plain", {}),
     model("lab/words", { reasoning: false }),
+    model("lab/restless", { thinking: ["low", "medium", "high"] }),
   ];
   return lab;
 }
@@ -105,7 +106,11 @@ export function labModels(): Lab {
 export const labConfig = {
   models: {
     providers: {
-      lab: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", models: [{ id: "deep" }, { id: "plain" }, { id: "words" }] },
+      lab: {
+        api: "openai-completions",
+        baseUrl: "http://127.0.0.1:9/v1",
+        models: [{ id: "deep" }, { id: "plain" }, { id: "words" }, { id: "restless" }],
+      },
     },
   },
   agents: {

@@ -56,6 +56,18 @@ describe("a directive", () => {
     expect(levels()).toEqual(["xhigh", "high"]);
   });
 
+  test("off is taken by a model that cannot stop thinking as the least it can, and is told so", async () => {
+    await begin({ config: { ...labConfig, agents: { defaults: { model: "lab/restless" } } } });
+    const alice = s.person("alice");
+    await alice.says("what is /think off 2+2?").gets(/^re: what is/);
+    await alice
+      .says("/think off")
+      .gets(/^Thinking: off\. `?lab\/restless`? cannot stop thinking: it thinks as little as it can \(low\)\.$/);
+    await alice.says("go").gets("re: go");
+    await alice.says("/think minimal").gets(/does not take the thinking level "minimal"\. Valid levels: low, medium, high\.$/);
+    expect(levels()).toEqual(["low", "low"]);
+  });
+
   test("beside a file is about the message with the file", async () => {
     await begin();
     const alice = s.person("alice");

@@ -36,7 +36,7 @@ export function completionsDriver(options: ProviderOptions): Driver {
     async write(request) {
       const { reasoning, maxOutputTokens, ...written } = await callOptions(request, options, promptOptions(provider, options));
       const effort = reasoning === undefined ? {} : dialect.effort({ effort: reasoning, model: modelName(modelId), facts });
-      const cacheKey = dialect.cacheKey === true ? { prompt_cache_key: cacheKeyOf(request) } : {};
+      const cacheKey = dialect.cacheKey === true ? { prompt_cache_key: cacheKeyOf(request, options) } : {};
       const limit = maxOutputTokens === undefined ? {} : { [dialect.limit ?? "max_tokens"]: maxOutputTokens };
       return {
         ...written,

@@ -30,7 +30,7 @@ export function openAiResponses(options: ProviderOptions): Model {
       const written = await callOptions(request, options, promptOptions(provider, options));
       const own = {
         store: false,
-        promptCacheKey: cacheKeyOf(request),
+        promptCacheKey: cacheKeyOf(request, options),
         // The SDK knows reasoning models by their names; the config may know better.
         ...(options.facts.reasoning ? { forceReasoning: true } : {}),
         // OpenAI writes summaries for verified organisations only and refuses the whole request of others: not asked for unless they are read.

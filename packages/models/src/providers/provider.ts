@@ -34,6 +34,8 @@ export interface ProviderOptions {
   readonly timers?: Partial<ModelTimers>;
   /** Absent: images are named in words. */
   readonly readImage?: ReadImage;
+  /** Of this installation: what a session is called at a provider is made with it. */
+  readonly cacheSecret?: string;
   readonly clock: Clock;
   readonly log: Log;
 }

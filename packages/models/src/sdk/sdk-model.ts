@@ -1,10 +1,6 @@
 // One call of an SDK's language model as our stream of events. Keeps three promises whatever a server does: it ends, with exactly one
 // `end` event; a stream without its terminal event is `torn`, never an answer; a tool call appears only after a whole answer.
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4StreamPart,
-} from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
 import { gather } from "./gather.ts";
