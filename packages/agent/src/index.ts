@@ -64,8 +64,8 @@ export {
 export { skillText } from "./skills/skill-file.ts";
 export { skillId } from "./skills/skill-name.ts";
 export { suspicionsIn } from "./skills/suspicions.ts";
-export { disarm, fence, stripChatTokens } from "./untrusted.ts";
-export { type UserMessageInput, userMessage } from "./user-message.ts";
+export { disarm, disarmedLine, fence, stripChatTokens } from "./untrusted.ts";
+export { type ToldMessage, type UserMessageInput, userMessage } from "./user-message.ts";
 export {
   type Bootstrap,
   bootstrapFiles,

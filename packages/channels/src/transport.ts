@@ -3,7 +3,7 @@
 // From then on, and on a reused connection from the start, whatever goes wrong before the whole answer is read is `ambiguous`.
 import * as http from "node:http";
 import * as https from "node:https";
-import { type Clock, Fault } from "@parley/protocol";
+import { type Clock, Fault, type Timer } from "@parley/protocol";
 
 export interface Exchange {
   readonly url: string;
@@ -13,6 +13,8 @@ export interface Exchange {
   readonly signal?: Pick<AbortSignal, "aborted" | "addEventListener" | "removeEventListener"> | undefined;
   /** From the first moment to the last byte of the answer: a slow body does not stretch it. */
   readonly deadlineMs: number;
+  /** An answer of which nothing comes for so long is given up. Default: the deadline. */
+  readonly stallMs?: number;
   /** An answer beyond this is cut off. */
   readonly maxBytes: number;
   /** Long polls have a connection of their own. */
@@ -38,6 +40,9 @@ export interface Transport {
 const connectMs = 10_000;
 /** Idle connections are closed long before servers do (75 s is nginx' default), so that a send seldom meets a connection that is just closing. */
 const idleMs = 10_000;
+
+/** A file is fetched while its conversation waits: silence for this long, or this long in all, is no delivery. */
+export const fileTimes = { stallMs: 8_000, deadlineMs: 25_000 } as const;
 
 /** `platform` is what failures call the other side; `proxy`, an HTTP proxy's address, is where connections go first. */
 export function transport(clock: Clock, platform: string, proxy?: string): Transport {
@@ -76,7 +81,7 @@ function exchange(
   clock: Clock,
   platform: string,
   agent: http.Agent,
-  { url, method, headers, body, signal, deadlineMs, maxBytes }: Exchange,
+  { url, method, headers, body, signal, deadlineMs, stallMs, maxBytes }: Exchange,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(new Fault("aborted", "the call was aborted before it began"));
@@ -86,6 +91,7 @@ function exchange(
 
     const settle = (finish: () => void): void => {
       deadline.cancel();
+      stalled?.cancel();
       connecting.cancel();
       signal?.removeEventListener("abort", onAbort);
       finish();
@@ -97,6 +103,11 @@ function exchange(
       request.destroy();
     };
     const onAbort = (): void => fail("the call was aborted", undefined, "aborted");
+    let stalled: Timer | null = null;
+    const moved = (): void => {
+      stalled?.cancel();
+      if (stallMs !== undefined) stalled = clock.after(stallMs, () => fail(`nothing came from ${platform} for ${stallMs} ms`));
+    };
     const deadline = clock.after(deadlineMs, () => fail(`no whole answer from ${platform} within ${deadlineMs} ms`));
     const connecting = clock.after(connectMs, () => fail(`no connection to ${platform} within ${connectMs} ms`));
     signal?.addEventListener("abort", onAbort);
@@ -105,6 +116,7 @@ function exchange(
       const connected = (): void => {
         bytesMayBeOut = true;
         connecting.cancel();
+        moved();
       };
       if (socket.connecting) socket.once(isSecure ? "secureConnect" : "connect", connected);
       else connected();
@@ -113,7 +125,9 @@ function exchange(
     request.on("response", (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
+      moved();
       response.on("data", (chunk: Buffer) => {
+        moved();
         size += chunk.length;
         if (size > maxBytes) return fail(`${platform}'s answer is longer than ${maxBytes} bytes`, undefined, "invalid");
         chunks.push(chunk);

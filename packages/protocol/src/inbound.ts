@@ -15,6 +15,15 @@ export const attachmentSchema = z.object({
   description: z.string().optional(),
 });
 
+/** What comes along with a message and is not its sender's own words. */
+export const enclosedSchema = z.object({
+  kind: z.enum(["forward", "venue", "location", "contact", "poll", "dice", "sticker", "embed", "post"]),
+  /** Whose words were passed on, by name. */
+  from: z.string().optional(),
+  /** As the platform tells them: a forward's text; title and address; question and answers. */
+  words: z.array(z.string()),
+});
+
 export const inboundSchema = z.object({
   /** `<channel>:<account>:<platform event id>`: the first dedupe guard. */
   id: z.string().min(1),
@@ -32,8 +41,10 @@ export const inboundSchema = z.object({
   /** Whose ids these are, where the account was another bot before; absent for its first one. */
   bot: z.string().min(1).optional(),
   kind: z.enum(["message", "edit", "reaction", "callback", "command"]),
+  /** The sender's own words. */
   text: z.string(),
   attachments: z.array(attachmentSchema),
+  enclosed: z.array(enclosedSchema).optional(),
   replyTo: z
     .object({
       messageId: z.string(),
@@ -61,6 +72,7 @@ export const inboundSchema = z.object({
 });
 
 export type Attachment = z.infer<typeof attachmentSchema>;
+export type Enclosed = z.infer<typeof enclosedSchema>;
 export type Inbound = z.infer<typeof inboundSchema>;
 export type Sender = Inbound["sender"];
 
@@ -74,6 +86,14 @@ export interface Unreadable {
   /** The event as the platform sent it: JSON text, cut by the driver where it is long. */
   readonly raw: string;
   readonly reason: string;
+  /** Where it came from, as far as it tells: then its sender is told that it was not understood. */
+  readonly from?: Pick<Inbound, "address" | "sender">;
+}
+
+/** The message in words for people who look at it: its own, and what came along. */
+export function wordsOf({ text, enclosed = [] }: Pick<Inbound, "text" | "enclosed">): string {
+  const along = enclosed.map(({ kind, from, words }) => `[${[kind, ...(from === undefined ? [] : [from])].join(" from ")}] ${words.join(", ")}`);
+  return [text, ...along].filter((line) => line !== "").join("\n");
 }
 
 /** People took messages back. What still waits is not answered; a turn that has begun goes on. */

@@ -13,6 +13,7 @@ export * from "./ids.ts";
 export * from "./inbound.ts";
 export * from "./json.ts";
 export * from "./key-part.ts";
+export * from "./label.ts";
 export * from "./log.ts";
 export * from "./methods.ts";
 export * from "./outcome.ts";

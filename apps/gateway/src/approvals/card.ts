@@ -1,5 +1,5 @@
 // How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
-import { accountKey, conversationKey, parseConversationKey, type Address, type Button } from "@parley/protocol";
+import { accountKey, conversationKey, parseConversationKey, type Address, type Button, type Part } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
 import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent } from "../outbound/content.ts";
@@ -46,7 +46,12 @@ export function cardDeliveries(
       button("⛔ Deny", "deny", "danger"),
     ],
   ];
-  const { parts, cells } = withShortValues([{ kind: "text", markdown, buttons }]);
+  const meant: readonly Part[] = [{ kind: "text", markdown, buttons }];
+  // The page has no presses: its buttons say what they mean, as whoever sits there.
+  const isSaid = address.channel === "web";
+  const { parts, cells } = isSaid
+    ? { parts: meant, cells: [] }
+    : withShortValues(meant, { id: cardId(id, address), to: address, commands: true });
   const place = { pool: accountKey(address), lane: conversationKey(address), cause: approval.turn };
   const closing = closes === null ? {} : { closes };
   const words = formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: block }] });

@@ -3,6 +3,7 @@
 import { isForOwners, type Command } from "../inbound/command.ts";
 import type { Admitted, RunPastLane } from "../inbound/receive.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
+import { startCommand } from "./start.ts";
 
 export interface PastLaneCommand {
   readonly name: string;
@@ -24,9 +25,9 @@ export function commandMenu(
 }
 
 export function pastLaneCommands(commands: readonly PastLaneCommand[], inLane: readonly InLane[]): RunPastLane {
-  const table = new Map([...commands, help(commands, inLane)].map((command) => [command.name, command]));
+  const table = new Map([...commands, help(commands, inLane), startCommand].map((command) => [command.name, command]));
   return async (command: Command, by: Admitted) => {
-    const found = table.get(command.name === "start" ? "help" : command.name);
+    const found = table.get(command.name);
     return found === undefined ? null : found.run(command.args, by);
   };
 }

@@ -1,5 +1,6 @@
 // /status: what a person may know of the state of things: whether I am well, which model answers, how full its context is, how messages
-// wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8).
+// wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8); where others read along, so does
+// all that tells of the machine, the account and the money.
 import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage } from "@parley/protocol";
@@ -58,17 +59,22 @@ export function statusCommand({ sessions, inbox, queue, report, held, turnOf }: 
         held(),
       ]);
       const trouble = state === "ok" ? "" : " (the operator sees why with `parley status`)";
+      const isPrivate = by.inbound.address.kind === "dm";
       const percent = Math.round((context / model.contextWindow) * 100);
       return [
-        `Parley ${version}: ${state}${trouble}`,
+        `Parley${isPrivate ? ` ${version}` : ""}: ${state}${trouble}`,
         ...(onHold === null ? [] : ["🛑 Tools: held by /estop; an owner lets them go on with /estop off"]),
         `Model: \`${model.id}\``,
         `Context: ${thousands(context)} of ${thousands(model.contextWindow)} tokens (${percent} %)`,
         waits,
-        usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
-        `Session: \`${by.route.session}\``,
-        // Names of machines and folders are the operator's.
-        runtimeLine(facts, ["session", ...(by.owner ? [] : ["host", "repo", "shell"])]),
+        ...(isPrivate
+          ? [
+              usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
+              `Session: \`${by.route.session}\``,
+              // Names of machines and folders are the operator's.
+              runtimeLine(facts, ["session", ...(by.owner ? [] : ["host", "repo", "shell"])]),
+            ]
+          : []),
       ].join("\n");
     },
   };

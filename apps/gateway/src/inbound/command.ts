@@ -42,9 +42,10 @@ const ownersOnly = new Set(["pair", "activation", "estop", "restart"]);
 /** What stands after these is the first message of the new conversation. */
 const openers = new Set(["new", "reset"]);
 
-const form = /^\/([a-z0-9_]{1,32})(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
+const form = /^\/([a-z0-9_]{1,32})(?::|\s|$)\s*([\s\S]*)$/i;
 
-/** Null for anything that is no known command: such text goes to the agent as it is. Whether `/cmd@bot` means us is the channel's to say. */
+/** Null for anything that is no known command: such text goes to the agent as it is. A channel takes our own name off `/cmd@bot`; what still has
+ *  a name is for another bot. */
 export function parseCommand(text: string): Command | null {
   const given = commandIn(text);
   if (given === null) return null;

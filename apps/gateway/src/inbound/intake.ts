@@ -8,6 +8,7 @@ import { reactionsWanted } from "../account-settings.ts";
 import type { ClosedChats } from "../outbound/closed-chats.ts";
 import { admission, type AdmitOptions } from "./admit.ts";
 import { authorityOf } from "./authority.ts";
+import { droppedBook } from "./dropped.ts";
 import { makeRoom } from "./make-room.ts";
 import { presses } from "./presses.ts";
 import { reactions } from "./reactions.ts";
@@ -47,7 +48,7 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     modelNamed: options.modelNamed,
     presses: presses({ cells, channel, clock, log }),
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
-    makeRoom: makeRoom(inbox, options.stopTurn),
+    makeRoom: makeRoom(inbox, droppedBook(cells), options.stopTurn),
     refusals: options.refusals,
     bootAtMs,
     spokenIn: spokenIn({ config: config.session, timeZone: config.agents.defaults.userTimezone, sessions, inbox, clock }),

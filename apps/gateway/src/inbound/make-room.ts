@@ -1,6 +1,8 @@
 // What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
 // full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
-import type { Accepted, Inbox, NewRow, RowView, Stop } from "@parley/store";
+import type { ConversationKey } from "@parley/protocol";
+import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
+import type { DroppedBook } from "./dropped.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { parseRowPayload } from "./row-payload.ts";
 
@@ -11,7 +13,7 @@ const mostClaimed = 1_000;
 const interrupted = "interrupted by a newer message";
 
 /** `onStopped` hears of each turn that has to end. */
-export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeRoom {
+export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStopped: (turn: string) => void): MakeRoom {
   async function interrupt(row: NewRow, { seq }: Accepted): Promise<void> {
     const isKin = (other: RowView): boolean => other.conversation === row.conversation && other.authority === row.authority;
     const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
@@ -33,18 +35,26 @@ export function makeRoom(inbox: Inbox, onStopped: (turn: string) => void): MakeR
     // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
     if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
     const rows = await surplus(row, settings);
-    await inbox.stop(row.lane, { rows, outcome: "superseded", reason: `the queue holds ${settings.cap} (drop: ${settings.drop})` });
+    const reason = `the queue holds ${settings.cap} (drop: ${settings.drop})`;
+    const stopped = await inbox.stop(row.lane, { rows: { ids: rows.map(({ id }) => id) }, outcome: "superseded", reason });
+    const gone = rows.filter(({ id }) => stopped.rows.includes(id));
+    for (const conversation of new Set(gone.map((each) => each.conversation as ConversationKey))) {
+      const here = gone.filter((each) => each.conversation === conversation);
+      await dropped.add(conversation, { count: here.length, isOwed: here.some(isAddressed) });
+    }
   };
 
   /** A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what came after it in the old one. */
-  async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<NonNullable<Stop["rows"]>> {
+  async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<readonly RowView[]> {
     const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });
     const talk = waiting.filter(isTalk).toSorted((a, b) => a.seq - b.seq);
-    if (talk.length === waiting.length) return drop === "old" ? { keepNewest: cap } : { keepOldest: cap };
     const excess = Math.max(0, waiting.length - cap);
-    const dropped = drop === "old" ? talk.slice(0, excess) : talk.slice(Math.max(0, talk.length - excess));
-    return { ids: dropped.map(({ id }) => id) };
+    return drop === "old" ? talk.slice(0, excess) : talk.slice(Math.max(0, talk.length - excess));
   }
+}
+
+function isAddressed({ payload }: RowView): boolean {
+  return parseRowPayload(payload).inbound.addressed;
 }
 
 function isTalk({ payload }: RowView): boolean {

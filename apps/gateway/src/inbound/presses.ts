@@ -5,15 +5,21 @@ import type { Channel } from "@parley/channels";
 import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { deadline } from "../deadline.ts";
-import { pressedValue } from "../outbound/button-values.ts";
+import { pressedValue, type Pressed } from "../outbound/button-values.ts";
 
 export interface Presses {
   /** The press with the value that its button was given, or why it does not count. Anything but a press comes back as it is. */
-  read(inbound: Inbound): Promise<Inbound | { readonly unwanted: string }>;
+  read(inbound: Inbound): Promise<ReadPress | { readonly unwanted: string }>;
   /** Whether this press is the first of its button. */
   claim(press: Inbound): Promise<boolean>;
   /** Ends the waiting that people see at the button. Call it for events that are durable; failures stay here. */
   acknowledge(events: readonly ChannelEvent[]): Promise<void>;
+}
+
+export interface ReadPress {
+  readonly inbound: Inbound;
+  /** Its text may be a command: it was typed, or Parley wrote the button itself. */
+  readonly commands: boolean;
 }
 
 export interface PressesOptions {
@@ -52,19 +58,22 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
   }
 
   /** What the press means, or what is said to whoever pressed in vain. */
-  async function meaning({ sender, callback }: Inbound): Promise<{ readonly value: string } | { readonly remark: string }> {
-    const pressed = await pressedValue(cells, callback?.value ?? "");
-    if (pressed === null || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs)) return { remark: "This button is too old." };
+  async function meaning({ address, sender, callback }: Inbound): Promise<Pressed | { readonly remark: string }> {
+    const pressed = await pressedValue(cells, callback?.value ?? "", address);
+    if (pressed === "foreign") return { remark: "This button is no longer in use." };
+    if (pressed === "gone" || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs)) return { remark: "This button is too old." };
     if (pressed.allowed !== undefined && !pressed.allowed.includes(sender.id)) return { remark: "This button is not for you." };
-    return { value: pressed.value };
+    return pressed;
   }
 
   return {
     async read(inbound) {
-      if (inbound.callback === undefined) return inbound;
+      if (inbound.kind !== "callback") return { inbound, commands: true };
       const meant = await meaning(inbound);
       if ("remark" in meant) return { unwanted: meant.remark };
-      return { ...inbound, text: meant.value, callback: { ...inbound.callback, value: meant.value } };
+      const { value, commands = false } = meant;
+      const callback = { id: inbound.callback?.id ?? inbound.id, value };
+      return { inbound: { ...inbound, text: value, callback }, commands };
     },
     async claim(press) {
       const key = claimCell(press);

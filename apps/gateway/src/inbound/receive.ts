@@ -1,6 +1,6 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import { accountKey, isFault, type Deletion, type Inbound, type Log } from "@parley/protocol";
+import { accountKey, isFault, type Deletion, type Inbound, type Log, type Unreadable } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
 import type { RefusalReason, Refusals } from "../refusals.ts";
@@ -13,7 +13,7 @@ import { isForOwners, messageAfter, parseCommand, withModel, type Command } from
 import { type Admitted, openingId, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./make-room.ts";
 import { isProgram } from "../programs/program.ts";
-import type { Presses } from "./presses.ts";
+import type { Presses, ReadPress } from "./presses.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
 import { quietMs } from "./quiet.ts";
 import type { ReadReaction } from "./reactions.ts";
@@ -49,6 +49,10 @@ export interface ReceiveOptions {
   readonly contextRows: number;
   readonly log: Log;
 }
+
+/** A message that cannot be read was for us all the same in a private chat. */
+const asCalled = { mentions: [], addressed: true, atMs: 0 };
+const notUnderstood = "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.";
 
 export type ReceiveEvents = Receive;
 
@@ -131,6 +135,23 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     return { row: rowOf(by, as, null), notices: [] };
   }
 
+  /** Kept for the operator; whoever wrote it is told, where we answer them. */
+  async function unread(event: Unreadable): Promise<Planned> {
+    const row = unreadableRow(event);
+    const { id, channel, account, from } = event;
+    if (from === undefined || from.address.kind !== "dm") return { row, notices: [] };
+    const inbound: Inbound = { ...from, id, channel, account, messageId: id, kind: "message", text: "", attachments: [], ...asCalled };
+    try {
+      const admission = await options.admit(inbound, { isCommand: false, activation: async () => null });
+      const say = admission.kind === "turn" ? notUnderstood : admission.kind === "refused" ? admission.say : undefined;
+      return { row, notices: say === undefined ? [] : [noticeDelivery(inbound, say)] };
+    } catch (error) {
+      if (isFault(error)) throw error;
+      log.error({ rows: [id], error }, "the sender of an unreadable event could not be told");
+      return { row, notices: [] };
+    }
+  }
+
   /** A message that was deleted before anybody read it is not answered; one that a turn has read is past taking back. */
   async function takeBack({ messages }: Deletion): Promise<void> {
     for (const id of messages.flatMap((message) => [message, openingId(message)])) {
@@ -142,15 +163,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   }
 
   /** A press with its button's value, a reaction with its place; or why nobody wants it. */
-  async function understand(event: Inbound): Promise<Inbound | { readonly unwanted: string }> {
+  async function understand(event: Inbound): Promise<ReadPress | { readonly unwanted: string }> {
     const pressed = await options.presses.read(event);
-    return "unwanted" in pressed ? pressed : options.readReaction(pressed);
+    if ("unwanted" in pressed) return pressed;
+    const inbound = await options.readReaction(pressed.inbound);
+    return "unwanted" in inbound ? inbound : { ...pressed, inbound };
   }
 
   /** What becomes of one event; a command past the lane is handed back, because it acts before anything after it is looked at. */
   async function plan(event: Inbound): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
     const meant = await understand(event);
-    const inbound = "unwanted" in meant ? event : meant;
+    const { inbound, commands } = "unwanted" in meant ? { inbound: event, commands: false } : meant;
     const route = routed(options.route, inbound);
     const refuse = (reason: string, say?: string): readonly Planned[] => [
       { row: refusedRow(inbound, route.session, reason), notices: say === undefined ? [] : [noticeDelivery(inbound, say)] },
@@ -166,7 +189,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     }
     if ("unwanted" in meant) return refuse(meant.unwanted);
     const skill = inbound.channel === "hook" ? null : await options.skillCalled(inbound, route);
-    const given = inbound.kind === "edit" || skill !== null ? null : commandOf(inbound);
+    const given = inbound.kind === "edit" || skill !== null || !commands ? null : commandOf(inbound);
     const { agent } = route;
     const command = given === null ? null : withModel(given, (word) => options.modelNamed(agent, word));
     const admission = await options.admit(inbound, {
@@ -208,7 +231,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         continue;
       }
       if (event.kind === "unreadable") {
-        batch.push({ row: unreadableRow(event), notices: [] });
+        batch.push(await unread(event));
         continue;
       }
       try {
@@ -226,7 +249,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         log.error({ rows: [event.id], error }, "an event met a bug and is put aside");
         const { id, channel, account } = event;
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;
-        batch.push({ row: unreadableRow({ kind: "unreadable", id, channel, account, raw: JSON.stringify(event), reason }), notices: [] });
+        const from = event.kind === "message" && event.addressed ? { from: event } : {};
+        batch.push(await unread({ kind: "unreadable", id, channel, account, raw: JSON.stringify(event), reason, ...from }));
       }
     }
     await flush();

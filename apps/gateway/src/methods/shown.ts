@@ -1,6 +1,6 @@
 // Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a record may be of another
 // version or of an event that nobody could read.
-import { isFault, type DeliveryStory, type Inbound, type Part, type Receipt, type RowStory } from "@parley/protocol";
+import { isFault, wordsOf, type DeliveryStory, type Inbound, type Part, type Receipt, type RowStory } from "@parley/protocol";
 import type { DeliveryView, PartView, RowView } from "@parley/store";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { parseContent, type Content } from "../outbound/content.ts";
@@ -16,7 +16,7 @@ export function shownRow(row: RowView): RowStory {
     conversation: row.conversation,
     messageId: inbound?.messageId ?? null,
     sender: inbound === null ? null : `${inbound.sender.name} (${inbound.channel}:${inbound.sender.id})`,
-    text: excerpt(inbound?.text ?? row.payload),
+    text: excerpt(inbound === null ? row.payload : wordsOf(inbound)),
     sentAtMs: inbound?.atMs ?? null,
     receivedAtMs: row.acceptedAtMs,
     state: row.state,

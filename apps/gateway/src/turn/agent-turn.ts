@@ -18,6 +18,7 @@ import { listen, newParser, saysNothing } from "./listen.ts";
 import { resultName } from "./long-results.ts";
 import { turnMedia } from "./media.ts";
 import type { ReadMedia } from "./media-reader.ts";
+import type { Overflow } from "./overflow.ts";
 import type { ShowProgress } from "./progress.ts";
 import type { RunLaneOptions } from "./run-lane.ts";
 import type { RunningTurns } from "./running-turns.ts";
@@ -44,6 +45,8 @@ export interface AgentTurnOptions {
   readonly quotes: (account: string) => boolean;
   readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
+  /** What is told of messages that were not read whole. */
+  readonly overflow: Overflow;
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
   readonly redaction: Redaction;
   readonly running: RunningTurns;
@@ -68,9 +71,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const session = await sessions.open(turn.lane as SessionKey);
     const address = parseConversationKey(turn.conversation);
     const agent = parseSessionKey(turn.lane).agent;
-    const [history, trouble, setup] = await Promise.all([
+    const [history, trouble, dropped, setup] = await Promise.all([
       historyOf(session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
+      options.overflow.notes(turn.conversation),
       options.setUp({
         agent,
         session,
@@ -102,7 +106,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const running = options.running.begin(turn.id);
     const timeout = deadline(clock, setup.timeoutMs, "the turn");
     const signal = AbortSignal.any([held.signal, running.signal, timeout.signal]);
-    const media = turnMedia({ account, channel, readMedia: options.readMedia, signal });
+    const media = turnMedia({ account, channel, readMedia: options.readMedia, clock, signal });
     const cap = queueSettingsOf(session, options.queue).cap;
     const opening = openingRows(turn);
     const messages = turnMessages({
@@ -111,7 +115,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       context: openingContext(turn),
       address,
       bootAtMs: options.bootAtMs,
-      notes: [...trouble.notes, ...(setup.notes ?? [])],
+      notes: [...trouble.notes, ...dropped, ...(setup.notes ?? [])],
       ...(startup.text === null ? {} : { startup: startup.text }),
       cap,
       read: media.read,
@@ -182,8 +186,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
     const promptNote = setup.promptNote?.(turn.id);
     try {
-      await media.prepare(opening.slice(-cap));
-      await media.prepare(turn.rows.filter((row) => !opening.includes(row)));
+      await options.overflow.tell(turn, address, opening, messages.shortened, address.kind === "dm" || opening.some(isAddressed));
+      await media.prepare([...opening.slice(-cap), ...turn.rows.filter((row) => !opening.includes(row))]);
       const end = await listen(
         runLoop(
           {

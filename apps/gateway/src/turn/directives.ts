@@ -22,7 +22,7 @@ const names: { readonly [name: string]: "think" | "reasoning" } = {
 
 /** Fenced blocks, also unclosed ones, and spans. */
 const code = /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)/;
-const directive = /(^|\s)\/(thinking|think|t|reasoning|reason)(?:@[a-z0-9_]+)?(?::[ \t]*|[ \t]+)([a-z][a-z_-]*)(?![\w/-])/gi;
+const directive = /(^|\s)\/(thinking|think|t|reasoning|reason)(?::[ \t]*|[ \t]+)([a-z][a-z_-]*)(?![\w/-])/gi;
 
 /** What a message asks for. Of several the last one counts; a word that is no level makes it ordinary text. */
 export function readDirectives(message: string): Directives {
@@ -53,7 +53,7 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
   return reasoningLevels.find((level) => level === word.trim().toLowerCase()) ?? null;
 }
 
-const form = /^\/(thinking|think|t|reasoning|reason)(?:@[a-z0-9_]+)?(?::|\s|$)\s*([\s\S]*)$/i;
+const form = /^\/(thinking|think|t|reasoning|reason)(?::|\s|$)\s*([\s\S]*)$/i;
 const clearing = new Set(["default", "inherit", "clear", "reset", "unpin"]);
 
 /** The message as a command, when it is nothing but directives: or begins as one with a word that is no level, which is then answered. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import type { Transcribe } from "@parley/models";
-import { Fault, isFault, sleep, type Attachment, type Clock, type Log } from "@parley/protocol";
+import { Fault, isFault, label, sleep, type Attachment, type Clock, type Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { extensionOf, type MediaFolder } from "./media-folder.ts";
 import { pictureKind } from "./media-type.ts";
@@ -14,7 +14,7 @@ export type Reading =
   /** A document that is text: its beginning. */
   | { readonly kind: "text"; readonly path: string; readonly text: string }
   | { readonly kind: "spoken"; readonly text: string }
-  | { readonly kind: "unavailable"; readonly reason: string }
+  | { readonly kind: "unavailable"; readonly reason: string; readonly mayPass?: true }
   /** Told by what the platform says about it. */
   | { readonly kind: "described" };
 
@@ -27,35 +27,44 @@ export interface MediaReaderOptions {
   readonly log: Log;
 }
 
-/** `account` is `<channel>:<account>`. Rejects only when the signal aborted. */
-export type ReadMedia = (account: string, channel: Channel, attachment: Attachment, signal: AbortSignal) => Promise<Reading>;
+/** `account` is `<channel>:<account>`. `inTime` ends the fetching alone, `signal` everything: rejects only when that one aborted. */
+export type ReadMedia = (
+  account: string,
+  channel: Channel,
+  attachment: Attachment,
+  signal: AbortSignal,
+  inTime: AbortSignal,
+) => Promise<Reading>;
 
 /** Providers take 5 MB in base64 (Anthropic's limit for one image). */
 const pictureBytes = 3_750_000;
 /** A turn that is resumed is resumed within a day, or buried. */
 const findingLifeMs = 86_400_000;
+/** What failed for now may be had when it is sent again. */
+const passingLifeMs = 10 * 60_000;
 const retryAfterMs = 1_000;
 /** Of a document, in UTF-16 units: some eight pages. A person who sends more is asked for the part that counts. */
 const documentChars = 16_000;
 
 export function mediaReader({ folder, cells, transcribe, clock, log }: MediaReaderOptions): ReadMedia {
-  return async (account, channel, attachment, signal) => {
+  return async (account, channel, attachment, signal, inTime) => {
     if (!isWorthFetching(attachment, transcribe !== undefined)) return { kind: "described" };
     const key = `media:${account}:${createHash("sha256").update(attachment.ref).digest("hex").slice(0, 32)}`;
     const known = await cells.get(key);
     if (known !== null) return JSON.parse(known.value) as Reading;
-    const reading = await read(channel, attachment, signal);
-    await cells.put(key, JSON.stringify(reading), { ttlMs: findingLifeMs });
+    const reading = await read(channel, attachment, signal, inTime);
+    const mayPass = reading.kind === "unavailable" && reading.mayPass === true;
+    await cells.put(key, JSON.stringify(reading), { ttlMs: mayPass ? passingLifeMs : findingLifeMs });
     return reading;
   };
 
-  async function read(channel: Channel, attachment: Attachment, signal: AbortSignal): Promise<Reading> {
+  async function read(channel: Channel, attachment: Attachment, signal: AbortSignal, inTime: AbortSignal): Promise<Reading> {
     const limitBytes = channel.capabilities.downloadBytes;
     if (attachment.bytes !== undefined && attachment.bytes > limitBytes) {
       return unavailable(attachment, `${megabytes(attachment.bytes)}, and bots on ${channel.name} get at most ${megabytes(limitBytes)}`);
     }
     try {
-      const { bytes } = await download(channel, attachment.ref, limitBytes, signal);
+      const { bytes } = await download(channel, attachment.ref, limitBytes, AbortSignal.any([signal, inTime]));
       if (attachment.kind === "voice") return await heard(bytes, attachment, signal);
       const picture = pictureKind(bytes);
       const path = await folder.keep(bytes, picture?.extension ?? extensionOf(attachment.name));
@@ -65,7 +74,10 @@ export function mediaReader({ folder, cells, transcribe, clock, log }: MediaRead
     } catch (error) {
       if (signal.aborted || !isFault(error)) throw error;
       log.warn({ kind: attachment.kind, code: error.code, reason: error.message }, "a file could not be fetched");
-      return unavailable(attachment, reasons[error.code] ?? "it could not be fetched");
+      const reason = inTime.aborted ? "it did not come in time" : reasons[error.code];
+      return reason === undefined || inTime.aborted
+        ? { ...unavailable(attachment, `${reason ?? "it could not be fetched"}; it may work when it is sent again`), mayPass: true }
+        : unavailable(attachment, reason);
     }
   }
 
@@ -75,7 +87,7 @@ export function mediaReader({ folder, cells, transcribe, clock, log }: MediaRead
     try {
       return await channel.download(ref, limitBytes, signal);
     } catch (error) {
-      if (!isFault(error, "unavailable") && !isFault(error, "rate_limited")) throw error;
+      if (signal.aborted || (!isFault(error, "unavailable") && !isFault(error, "rate_limited"))) throw error;
       await sleep(clock, Math.min(error.retryAfterMs ?? retryAfterMs, 10 * retryAfterMs), signal);
       return await channel.download(ref, limitBytes, signal);
     }
@@ -121,8 +133,8 @@ const reasons: { readonly [code in Fault["code"]]?: string } = {
   unsupported: "this channel hands out no files",
 };
 
-function unavailable({ kind, name }: Attachment, reason: string): Reading {
-  return { kind: "unavailable", reason: `${kind}${name === undefined ? "" : ` ${JSON.stringify(name.slice(0, 120))}`}, ${reason}` };
+function unavailable({ kind, name }: Attachment, reason: string): Extract<Reading, { kind: "unavailable" }> {
+  return { kind: "unavailable", reason: `${kind}${name === undefined ? "" : ` "${label(name, 120)}"`}, ${reason}` };
 }
 
 function megabytes(bytes: number): string {

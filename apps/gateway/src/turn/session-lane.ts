@@ -7,10 +7,12 @@ import { quotesOf, streamingOf } from "../account-settings.ts";
 import { injectCommand } from "../commands/inject.ts";
 import type { ToolHooks } from "../guards/tool-hooks.ts";
 import type { ToolHold } from "../guards/tool-hold.ts";
+import { droppedBook } from "../inbound/dropped.ts";
 import { agentTurn, type AgentTurnOptions } from "./agent-turn.ts";
 import { closeTurn, type CloseTurnOptions } from "./close-turn.ts";
 import { laneCommand, type LaneCommand } from "./lane-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./media-reader.ts";
+import { overflow } from "./overflow.ts";
 import { runLane, type RunLane } from "./run-lane.ts";
 import type { Solitude } from "./solitude.ts";
 
@@ -53,6 +55,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       setUp: options.setUp,
       channel: options.channel,
       outbox,
+      overflow: overflow({ outbox, dropped: droppedBook(cells), log }),
       streams: (account) => streamingOf(config, account),
       quotes: (account) => quotesOf(config, account),
       readMedia: media === undefined ? describeOnly : mediaReader({ ...media, cells, clock, log }),

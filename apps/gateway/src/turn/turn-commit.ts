@@ -3,7 +3,7 @@ import type { LoopEnd, ReplyParser } from "@parley/agent";
 import { isBlank } from "@parley/channels";
 import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
 import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
-import { withShortValues } from "../outbound/button-values.ts";
+import { withShortValues, type ButtonPlace } from "../outbound/button-values.ts";
 import { formatContent, type Content } from "../outbound/content.ts";
 import { nothingSaid, withEarlyEnd } from "./early-end.ts";
 import { modelFailureText } from "./model-failure.ts";
@@ -69,7 +69,7 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
 
 export function turnCommit({ turn, session, address, previewed, waits, patch, end, outcome, thoughts, cells: more }: CommitInput): Commit {
   const last = openingContext(turn).at(-1);
-  const { outcome: sendable, cells: buttons } = withShortButtons(outcome);
+  const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
   const cells = [...buttons, ...more];
   const said = withThoughts(unsaid(sendable, previewed.said), thoughts);
   return {
@@ -110,9 +110,9 @@ function contentOf(outcome: Outcome): Content | null {
   return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
 }
 
-function withShortButtons(outcome: Outcome): { readonly outcome: Outcome; readonly cells: readonly CellWrite[] } {
+function withShortButtons(outcome: Outcome, place: ButtonPlace): { readonly outcome: Outcome; readonly cells: readonly CellWrite[] } {
   if (outcome.kind !== "reply") return { outcome, cells: [] };
-  const { parts, cells } = withShortValues(outcome.parts);
+  const { parts, cells } = withShortValues(outcome.parts, place);
   return { outcome: { ...outcome, parts }, cells };
 }
 

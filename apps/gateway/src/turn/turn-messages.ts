@@ -1,12 +1,13 @@
 // From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
 import { createHash } from "node:crypto";
-import { userMessage } from "@parley/agent";
-import type { Address, Inbound, UserEntry } from "@parley/protocol";
+import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
+import { wordsOf, type Address, type Inbound, type UserEntry } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import { isBacklog } from "../inbound/backlog.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { readDirectives } from "./directives.ts";
 import type { ReadMessage } from "./media.ts";
+import type { Shortened } from "./overflow.ts";
 import { skillWords } from "./skill-call.ts";
 
 export interface TurnMessagesInput {
@@ -20,7 +21,7 @@ export interface TurnMessagesInput {
   readonly notes?: readonly string[];
   /** Recent daily notes, for the first message of a new conversation. */
   readonly startup?: string;
-  /** Of more opening rows than this the oldest are told in one line each. */
+  /** Of more opening rows than this the oldest are told in one line each, as long as there is room for. */
   readonly cap: number;
   /** A message with what its files came to; by default files are told by what the platform says about them. */
   readonly read?: (row: Row) => ReadMessage;
@@ -31,15 +32,18 @@ export interface TurnMessagesInput {
 export interface TurnMessages {
   /** Built when it is first asked for: by then the files are there. */
   readonly opening: readonly UserEntry[];
+  /** What of the opening rows does not stand in it whole; null when all does. */
+  readonly shortened: Shortened | null;
   /** For rows that are absorbed later. */
   entryOf(row: Row): UserEntry;
   /** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction. */
   messageIdOf(row: Row): string | null;
 }
 
-const droppedLineChars = 160;
-/** Lines of a flood that are told; the rest is counted. */
-const mostDroppedLines = 50;
+/** All lines of a flood together: some eight thousand tokens. */
+const earlierChars = 32_000;
+/** A line is never shorter than this. */
+const leastLineChars = 160;
 
 export function turnMessages(input: TurnMessagesInput): TurnMessages {
   const shared = input.address.kind !== "dm";
@@ -74,20 +78,28 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
   };
 
+  const earlier = input.opening.slice(0, -input.cap).map((row) => {
+    const inbound = inboundOf(row);
+    return { inbound, words: [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" ") };
+  });
+  const lineChars = Math.max(leastLineChars, Math.floor(earlierChars / Math.max(1, earlier.length)));
+  const cut = earlier.filter(({ inbound, words }) => words.length > lineChars || inbound.attachments.length > 0).length;
+
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
-    const dropped = input.opening.slice(0, -input.cap);
     const away = input.opening.some((row) => isBacklog(inboundOf(row), input.bootAtMs, row.acceptedAtMs));
     const built = entry(input.opening.slice(-input.cap), {
       ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
       ...(away ? { away: true } : {}),
       ...(input.startup === undefined ? {} : { startup: input.startup }),
-      notes: [...(input.notes ?? []), ...droppedNotes(dropped.map(inboundOf))],
+      notes: input.notes ?? [],
+      earlier: earlier.map(({ inbound, words }) => ({ name: inbound.sender.name, words: disarmedLine(words, lineChars) })),
     });
     return [{ ...built, rows: input.opening.map((row) => row.id) }];
   };
 
   return {
+    shortened: cut === 0 ? null : { cut, chars: lineChars, whole: input.cap },
     get opening() {
       return (opening ??= openingEntries());
     },
@@ -101,20 +113,13 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
 }
 
 /** An edit gets into a turn only in place of words that nobody has read yet. Directives are words to Parley, not to the model. */
-function asFirstRead(inbound: Inbound): Inbound {
+function asFirstRead(inbound: ToldMessage): ToldMessage {
   const { text } = readDirectives(inbound.text);
-  const said = text.trim() === "" && inbound.attachments.length === 0 ? inbound.text : text;
+  const isBare = inbound.attachments.length === 0 && inbound.enclosed === undefined;
+  const said = text.trim() === "" && isBare ? inbound.text : text;
   return { ...inbound, text: said, ...(inbound.kind === "edit" ? { kind: "message" as const } : {}) };
 }
 
 function isInternal({ payload }: Row): boolean {
   return parseRowPayload(payload).internal !== undefined;
-}
-
-function droppedNotes(dropped: readonly Inbound[]): string[] {
-  const lines = dropped
-    .slice(-mostDroppedLines)
-    .map((inbound) => `said earlier, too much came at once: ${JSON.stringify(inbound.text.slice(0, droppedLineChars))}`);
-  const untold = dropped.length - lines.length;
-  return [...(untold > 0 ? [`${untold} more messages before these are left out`] : []), ...lines];
 }

@@ -184,7 +184,8 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   say(`Ann presses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`);
   await happens("Ann writes: milk", general, () => annie.submits(opened, { what: "milk" }));
   const tea = idOf(general, "Green");
-  await happens("Ann chooses Green.", general, () => annie.selects(tea.message, tea.button, ["green"], { channel: general }));
+  const green = /"label":"Green","value":"([^"]+)"/.exec(JSON.stringify(discord.calls("POST /channels/:channel/messages")))?.[1] ?? "";
+  await happens("Ann chooses Green.", general, () => annie.selects(tea.message, tea.button, [green], { channel: general }));
 
   say("-- A reaction, second thoughts");
   const booked = w.answers(general).find(({ text }) => text.startsWith("Booked"))?.id ?? "";

@@ -71,6 +71,30 @@ describe("a group", () => {
     expect([unlisted, garden].flatMap((chat) => w.answers(chat))).toEqual([]);
   });
 
+  test("is shown nothing of the machine, the account or the keys by /status", async () => {
+    await w.start({ config: owned });
+    w.telegram.as(owner).says("/status", { chat: garden });
+    const [status = ""] = await w.answered(garden, 1);
+    expect(status).toMatch(/^Parley: ok\nModel: fake\/m1\n/);
+    expect(status).not.toMatch(/agent:main|host=|os=|node=|session|Session|telegram|\d+\.\d+\.\d+|\$/);
+    w.telegram.as(owner).says("/status");
+    const [whole = ""] = await w.answered(owner, 1);
+    expect(whole).toContain("Session: agent:main:telegram:dm:");
+  });
+
+  test("/start greets in private; one for another bot is no command of ours", async () => {
+    await w.start({ config: owned });
+    const me = w.telegram.as(owner);
+    me.says("/start");
+    me.says("/start deep-link");
+    me.says("/start@other_bot");
+    const [first, second, third] = await w.answered(owner, 3);
+    expect(first).toBe("Hello! I am an AI agent, here through Parley. Just write what you want, as you would to a person. /help shows the commands that I understand.");
+    expect(second).toBe(first);
+    expect(third).toContain("/start@other_bot");
+    expect(w.models.requests()).toHaveLength(1);
+  });
+
   test("hears a bare command of ours, and /activation from owners only", async () => {
     const daemon = await w.start({ config: owned });
     const bob = w.telegram.as(20);

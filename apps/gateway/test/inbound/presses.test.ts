@@ -9,24 +9,49 @@ import { memoryStore } from "./store.ts";
 
 const clock = virtualClock();
 
-async function shown(button: Button) {
+const chat = directMessage({}).address;
+
+async function shown(button: Button, more: { readonly commands?: true } = {}) {
   const store = await memoryStore(clock);
-  const { parts, cells } = withShortValues([{ kind: "text", markdown: "?", buttons: [[button]] }]);
+  const { parts, cells } = withShortValues([{ kind: "text", markdown: "?", buttons: [[button]] }], { id: "d", to: chat, ...more });
   for (const { key, value, ttlMs } of cells) if (value !== null) await store.cells.put(key, value, ttlMs === undefined ? {} : { ttlMs });
   const [part] = parts;
   const told = part?.kind === "text" ? part.buttons?.[0]?.[0] : undefined;
   const read = presses({ cells: store.cells, channel: () => null, clock, log: silentLog }).read;
-  return { button: told, press: (value: string, by: string) => read(pressed(value, by)) };
+  const press = async (value: string, by: string, over: Partial<Inbound> = {}) => {
+    const meant = await read({ ...pressed(value, by), ...over });
+    return "inbound" in meant ? { ...meant.inbound, commands: meant.commands } : meant;
+  };
+  return { button: told, press };
 }
 
 function pressed(value: string, by: string): Inbound {
-  return directMessage({ kind: "callback", text: value, callback: { id: "c", value }, sender: { id: by } });
+  return directMessage({ kind: "callback", text: value, callback: { id: "c", value }, sender: { id: by }, address: chat });
 }
 
-test("a plain short value is itself", async () => {
+const foreign = { unwanted: "This button is no longer in use." };
+
+test("a value that Parley did not put there is refused, whatever it says", async () => {
   const { button, press } = await shown({ label: "Yes", value: "yes" });
-  expect(button?.value).toBe("yes");
-  expect(await press("yes", "1")).toMatchObject({ text: "yes" });
+  expect(button?.value).toMatch(/^~/);
+  expect(await press(button?.value ?? "", "1")).toMatchObject({ text: "yes", commands: false });
+  for (const value of ["yes", "/stop", "/approve 1 once", "", "~", `x${button?.value}`]) expect(await press(value, "1")).toEqual(foreign);
+});
+
+test("a button counts in its own chat alone, and two messages share none", async () => {
+  const { button, press } = await shown({ label: "Yes", value: "yes" });
+  expect(await press(button?.value ?? "", "1", { address: { ...chat, peer: "2" } })).toEqual(foreign);
+  expect(await press(button?.value ?? "", "1", { address: { ...chat, thread: "7" } })).toMatchObject({ text: "yes" });
+  const name = (id: string) => withShortValues([{ kind: "text", markdown: "?", buttons: [[{ label: "Yes" }]] }], { id, to: chat }).cells[0]?.key;
+  expect(name("a")).not.toBe(name("b"));
+});
+
+test("only a button that Parley wrote itself is a command, and not with words added to it", async () => {
+  const mine = await shown({ label: "Once", value: "/approve 1 once" }, { commands: true });
+  expect(await mine.press(mine.button?.value ?? "", "1")).toMatchObject({ text: "/approve 1 once", commands: true });
+  expect(await mine.press(`${mine.button?.value}\nmore: x`, "1")).toMatchObject({ commands: false });
+  const agents = await shown({ label: "More", value: "/approve 1 once" });
+  expect(await agents.press(agents.button?.value ?? "", "1")).toMatchObject({ text: "/approve 1 once", commands: false });
 });
 
 test("a button for some is refused to others, and its value is not to be guessed from it", async () => {
@@ -58,6 +83,6 @@ test("each choice of a menu has its own value", async () => {
       { label: "B", value: "b" },
     ],
   });
-  expect(button?.choices?.map(({ value }) => value.length)).toEqual([23, 1]);
+  expect(button?.choices?.map(({ value }) => value.length)).toEqual([23, 23]);
   expect(await press(button?.choices?.[0]?.value ?? "", "1")).toMatchObject({ text: long });
 });

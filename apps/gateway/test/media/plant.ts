@@ -18,11 +18,12 @@ export async function plant(home: string, to: Address, replies: readonly (readon
     },
   });
   for (const meant of replies) {
-    const { parts, cells } = withShortValues(meant);
+    const id = `planted:${randomUUID()}`;
+    const { parts, cells } = withShortValues(meant, { id, to });
     for (const { key, value } of cells) await store.cells.put(key, value ?? "", {});
     const content = formatContent({ v: 1, kind: "reply", parts });
     await store.outbox.post([
-      { id: `planted:${randomUUID()}`, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts: [{ content }] },
+      { id, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts: [{ content }] },
     ]);
   }
   await store.close();

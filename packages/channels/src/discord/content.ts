@@ -1,9 +1,11 @@
-// What a Discord message says: its text with names in place of ids, what stands for content without text, and references to its files.
+// What a Discord message says: its author's words with names in place of ids, what came along of others, and references to its files.
 import type { APIAttachment, APIEmbed, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
-import type { Attachment } from "@parley/protocol";
+import { type Attachment, type Enclosed, label } from "@parley/protocol";
 
 export interface Content {
+  /** The author's own words. */
   readonly text: string;
+  readonly enclosed: readonly Enclosed[];
   readonly attachments: readonly Attachment[];
 }
 
@@ -23,14 +25,18 @@ const voiceMessage = 1 << 13;
 
 /** Null for what carries nothing to answer. `title` is that of the forum post which this message opens. */
 export function contentOf(message: APIMessage, me: { readonly id: string }, title?: string): Content | null {
-  const own = spoken(message.content, message.mentions, me);
-  const forwarded = (message.message_snapshots ?? []).map(({ message: passed }) => `[forwarded]\n${wordsOf(passed, passed.content ?? "")}`);
-  const said = [wordsOf(message, own), ...forwarded].filter((words) => words !== "").join("\n\n");
-  const attachments = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)].flatMap((from) =>
+  const text = spoken(message.content, message.mentions, me);
+  const snapshots = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
+  const attachments = [message, ...snapshots].flatMap((from) =>
     (from.attachments ?? []).map((file) => attachmentOf(file, message, ((from.flags ?? 0) & voiceMessage) !== 0)),
   );
-  const text = title === undefined ? said : `[post: ${title}]\n${said}`;
-  return text === "" && attachments.length === 0 ? null : { text, attachments };
+  const passed = snapshots.flatMap((each): Enclosed[] => {
+    const words = each.content === undefined || each.content === "" ? [] : [each.content];
+    return [{ kind: "forward", words }, ...described(each)];
+  });
+  const enclosed = [...described(message), ...passed];
+  if (text === "" && enclosed.length === 0 && attachments.length === 0 && title === undefined) return null;
+  return { text, enclosed: [...(title === undefined ? [] : [{ kind: "post" as const, words: [title] }]), ...enclosed], attachments };
 }
 
 /** Whether a server's message came without anything that people see: what Discord does to bots without the message content intent. */
@@ -40,35 +46,36 @@ export function isHidden(message: APIMessage): boolean {
 }
 
 /** What a program shows in a frame, where its text is often empty. A person's frames are previews of links. */
-function framed(embeds: readonly APIEmbed[] | undefined): string[] {
-  return (embeds ?? []).flatMap(({ type, title, description, fields = [] }) => {
+function framed(embeds: readonly APIEmbed[] | undefined): Enclosed[] {
+  return (embeds ?? []).flatMap(({ type, title, description, fields = [] }): Enclosed[] => {
     if (type !== undefined && (type as string) !== "rich") return [];
     const words = [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`)].filter((each) => each !== undefined);
-    return words.length === 0 ? [] : [`[embed: ${words.join("\n")}]`];
+    return words.length === 0 ? [] : [{ kind: "embed", words }];
   });
 }
 
-/** The text with what is described in words: bracketed, so that it reads as a description and not as the person's own. */
-function wordsOf({ sticker_items: stickers, ...message }: Partial<APIMessage> | APIMessageSnapshotFields, text: string): string {
-  const described = (stickers ?? []).map((sticker) => `[sticker: ${sticker.name}]`);
+/** What is in a message beside text and files. */
+function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enclosed[] {
+  const found = (message.sticker_items ?? []).map((sticker): Enclosed => ({ kind: "sticker", words: [sticker.name] }));
   const isOfPerson = "author" in message && message.author?.bot !== true && message.webhook_id === undefined;
-  if (!isOfPerson) described.push(...framed(message.embeds));
+  if (!isOfPerson) found.push(...framed(message.embeds));
   const poll = "poll" in message ? message.poll : undefined;
-  if (poll !== undefined) {
-    const answers = poll.answers.map(({ poll_media: { text: answer } }) => answer ?? "");
-    described.push(`[poll: ${[poll.question.text ?? "", ...answers].join(" | ")}]`);
-  }
-  return [text, ...described].filter((words) => words !== "").join("\n");
+  if (poll === undefined) return found;
+  const answers = poll.answers.map(({ poll_media: { text } }) => text ?? "");
+  return [...found, { kind: "poll", words: [poll.question.text ?? "", ...answers] }];
 }
 
-/** Ids become names, as people see them; a leading mention of ours only called us. */
+/** Of a name inside somebody's words. */
+const nameChars = 64;
+
+/** Ids become names, as people see them, on one line whatever they hold; a leading mention of ours only called us. */
 function spoken(content: string, mentions: readonly APIUser[], me: { readonly id: string }): string {
   const names = new Map(mentions.map((user) => [user.id, userName(user)]));
   const called = new RegExp(`^\\s*<@!?${me.id}>[\\s,:]*`).exec(content)?.[0].length ?? 0;
   const rest = content.slice(called);
   const shown = (rest === "" ? content : rest).replace(/<@!?(\d+)>/g, (whole, id: string) => {
     const name = names.get(id);
-    return name === undefined ? whole : `@${name}`;
+    return name === undefined ? whole : `@${label(name, nameChars)}`;
   });
   return shown.replace(/<a?(:\w+:)\d+>/g, "$1");
 }

@@ -51,6 +51,8 @@ const unreadAgainMs = 60_000;
 /** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
 const mostFrameBytes = 64 * 1024 * 1024;
 const handshakeWithinMs = 15_000;
+/** Parts of a message that are named in the log. */
+const mostNamed = 20;
 const hiddenContent =
   'messages come without content: open https://discord.com/developers/applications, your application, "Bot", and switch on "Message Content Intent"';
 
@@ -85,6 +87,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       health.set(hidden ? "degraded" : "ok", hidden ? hiddenContent : undefined);
     }
     const told = events.flatMap((event) => ("address" in event ? [event.id] : []));
+    const foreign = dispatches.flatMap(interactionIn).filter((id) => !told.includes(id));
+    pending.notOurs(foreign);
     await Promise.all([pending.accepted(told, refused), notes.accepted({ dispatches, reads })]);
   };
 
@@ -143,6 +147,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
         nowMs: clock.now(),
         places: known,
         opensForm: (id) => kept.find(id) !== null,
+        onLeftOut: (left) =>
+          log.warn({ event: dispatch.event, count: left.length, left: left.slice(0, mostNamed) }, "parts of a message could not be read"),
       });
     const read = async (dispatch: Dispatch) => {
       const reads = [await readOne(dispatch)];
@@ -189,6 +195,11 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     });
     await Promise.all(catchingUp);
     await queue.idle();
+  };
+
+  const interactionIn = ({ event, body }: Dispatch): string[] => {
+    const { id } = (body ?? {}) as { readonly id?: unknown };
+    return event === "INTERACTION_CREATE" && isSnowflake(id) ? [eventId({ channel: "discord", account }, `i${id}`)] : [];
   };
 
   /** Its three seconds run from now, whatever waits before it. */

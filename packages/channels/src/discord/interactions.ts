@@ -15,6 +15,8 @@ export interface Interactions {
   arrived(interaction: APIInteraction, event: string): void;
   /** These events are durable; of `refused` nobody will hear. */
   accepted(events: readonly string[], refused: ReadonlySet<string>): Promise<void>;
+  /** What these say is nothing that we put there: whoever gave or pressed it is told so. Never throws. */
+  notOurs(events: readonly string[]): void;
   /** The open slash command among `events` that the send with this key answers: the first send to ask has it, and its repeats. */
   take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
   /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
@@ -36,6 +38,7 @@ const mostOpen = 500;
 const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
 const ephemeral = 1 << 6;
 const refusal = "You cannot use this here.";
+const noLongerUsed = { command: "This command is no longer in use.", button: "This button is no longer in use." } as const;
 
 interface Arrived {
   readonly id: string;
@@ -120,12 +123,16 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     if (early.length > 0) await waitFor(early);
   };
 
-  const refuse = async (to: Arrived): Promise<void> => {
-    if (!to.isCommand) return;
-    const put = to.deferred === null ? callback(to, { type: responses.message, data: { content: refusal, flags: ephemeral } }) : null;
-    to.deferred ??= Promise.resolve(false);
-    await (put ?? rest.call({ method: "PATCH", route: original(to), body: { content: refusal } }));
+  /** In place of "is thinking", or to whoever pressed alone. */
+  const tell = async (to: Arrived, words: string): Promise<void> => {
+    const data = { content: words, flags: ephemeral };
+    if (to.deferred === null) {
+      to.deferred = Promise.resolve(false);
+      await callback(to, { type: responses.message, data });
+    } else if (to.isCommand) await rest.call({ method: "PATCH", route: original(to), body: { content: words } });
+    else await rest.call({ method: "POST", route: `/webhooks/${to.application}/${to.token}`, body: data });
   };
+  const refuse = async (to: Arrived): Promise<void> => (to.isCommand ? tell(to, refusal) : undefined);
 
   return {
     async load() {
@@ -162,6 +169,16 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
         }
       }
       if (added.length > 0) await waitFor(added);
+    },
+    notOurs(events) {
+      for (const event of events) {
+        const one = arrived.get(event);
+        if (one === undefined) continue;
+        one.timer.cancel();
+        tell(one, one.isCommand ? noLongerUsed.command : noLongerUsed.button).catch((error: unknown) =>
+          log.debug({ interaction: one.id, error }, "an interaction could not be answered"),
+        );
+      }
     },
     async take(events, key) {
       const isAnswered = answeredBy(events);

@@ -9,7 +9,7 @@ import type {
   GatewayMessageCreateDispatchData,
   GatewayMessageReactionAddDispatchData,
 } from "discord-api-types/v10";
-import { type Inbound, inboundSchema } from "@parley/protocol";
+import { type Inbound, inboundSchema, wordsOf } from "@parley/protocol";
 import { absentFields, contentOf, userName } from "./content.ts";
 import { commandText, formText, interactionTypes } from "./interaction-text.ts";
 import { addressOf, isForum, type Place } from "./places.ts";
@@ -25,6 +25,8 @@ export interface NormalizeContext {
   readonly me: BotIdentity;
   /** The time of what carries none. */
   readonly nowMs: number;
+  /** Told of parts that could not be read and were left out. */
+  readonly onLeftOut?: (paths: readonly string[]) => void;
 }
 
 /** What a message does not say itself. */
@@ -76,6 +78,7 @@ export function normalizeMessage(message: MessageEvent, around: Surroundings, co
     kind: isEdit ? "edit" : /^\/[a-z0-9_]{1,32}(?:[\s:]|$)/i.test(content.text) ? "command" : "message",
     text: content.text,
     attachments: [...content.attachments],
+    ...(content.enclosed.length === 0 ? {} : { enclosed: [...content.enclosed] }),
     ...(replyTo === null ? {} : { replyTo }),
     mentions: [...mentions, ...roleMentions],
     addressed: address.kind === "dm" || called,
@@ -178,7 +181,8 @@ function replyOf(message: APIMessage, me: BotIdentity): NonNullable<Inbound["rep
   const { message_reference: reference, referenced_message: quoted } = message;
   if (reference?.message_id === undefined || reference.type === forward) return null;
   if (quoted === undefined || quoted === null) return { messageId: reference.message_id, toBot: false };
-  const text = contentOf({ ...absentFields, ...quoted }, me)?.text;
+  const content = contentOf({ ...absentFields, ...quoted }, me);
+  const text = content === null ? undefined : wordsOf({ text: content.text, enclosed: [...content.enclosed] });
   return {
     messageId: quoted.id,
     ...(text === undefined ? {} : { text }),

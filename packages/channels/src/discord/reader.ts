@@ -1,8 +1,8 @@
 // From a dispatch to an Inbound: gathers what the event does not say (where its channel is, which roles count) and normalizes. Throws Fault
 // only for what passes, so that the event is read again; what cannot be read at all becomes `Unreadable`.
 import type { APIInteraction, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
-import { type ChannelEvent, isFault } from "@parley/protocol";
-import { absentFields, isHidden } from "./content.ts";
+import { type ChannelEvent, isFault, type Unreadable } from "@parley/protocol";
+import { isHidden } from "./content.ts";
 import type { Dispatch } from "./connection.ts";
 import {
   eventId,
@@ -17,6 +17,7 @@ import {
 import { interactionTypes } from "./interaction-text.ts";
 import { customIdOf } from "./interactions.ts";
 import type { Place, Places } from "./places.ts";
+import { salvage } from "./salvage.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 export interface Read {
@@ -46,7 +47,9 @@ export async function readDispatch(dispatch: Dispatch, context: Reading): Promis
     const { channel, account } = context;
     const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
     const id = eventId(context, nameOf(dispatch));
-    return { event: { kind: "unreadable", id, channel, account, raw: rawOf(dispatch.body), reason } };
+    const from = await writtenBy(dispatch, context);
+    const event = { kind: "unreadable", id, channel, account, raw: rawOf(dispatch.body), reason } as const;
+    return { event: from === null ? event : { ...event, from } };
   }
 }
 
@@ -108,17 +111,7 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
   const { places } = context;
   // An update for a link preview may come without an author, and says nothing new.
   if (isEdit && told.author === undefined) return nothing;
-  // Some servers write null for what is not there.
-  const message: MessageEvent = {
-    ...absentFields,
-    ...(Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null)) as MessageEvent),
-  };
-  for (const [what, id] of [
-    ["message", message.id],
-    ["channel", message.channel_id],
-    ["author", message.author.id],
-  ] as const)
-    idIn(id, what);
+  const { message, left } = salvage(told);
   if (!isWanted(message, context.me, isEdit)) return nothing;
   const { author, channel_id: channel, mention_roles: named } = message;
   const place = await places.find(channel, message.guild_id);
@@ -134,11 +127,22 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
     myRoles: guild === undefined || named.length === 0 ? [] : await places.rolesOf(guild, context.me.id),
   };
   const event = normalizeMessage(message, around, context, isEdit);
+  if (left.length > 0) context.onLeftOut?.(left);
+  // Something was said, in a part that cannot be read.
+  if (event === null && left.length > 0) throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   return { event, seen, ...(guild === undefined || isMine ? {} : { hidden: false }) };
 }
 
 async function parentType({ parent, guild }: Place, places: Places): Promise<number | null> {
   return parent === undefined ? null : (await places.find(parent, guild)).type;
+}
+
+/** Who wrote a private message that cannot be read. Of a server's nobody knows whether it was meant for us. */
+async function writtenBy({ event, body }: Dispatch, { places, channel, account }: Reading): Promise<NonNullable<Unreadable["from"]> | null> {
+  const { author, channel_id: at, guild_id: guild } = (body ?? {}) as Partial<MessageEvent>;
+  if (event !== "MESSAGE_CREATE" || !isSnowflake(author?.id) || !isSnowflake(at) || (guild ?? null) !== null) return null;
+  if (author.bot === true || (await places.find(at)).guild !== undefined) return null;
+  return { address: { channel, account, kind: "dm", peer: author.id }, sender: { id: author.id, name: "", isBot: false } };
 }
 
 /** What an event that cannot be read is called: by its own id where it has one. */

@@ -3,7 +3,7 @@
 // Fault("rate_limited") with its wait, and every other failure leaves here as a Fault too.
 import type { RESTOptions, RouteLike } from "discord.js";
 import { type Clock, Fault } from "@parley/protocol";
-import { type Answer, type Exchange, transport } from "../transport.ts";
+import { type Answer, type Exchange, fileTimes, transport } from "../transport.ts";
 import { DiscordRefusal, faultOf } from "./refusals.ts";
 
 export interface Call {
@@ -36,7 +36,6 @@ export interface RestOptions {
 const callDeadlineMs = 30_000;
 /** 100 MiB at 0.9 MB/s. */
 const uploadDeadlineMs = 120_000;
-const downloadDeadlineMs = 120_000;
 /** Of a limit that does not say how long, or that asks for more than the longest ban known: asking again then costs little. */
 const usualWaitMs = 1_000;
 const longestWaitMs = 3_600_000;
@@ -108,7 +107,7 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
       }
     },
     async fetch(url, limitBytes, signal) {
-      const exchange = { url, method: "GET", signal, deadlineMs: downloadDeadlineMs, maxBytes: limitBytes, line: "calls" } as const;
+      const exchange = { url, method: "GET", signal, ...fileTimes, maxBytes: limitBytes, line: "calls" } as const;
       const { status, bytes } = await line.exchange(exchange).catch((error: unknown) => {
         throw error instanceof Fault ? certain(error) : error;
       });

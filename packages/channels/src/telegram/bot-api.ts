@@ -2,7 +2,7 @@
 import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
 import { faultOf, type RefusedAnswer } from "./refusals.ts";
-import { type Transport, transport } from "../transport.ts";
+import { fileTimes, type Transport, transport } from "../transport.ts";
 
 export interface BotApiOptions {
   readonly token: string;
@@ -36,7 +36,6 @@ const pollGraceMs = 10_000;
 const callDeadlineMs = 30_000;
 /** 50 MB at 0.4 MB/s. */
 const uploadDeadlineMs = 120_000;
-const downloadDeadlineMs = 120_000;
 /** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
@@ -75,7 +74,7 @@ export async function botApi({ token, apiRoot, proxy, clock }: BotApiOptions): P
     file: (path, name) => new File(path, name),
     async fetchFile(filePath, limitBytes, signal) {
       const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
-      const request = { url, method: "GET", signal, deadlineMs: downloadDeadlineMs, maxBytes: limitBytes, line: "calls" } as const;
+      const request = { url, method: "GET", signal, ...fileTimes, maxBytes: limitBytes, line: "calls" } as const;
       const { status, bytes } = await line.exchange(request).catch((error: unknown) => {
         throw error instanceof Fault ? certain(error) : error;
       });

@@ -1,32 +1,40 @@
-// What a Telegram message says: its text, what stands for content without text, and references to its files.
+// What a Telegram message says: its sender's words, what came along of others, and references to its files.
 import type { Message, MessageOrigin } from "grammy/types";
-import type { Attachment } from "@parley/protocol";
+import type { Attachment, Enclosed } from "@parley/protocol";
 
 export interface Content {
+  /** The sender's own words: none in what was passed on. */
   readonly text: string;
+  readonly enclosed: readonly Enclosed[];
   readonly attachments: readonly Attachment[];
 }
 
 /** Null for what carries nothing to answer: service messages and kinds that are newer than this file. */
 export function contentOf(message: Message): Content | null {
   const attachments = attachmentsOf(message);
-  const words = message.text ?? message.caption ?? described(message);
-  if (words === null && attachments.length === 0) return null;
-  const said = words ?? "";
+  const words = message.text ?? message.caption;
+  const thing = words === undefined ? described(message) : null;
+  if (words === undefined && thing === null && attachments.length === 0) return null;
   const origin = message.forward_origin;
-  return { text: origin === undefined ? said : `[forwarded from ${originName(origin)}]\n${said}`, attachments };
+  const along = thing === null ? [] : [thing];
+  if (origin === undefined) return { text: words ?? "", enclosed: along, attachments };
+  const passed: Enclosed = { kind: "forward", from: originName(origin), words: words === undefined ? [] : [words] };
+  return { text: "", enclosed: [passed, ...along], attachments };
 }
 
-/** In words, what has neither text nor file. Bracketed, so that it reads as a description and not as the person's own words. */
-export function described(message: Message): string | null {
-  const { venue, location, contact, poll, dice } = message;
-  if (venue !== undefined) return `[venue: ${venue.title}, ${venue.address} (${place(venue.location)})]`;
-  if (location !== undefined) return `[location: ${place(location)}]`;
-  if (contact !== undefined)
-    return `[contact: ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")}, ${contact.phone_number}]`;
-  if (poll !== undefined) return `[poll: ${poll.question} | ${poll.options.map((option) => option.text).join(" | ")}]`;
-  if (dice !== undefined) return `[dice ${dice.emoji}: ${dice.value}]`;
+/** What has neither text nor file. */
+function described({ venue, location, contact, poll, dice }: Message): Enclosed | null {
+  if (venue !== undefined) return { kind: "venue", words: [venue.title, venue.address, place(venue.location)] };
+  if (location !== undefined) return { kind: "location", words: [place(location)] };
+  if (contact !== undefined) return { kind: "contact", words: [personName(contact), contact.phone_number] };
+  if (poll !== undefined) return { kind: "poll", words: [poll.question, ...poll.options.map((option) => option.text)] };
+  if (dice !== undefined) return { kind: "dice", words: [dice.emoji, String(dice.value)] };
   return null;
+}
+
+/** A quoted message in words: they stand in the fence of the quote. */
+export function quotedWords(message: Message): string | undefined {
+  return message.text ?? message.caption ?? described(message)?.words.join(", ");
 }
 
 function place({ latitude, longitude }: { readonly latitude: number; readonly longitude: number }): string {
@@ -46,8 +54,8 @@ export function originName(origin: MessageOrigin): string {
   }
 }
 
-export function personName(user: { readonly first_name: string; readonly last_name?: string }): string {
-  return user.last_name === undefined ? user.first_name : `${user.first_name} ${user.last_name}`;
+export function personName(user: { readonly first_name?: string; readonly last_name?: string }): string {
+  return [user.first_name, user.last_name].filter((name) => name !== undefined && name !== "").join(" ");
 }
 
 function attachmentsOf(message: Message): Attachment[] {

@@ -3,7 +3,8 @@
 import type { CallbackQuery, Chat, Message, MessageReactionUpdated, ReactionType, Update } from "grammy/types";
 import { type Address, type Inbound, inboundSchema } from "@parley/protocol";
 import { addressing, type BotIdentity, quotedMessage } from "./addressing.ts";
-import { contentOf, described, originName, personName } from "./content.ts";
+import { contentOf, originName, personName, quotedWords } from "./content.ts";
+import { salvage, salvageQuery, salvageReaction } from "./salvage.ts";
 import { generalThread } from "./send.ts";
 
 /** A group became a supergroup: everything that names the old chat must name the new one. Arrives once from each side. */
@@ -21,6 +22,8 @@ export interface NormalizeContext {
   readonly bot?: string;
   /** When the update came in: the time of what carries none. */
   readonly nowMs: number;
+  /** Told of parts that could not be read and were left out. */
+  readonly onLeftOut?: (paths: readonly string[]) => void;
 }
 
 /** The kinds that we ask Telegram for. Reactions must be asked for; without a list, several kinds that nobody reads would come. */
@@ -36,6 +39,19 @@ export const wantedUpdates = [
 export function eventId({ channel, account, bot }: Pick<NormalizeContext, "channel" | "account" | "bot">, updateId: number): string {
   return `${channel}:${account}:${bot === undefined ? "" : `b${bot}.`}u${updateId}`;
 }
+
+/** Where it was said and by whom, as far as an update tells that cannot be read as a whole. Null where it does not. */
+export function placeOf(update: Update, context: NormalizeContext): Pick<Inbound, "address" | "sender"> | null {
+  const message = update.message ?? update.edited_message ?? update.channel_post ?? update.edited_channel_post;
+  if (message === undefined) return null;
+  try {
+    return placeSchema.parse({ address: addressOf(message.chat, context, message), sender: senderOf(message) });
+  } catch {
+    return null; // Not even that can be read.
+  }
+}
+
+const placeSchema = inboundSchema.pick({ address: true, sender: true });
 
 /** Throws for an update that has one of the wanted kinds in a shape that cannot be read. */
 export function normalize(update: Update, context: NormalizeContext): Inbound | ChatMigration | null {
@@ -57,13 +73,17 @@ export function normalize(update: Update, context: NormalizeContext): Inbound | 
 
 type Body = Omit<Inbound, "id" | "channel" | "account" | "bot">;
 
-function fromMessage(message: Message, isEdit: boolean, context: NormalizeContext): Body | ChatMigration | null {
+function fromMessage(told: Message, isEdit: boolean, context: NormalizeContext): Body | ChatMigration | null {
   const { me } = context;
+  const { message, left } = salvage(told, context.nowMs);
+  if (left.length > 0) context.onLeftOut?.(left);
   const migration = migrationOf(message);
   if (migration !== null) return migration;
   const sender = senderOf(message);
   if (sender.id === me.id) return null;
   const content = contentOf(message);
+  // Something was said, in a part that cannot be read.
+  if (content === null && left.length > 0) throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   if (content === null) return null;
   const { mentions, isCommand, text, toUs } = addressing(message, content.text, me);
   const address = addressOf(message.chat, context, message);
@@ -77,6 +97,7 @@ function fromMessage(message: Message, isEdit: boolean, context: NormalizeContex
     kind: isEdit ? "edit" : isCommand ? "command" : "message",
     text,
     attachments: [...content.attachments],
+    ...(content.enclosed.length === 0 ? {} : { enclosed: [...content.enclosed] }),
     ...(replyTo === null ? {} : { replyTo }),
     mentions: [...mentions],
     addressed: address.kind === "dm" || toUs,
@@ -87,7 +108,8 @@ function fromMessage(message: Message, isEdit: boolean, context: NormalizeContex
 }
 
 /** A pressed button. Its own id keeps two presses of one button apart; the message with the button is what it replies to. */
-function fromCallback(query: CallbackQuery, context: NormalizeContext): Body | null {
+function fromCallback(told: CallbackQuery, context: NormalizeContext): Body | null {
+  const query = salvageQuery(told);
   const { message, data } = query;
   // Buttons of inline results and games have no chat, or no value.
   if (message === undefined || data === undefined) return null;
@@ -95,7 +117,7 @@ function fromCallback(query: CallbackQuery, context: NormalizeContext): Body | n
   const text = isReadable ? (message.text ?? message.caption) : undefined;
   return {
     address: addressOf(message.chat, context, message as Message),
-    sender: { id: String(query.from.id), name: personName(query.from), isBot: query.from.is_bot },
+    sender: { id: String(query.from.id), name: personName(query.from), isBot: query.from.is_bot === true },
     messageId: `callback-${query.id}`,
     kind: "callback",
     text: data,
@@ -110,10 +132,11 @@ function fromCallback(query: CallbackQuery, context: NormalizeContext): Body | n
 }
 
 /** Telegram does not say whose message it was, so `toBot` is false here: who knows our message ids decides. It does not name the topic either. */
-function fromReaction(reaction: MessageReactionUpdated, updateId: number, context: NormalizeContext): Body | null {
+function fromReaction(told: MessageReactionUpdated, updateId: number, context: NormalizeContext): Body | null {
+  const reaction = salvageReaction(told, context.nowMs);
   const sender =
     reaction.user !== undefined
-      ? { id: String(reaction.user.id), name: personName(reaction.user), isBot: reaction.user.is_bot }
+      ? { id: String(reaction.user.id), name: personName(reaction.user), isBot: reaction.user.is_bot === true }
       : chatSender(reaction.actor_chat);
   if (sender.id === context.me.id) return null;
   const before = new Set(reaction.old_reaction.map(reactionName));
@@ -155,7 +178,7 @@ function addressOf(
 function senderOf(message: Message): Inbound["sender"] {
   if (message.sender_chat !== undefined) return chatSender(message.sender_chat);
   if (message.from === undefined) return chatSender(message.chat.type === "channel" ? message.chat : undefined);
-  return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot };
+  return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot === true };
 }
 
 /** `chat:<id>`: never equal to a person's id. */
@@ -168,7 +191,7 @@ function replyOf(message: Message, me: BotIdentity): NonNullable<Inbound["replyT
   const quoted = quotedMessage(message);
   const quote = message.quote?.text;
   if (quoted !== null) {
-    const text = quote ?? quoted.text ?? quoted.caption ?? described(quoted as Message) ?? undefined;
+    const text = quote ?? quotedWords(quoted as Message);
     const sender = quoted.from === undefined ? quoted.sender_chat?.title : personName(quoted.from);
     return {
       messageId: String(quoted.message_id),
@@ -196,6 +219,6 @@ function migrationOf(message: Message): ChatMigration | null {
 }
 
 function reactionName(reaction: ReactionType): string {
-  if (reaction.type === "emoji") return reaction.emoji;
+  if (reaction.type === "emoji") return reaction.emoji ?? "an emoji";
   return reaction.type === "custom_emoji" ? `custom emoji ${reaction.custom_emoji_id}` : "⭐";
 }

@@ -43,6 +43,7 @@ export interface TelegramChannel extends Channel {
 
 const telegramRoot = "https://api.telegram.org";
 const typingDeadlineMs = 5_000;
+const foreignPress = "This button is no longer in use.";
 
 /** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
 export async function telegram(options: TelegramOptions): Promise<TelegramChannel> {
@@ -60,8 +61,13 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   const listen = (me: BotIdentity, first: string, receive: Receive): void => {
     const bot = first === me.id ? {} : { bot: me.id };
     const onMigration = options.onMigration ?? (() => Promise.resolve());
+    const onForeignPress = (query: string): void =>
+      void api.raw
+        .answerCallbackQuery({ callback_query_id: query, text: foreignPress }, grammySignal(ending.signal))
+        .catch((error: unknown) => log.debug({ error }, "a press could not be answered"));
     accept = async (updates) => {
-      const work = acceptUpdates(updates, me, { channel: "telegram", account, ...bot, clock, log, receive, onMigration });
+      const how = { channel: "telegram", account, ...bot, clock, log, receive, onMigration, onForeignPress };
+      const work = acceptUpdates(updates, me, how);
       const settled = work.catch(() => {}); // The caller sees the rejection; this copy is only waited for.
       inFlight.add(settled);
       try {

@@ -247,6 +247,19 @@ describe("a button", () => {
   });
 });
 
+test("an interaction that says nothing of ours is always answered, to the one who gave it alone", async () => {
+  await rig.channel.start(receive);
+  const user = { id: alice.id, username: "alice" };
+  const begin = (id: string, fields: object) =>
+    rig.fake.gateway.push("INTERACTION_CREATE", { id, application_id: "1", token: `t${id}`, channel_id: rig.room, guild_id: rig.guild, ...fields });
+  begin("81", { type: 3, member: { user, roles: [] }, data: {} });
+  begin("82", { type: 3, member: 7, data: { custom_id: "yes" } });
+  begin("83", { type: 9, member: { user, roles: [] } });
+  const told = () =>
+    rig.fake.calls("POST /interactions/:interaction/:token/callback").map(({ body }) => (body as { readonly data?: { readonly content?: string } }).data?.content);
+  await expect.poll(told).toEqual(Array.from({ length: 3 }, () => "This button is no longer in use."));
+});
+
 test("reactions come in with their message and their place", async () => {
   await rig.channel.start(receive);
   const { messageId } = await say("mine");
@@ -262,7 +275,8 @@ test("a forum's post comes in as its thread, with its title", async () => {
   const post = rig.fake.as(alice).posts("Which tea?", "I ask for a friend.", { channel: forum });
   await expect.poll(() => events.length).toBe(1);
   expect(events[0]).toMatchObject({
-    text: "[post: Which tea?]\nI ask for a friend.",
+    text: "I ask for a friend.",
+    enclosed: [{ kind: "post", words: ["Which tea?"] }],
     address: { kind: "channel", peer: forum, thread: post.id },
   });
 });

@@ -469,7 +469,7 @@ describe("the next process", () => {
     await second.start(receive);
     const found = () => texts().filter((text) => text !== "before");
     await comes(() => found().length).toBe(3);
-    expect(found()).toEqual(["in a channel", "in a thread", "[post: Which tea?]\nin a post"]);
+    expect(found()).toEqual(["in a channel", "in a thread", "in a post"]);
     expect(events.filter(({ guild }) => guild === rig.guild)).toHaveLength(3);
     // A server that comes back later in the session has been looked at.
     const gap = async (): Promise<unknown> => (JSON.parse((await rig.memory.load("session")) ?? "{}") as { readonly gap?: unknown }).gap;

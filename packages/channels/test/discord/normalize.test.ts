@@ -69,7 +69,7 @@ test("a message in a thread has the thread under its channel", () => {
 
 test("the message that opens a forum's post carries its title", () => {
   const place = { id: idAt(sentAtMs), guild, type: 11, parent: room.id, title: "Which tea?" };
-  expect(read({}, { place, parentType: 15 })?.text).toBe("[post: Which tea?]\nhello");
+  expect(read({}, { place, parentType: 15 })).toMatchObject({ text: "hello", enclosed: [{ kind: "post", words: ["Which tea?"] }] });
   expect(read({ id: "77" }, { place, parentType: 15 })?.text).toBe("hello");
 });
 
@@ -114,7 +114,7 @@ test("a reply quotes what it answers, and a forward says that it is one", () => 
     message_snapshots: [{ message: { content: "old news", attachments: [] } }],
   };
   const found = read(forwarded);
-  expect(found?.text).toBe("[forwarded]\nold news");
+  expect(found).toMatchObject({ text: "", enclosed: [{ kind: "forward", words: ["old news"] }] });
   expect(found?.replyTo).toBeUndefined();
 });
 
@@ -138,7 +138,10 @@ test("webhooks and bots are bots", () => {
 
 test("what a program shows in a frame is told, the preview of a link is not", () => {
   const alarm = { type: "rich", title: "Disk full", description: "on db-1", fields: [{ name: "free", value: "0" }] };
-  expect(read({ content: "", embeds: [alarm], webhook_id: "5" })?.text).toBe("[embed: Disk full\non db-1\nfree: 0]");
+  expect(read({ content: "", embeds: [alarm], webhook_id: "5" })).toMatchObject({
+    text: "",
+    enclosed: [{ kind: "embed", words: ["Disk full", "on db-1", "free: 0"] }],
+  });
   for (const [type, author] of [
     ["link", { ...ann, bot: true }],
     ["rich", ann],
@@ -163,11 +166,13 @@ test("files, recordings, stickers and polls are told", () => {
     me,
   );
   expect(voice?.attachments[0]).toMatchObject({ kind: "voice", seconds: 2.5 });
-  expect(contentOf(message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage, me)?.text).toBe(
-    "[sticker: wave]",
-  );
+  expect(contentOf(message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage, me)?.enclosed).toEqual([
+    { kind: "sticker", words: ["wave"] },
+  ]);
   const poll = { question: { text: "Tea?" }, answers: [{ poll_media: { text: "yes" } }, { poll_media: { text: "no" } }] };
-  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.text).toBe("[poll: Tea? | yes | no]");
+  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.enclosed).toEqual([
+    { kind: "poll", words: ["Tea?", "yes", "no"] },
+  ]);
   expect(contentOf(message({ content: "" }) as APIMessage, me)).toBeNull();
   expect(isHidden(message({ content: "" }) as APIMessage)).toBe(true);
   expect(isHidden(message({ content: "", attachments: [file] }) as APIMessage)).toBe(false);

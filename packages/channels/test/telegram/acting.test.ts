@@ -141,3 +141,40 @@ test("a download that breaks off is Fault unavailable: reading again is safe", a
   await expectFault("unavailable", rig.channel.download?.(ref, 1000, signal) ?? Promise.resolve());
   expect(await rig.channel.download?.(ref, 1000, signal)).toMatchObject({ name: "file_1.txt" });
 });
+
+test.each<readonly [string, "hang" | "slow", number]>([
+  ["of which nothing comes is given up within seconds", "hang", 8_000],
+  ["that drips is given up long before its conversation waits for minutes", "slow", 25_000],
+])("a download %s", async (_what, kind, afterMs) => {
+  const ref = (rig.fake.as(alice).sendsDocument()["document"] as { file_id: string }).file_id;
+  rig.fake.inject({ method: "download", trouble: kind === "hang" ? { kind } : { kind, everyMs: 1_000 } });
+  const before = rig.fake.calls("getFile").length;
+  const fetched = expectFault("unavailable", rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve());
+  await expect.poll(() => rig.fake.calls("getFile").length).toBe(before + 1);
+  let isOver = false;
+  void fetched.finally(() => (isOver = true));
+  // The request itself leaves by real sockets: the clock waits for it.
+  await expect
+    .poll(async () => {
+      await rig.clock.advance(afterMs / 4);
+      return isOver;
+    })
+    .toBe(true);
+  await fetched;
+});
+
+test("a press of what is no button of ours is always answered", async () => {
+  const from = { id: 42, is_bot: false, first_name: "Alice" };
+  const chat = { id: 42, type: "private" };
+  await rig.channel.start(async () => {});
+  const presses: readonly object[] = [
+    { id: "q1", from, inline_message_id: "i", chat_instance: "1", data: "x" },
+    { id: "q2", from, message: { message_id: 1, date: 1, chat }, chat_instance: "1", game_short_name: "chess" },
+    { id: "q3", from, message: { message_id: 1, date: 1, chat }, chat_instance: "1", data: 7 },
+    { id: "q4", from, message: { message_id: "one", chat }, data: "x" },
+    { id: "q5", from: 7, message: { message_id: 1, date: 1, chat }, data: "x" },
+  ];
+  for (const [index, query] of presses.entries()) rig.fake.bot().push({ update_id: 900_000 + index, callback_query: query });
+  await expect.poll(() => rig.fake.calls("answerCallbackQuery").map(({ params }) => params["callback_query_id"])).toEqual(["q1", "q2", "q3", "q4", "q5"]);
+  for (const { params } of rig.fake.calls("answerCallbackQuery")) expect(params["text"]).toBe("This button is no longer in use.");
+});

@@ -89,11 +89,46 @@ describe("messages", () => {
     ["no sender", { message: { message_id: 5, date: 100, chat: room, text: "x" } }],
     ["a chat type that is new", { message: { message_id: 5, date: 100, chat: { id: 1, type: "hologram" }, from: user, text: "x" } }],
     ["no chat", { message: { message_id: 5, date: 100, from: user, text: "x" } }],
-    ["no date", { message: { message_id: 5, chat: priv, from: user, text: "x" } }],
+    ["a thread that is no number", { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", message_thread_id: "7" } }],
+    ["a chat as its sender that is none", { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", sender_chat: 7 } }],
     ["a text that is no text", { message: { message_id: 5, date: 100, chat: priv, from: user, text: 7 } }],
     ["an empty message", { message: {} }],
   ])("%s is refused, not guessed", (_what, update) => {
     expect(() => read(update)).toThrow();
+  });
+});
+
+describe("parts that cannot be read", () => {
+  const junk = [7, "x", null, [], {}, [null], [7], { id: "x" }, { file_id: 7 }, true, -1, 1.5];
+  const optional = [
+    ...["entities", "caption", "photo", "animation", "document", "video", "video_note", "audio", "voice", "sticker", "venue", "location"],
+    ...["contact", "poll", "dice", "reply_to_message", "external_reply", "quote", "media_group_id", "date", "edit_date"],
+  ];
+  test.each(optional)("%s: the message is kept without it", (key) => {
+    for (const value of junk) expect(message({ text: "hello", [key]: value })).toMatchObject({ text: "hello", kind: "message" });
+  });
+
+  test("of a list the rest is kept, and what was left out is named", () => {
+    const left: string[] = [];
+    const entities = [{ type: "bold", offset: "x", length: 2 }, { type: "bot_command", offset: 0, length: 5 }, null];
+    const update = { update_id: 9, message: { message_id: 5, date: 100, chat: priv, from: user, text: "/stop", entities } };
+    const event = normalize(update as unknown as Update, { ...context, onLeftOut: (paths) => left.push(...paths) });
+    expect(event).toMatchObject({ kind: "command", text: "/stop" });
+    expect(left).toEqual(["message.entities[0].offset", "message.entities[2]"]);
+  });
+
+  test("a size that is none leaves the file", () => {
+    const document = { file_id: "d", file_name: 7, file_size: -1, mime_type: "text/plain" };
+    expect(message({ document })).toMatchObject({ attachments: [{ kind: "file", ref: "d", mediaType: "text/plain" }] });
+  });
+
+  test("words that were passed on are never their sender's, whatever their origin says", () => {
+    for (const origin of [7, {}, { type: "user" }, { type: "channel", chat: { id: 1 } }, { type: "toString" }])
+      expect(message({ text: "/stop", entities: command(5), forward_origin: origin })).toMatchObject({
+        text: "",
+        kind: "message",
+        enclosed: [{ kind: "forward", from: "somebody", words: ["/stop"] }],
+      });
   });
 });
 
@@ -204,23 +239,23 @@ describe("what was quoted", () => {
 });
 
 describe("content without text", () => {
-  test.each<readonly [string, object, string]>([
-    ["location", { location: { latitude: 52.52, longitude: 13.405 } }, "[location: 52.520000, 13.405000]"],
+  test.each<readonly [string, object, readonly string[]]>([
+    ["location", { location: { latitude: 52.52, longitude: 13.405 } }, ["52.520000, 13.405000"]],
     [
       "venue",
       { venue: { title: "Café", address: "1 Way", location: { latitude: 1, longitude: 2 } }, location: { latitude: 1, longitude: 2 } },
-      "[venue: Café, 1 Way (1.000000, 2.000000)]",
+      ["Café", "1 Way", "1.000000, 2.000000"],
     ],
-    ["contact", { contact: { phone_number: "+49", first_name: "Bo" } }, "[contact: Bo, +49]"],
-    ["poll", { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } }, "[poll: Lunch? | Soup | Salad]"],
-    ["dice", { dice: { emoji: "🎲", value: 4 } }, "[dice 🎲: 4]"],
-  ])("a %s is described", (_what, fields, text) => {
-    expect(message(fields)).toMatchObject({ text, attachments: [] });
+    ["contact", { contact: { phone_number: "+49", first_name: "Bo" } }, ["Bo", "+49"]],
+    ["poll", { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } }, ["Lunch?", "Soup", "Salad"]],
+    ["dice", { dice: { emoji: "🎲", value: 4 } }, ["🎲", "4"]],
+  ])("a %s is no words of its sender", (kind, fields, words) => {
+    expect(message(fields)).toMatchObject({ text: "", enclosed: [{ kind, words }], attachments: [] });
   });
 
   test("a forward names its origin", () => {
     const fields = { text: "news", forward_origin: { type: "hidden_user", sender_user_name: "Someone", date: 1 } };
-    expect(message(fields)).toMatchObject({ text: "[forwarded from Someone]\nnews" });
+    expect(message(fields)).toMatchObject({ text: "", enclosed: [{ kind: "forward", from: "Someone", words: ["news"] }] });
   });
 
   test.each<readonly [string, object, object]>([

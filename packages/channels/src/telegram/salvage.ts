@@ -1,0 +1,124 @@
+// What of a message, a press or a reaction can be read when parts of it are not of the form that the Bot API promises: the rest of it. Where it
+// is and whose it is are never guessed: without these, and without a number of its own, it throws.
+import type { CallbackQuery, Message, MessageReactionUpdated } from "grammy/types";
+import { amount, count, finite, flag, integer, list, object, type Part, text } from "../salvage.ts";
+
+const person = object({ id: integer }, { is_bot: flag, first_name: text, last_name: text, username: text });
+const chat = object({ id: integer, type: text }, { title: text, is_forum: flag });
+const facts = { file_name: text, mime_type: text, file_size: count, duration: amount, width: amount, height: amount };
+const file = object({ file_id: text }, facts);
+const location = object({ latitude: finite, longitude: finite });
+const entity = object({ type: text, offset: count, length: count }, { user: person });
+
+/** Whatever is wrong with its origin, words that were passed on are not the sender's own. */
+const origin: Part = (value, at, left) => {
+  const forms: { readonly [type: string]: Part } = {
+    user: object({ type: text, sender_user: person }),
+    hidden_user: object({ type: text, sender_user_name: text }),
+    chat: object({ type: text, sender_chat: chat }),
+    channel: object({ type: text, chat }),
+  };
+  const { type } = (value ?? {}) as { readonly type?: unknown };
+  const form = typeof type === "string" && Object.hasOwn(forms, type) ? forms[type] : undefined;
+  if (form === undefined) left.push(at);
+  return form?.(value, at, left) ?? { type: "hidden_user", sender_user_name: "somebody" };
+};
+
+const content = {
+  text,
+  caption: text,
+  entities: list(entity),
+  caption_entities: list(entity),
+  photo: list(file),
+  animation: file,
+  document: file,
+  video: file,
+  video_note: file,
+  audio: object({ file_id: text }, { ...facts, title: text }),
+  voice: file,
+  sticker: object({ file_id: text }, { ...facts, emoji: text, is_video: flag, is_animated: flag }),
+  venue: object({ title: text, address: text, location }),
+  location,
+  contact: object({ phone_number: text, first_name: text }, { last_name: text }),
+  poll: object({ question: text, options: list(object({ text })) }),
+  dice: object({ emoji: text, value: finite }),
+} as const;
+
+const quote = object({ text });
+const quoted = object({ message_id: integer }, { ...content, from: person, sender_chat: chat, forum_topic_created: object({}) });
+
+const whole = object(
+  { message_id: integer, chat },
+  {
+    ...content,
+    date: integer,
+    edit_date: integer,
+    media_group_id: text,
+    forward_origin: origin,
+    reply_to_message: quoted,
+    external_reply: object({ origin }, { message_id: integer }),
+    quote,
+    migrate_to_chat_id: integer,
+    migrate_from_chat_id: integer,
+  },
+);
+
+/** Parts that say who wrote it and where: present and unreadable, nothing is left to go by. */
+const identity = { from: person, sender_chat: chat, message_thread_id: integer, is_topic_message: flag } as const;
+
+const button = object({ id: text, from: person }, { data: text, message: object({ message_id: integer, chat }, { text, caption: text }) });
+const reactionType = object({ type: text }, { emoji: text, custom_emoji_id: text });
+const reaction = object(
+  { chat, message_id: integer, old_reaction: list(reactionType), new_reaction: list(reactionType) },
+  { user: person, actor_chat: chat, date: integer },
+);
+
+export interface Salvaged {
+  readonly message: Message;
+  /** Paths of what was left out. */
+  readonly left: readonly string[];
+}
+
+/** Throws when it cannot be told which message this is, where, or whose. */
+export function salvage(message: unknown, nowMs: number): Salvaged {
+  const left: string[] = [];
+  const read = needed(whole, message, "message", left);
+  addIdentity(read, message, "message", left);
+  if (read["date"] === undefined) {
+    left.push("message.date");
+    read["date"] = Math.floor(nowMs / 1000);
+  }
+  return { message: read as unknown as Message, left };
+}
+
+/** Without its message or its value it is a press of a button that is none of ours. Throws for one of nobody. */
+export function salvageQuery(query: unknown): CallbackQuery {
+  const read = needed(button, query, "callback_query", []);
+  const { message } = query as { readonly message?: unknown };
+  const at = read["message"] as Record<string, unknown> | undefined;
+  if (at !== undefined) addIdentity(at, message, "callback_query.message", []);
+  return read as unknown as CallbackQuery;
+}
+
+/** Throws when it cannot be told what was reacted to. */
+export function salvageReaction(given: unknown, nowMs: number): MessageReactionUpdated {
+  const read = needed(reaction, given, "message_reaction", []);
+  return { date: Math.floor(nowMs / 1000), ...read } as unknown as MessageReactionUpdated;
+}
+
+function needed(part: Part, value: unknown, at: string, left: string[]): Record<string, unknown> {
+  const read = part(value, at, left) as Record<string, unknown> | undefined;
+  if (read === undefined) throw new Error(`it has no readable ${left.at(-1) ?? at}`);
+  return read;
+}
+
+function addIdentity(read: Record<string, unknown>, from: unknown, at: string, left: string[]): void {
+  const given = from as Readonly<Record<string, unknown>>;
+  for (const [key, part] of Object.entries(identity)) {
+    const value = given[key];
+    if (value === undefined || value === null) continue;
+    const found = part(value, `${at}.${key}`, left);
+    if (found === undefined) throw new Error(`it has no readable ${left.at(-1) ?? key}`);
+    read[key] = found;
+  }
+}
