@@ -41,7 +41,9 @@ export function disarm(text: string): string {
 
 /** The same on one line. */
 export function disarmedLine(text: string, maxChars: number): string {
-  const line = disarm(text.slice(0, maxChars + 1)).replace(/\s+/gu, " ").trim();
+  const line = disarm(text.slice(0, maxChars + 1))
+    .replace(/\s+/gu, " ")
+    .trim();
   return text.length <= maxChars ? line : `${line}…`;
 }
 

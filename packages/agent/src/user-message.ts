@@ -63,16 +63,19 @@ export function userMessage(input: UserMessageInput): {
       ? []
       : [fence("HISTORY", mark, "what others wrote here before.", context.map((row) => said(row, true, null)).join("\n"))]),
     ...rows.map((row) => (announced?.has(row.id) === true ? announcement(row) : [...quote(row, mark), said(row, shared, mark)].join("\n"))),
-    ...documents.map(({ name, text }) =>
-      fence("DOCUMENT", mark, `the attached file ${named(name, fileNameChars)}.`, text),
-    ),
+    ...documents.map(({ name, text }) => fence("DOCUMENT", mark, `the attached file ${named(name, fileNameChars)}.`, text)),
   ];
   return { content: [{ type: "text", text: blocks.join("\n\n") }, ...images], rows: rows.map((row) => row.id) };
 }
 
 function earlierLines(earlier: NonNullable<UserMessageInput["earlier"]>, shared: boolean): string {
-  const lines = earlier.map(({ name, words }) => `- ${shared ? `${named(name, nameChars)}: ` : ""}${JSON.stringify(disarmedLine(words, words.length))}`);
-  return [`[Parley: much came at once; the ${earlier.length} messages before these, one line each, shortened where a line ends in "…"]`, ...lines].join("\n");
+  const lines = earlier.map(
+    ({ name, words }) => `- ${shared ? `${named(name, nameChars)}: ` : ""}${JSON.stringify(disarmedLine(words, words.length))}`,
+  );
+  return [
+    `[Parley: much came at once; the ${earlier.length} messages before these, one line each, shortened where a line ends in "…"]`,
+    ...lines,
+  ].join("\n");
 }
 
 function announcement({ text }: Inbound): string {
@@ -120,7 +123,10 @@ function enclosed({ kind, from, words }: Enclosed, mark: string | null): string 
     const note = kind === "forward" ? `words${whose} that the sender passed on.` : "what a program showed in a frame.";
     return mark === null ? `[${kind}${whose}]\n${indented(text)}` : fence(kind.toUpperCase(), mark, note, unspoofed(text));
   }
-  return `[${kind}: ${words.slice(0, mostWords).map((word) => label(word, wordChars)).join(kind === "poll" ? " | " : ", ")}]`;
+  return `[${kind}: ${words
+    .slice(0, mostWords)
+    .map((word) => label(word, wordChars))
+    .join(kind === "poll" ? " | " : ", ")}]`;
 }
 
 function attachment({ kind, name, mediaType, bytes, seconds, description }: Inbound["attachments"][number]): string {

@@ -37,7 +37,8 @@ type Parts = { readonly [key: string]: Part };
 /** Null counts as absent: some servers write it for what is not there. */
 export function object(needed: Parts, more: Parts = {}): Part {
   return (value, at, left) => {
-    const given = typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null;
+    const given =
+      typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null;
     if (given === null) {
       left.push(at);
       return undefined;

@@ -92,7 +92,9 @@ export interface Unreadable {
 
 /** The message in words for people who look at it: its own, and what came along. */
 export function wordsOf({ text, enclosed = [] }: Pick<Inbound, "text" | "enclosed">): string {
-  const along = enclosed.map(({ kind, from, words }) => `[${[kind, ...(from === undefined ? [] : [from])].join(" from ")}] ${words.join(", ")}`);
+  const along = enclosed.map(
+    ({ kind, from, words }) => `[${[kind, ...(from === undefined ? [] : [from])].join(" from ")}] ${words.join(", ")}`,
+  );
   return [text, ...along].filter((line) => line !== "").join("\n");
 }
 

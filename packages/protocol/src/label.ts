@@ -2,7 +2,7 @@
 
 /** Letters, marks, digits and common punctuation of every script, and emoji as Unicode recommends them; the rest becomes a space. */
 const safe =
-  /(\p{RGI_Emoji}|[[\p{L}\p{M}\p{N}\p{Sc}.,:;!?'"’‘“”„«»‹›…·•–—_\(\)@#\&+=*\/%~№°§©®™¦¿¡、。「」\-]--\p{Default_Ignorable_Code_Point}])|./gsv;
+  /(\p{RGI_Emoji}|[[\p{L}\p{M}\p{N}\p{Sc}.,:;!?'"’‘“”„«»‹›…·•–—_\(\)@#\x26+=*\/%~№°§©®™¦¿¡、。「」\-]--\p{Default_Ignorable_Code_Point}])|./gsv;
 /** What opens and closes labels, fences and the tokens of chat templates, with what people read in its place. */
 const standIns: { readonly [char: string]: string } = {
   "<": "‹",

@@ -9,7 +9,8 @@ export const startCommand: PastLaneCommand = {
   summary: "who I am",
   run: async (_args, { inbound, route: { agent } }) => {
     const who = agent === usualAgent ? "an AI agent" : `"${agent}", an AI agent`;
-    const how = inbound.address.kind === "dm" ? "Just write what you want, as you would to a person." : "Mention me, or reply to me, and I answer.";
+    const how =
+      inbound.address.kind === "dm" ? "Just write what you want, as you would to a person." : "Mention me, or reply to me, and I answer.";
     return `Hello! I am ${who}, here through Parley. ${how} /help shows the commands that I understand.`;
   },
 };

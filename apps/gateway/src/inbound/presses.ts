@@ -61,7 +61,8 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
   async function meaning({ address, sender, callback }: Inbound): Promise<Pressed | { readonly remark: string }> {
     const pressed = await pressedValue(cells, callback?.value ?? "", address);
     if (pressed === "foreign") return { remark: "This button is no longer in use." };
-    if (pressed === "gone" || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs)) return { remark: "This button is too old." };
+    if (pressed === "gone" || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs))
+      return { remark: "This button is too old." };
     if (pressed.allowed !== undefined && !pressed.allowed.includes(sender.id)) return { remark: "This button is not for you." };
     return pressed;
   }

@@ -39,7 +39,10 @@ export function withShortValues(
   const cells = new Map<string, CellWrite>();
   const shorten = (value: string, { allowed, untilMs }: Pick<Button, "allowed" | "untilMs">): string => {
     const meant = JSON.stringify({ value, chat: chatOf(to), allowed, untilMs, commands });
-    const name = `~${createHash("sha256").update(JSON.stringify([id, meant])).digest("base64url").slice(0, 22)}`;
+    const name = `~${createHash("sha256")
+      .update(JSON.stringify([id, meant]))
+      .digest("base64url")
+      .slice(0, 22)}`;
     cells.set(name, { key: cellOf(name), value: meant, ttlMs: lifeMs });
     return name;
   };

@@ -80,14 +80,26 @@ function withReadings(inbound: Inbound, readings: ReadonlyMap<string, Reading>):
     if (reading.kind === "unavailable") unavailable.push(reading.reason);
   }
   const missing = unavailable.length === 0 ? {} : { unavailable };
-  return { inbound: { ...withSpoken(inbound, spoken.filter((words) => words !== "")), attachments, ...missing }, images, documents };
+  return {
+    inbound: {
+      ...withSpoken(
+        inbound,
+        spoken.filter((words) => words !== ""),
+      ),
+      attachments,
+      ...missing,
+    },
+    images,
+    documents,
+  };
 }
 
 /** Who passed a recording on did not speak in it. */
 function withSpoken(inbound: Inbound, spoken: readonly string[]): Inbound {
   if (spoken.length === 0) return inbound;
   const { text, enclosed = [] } = inbound;
-  if (!enclosed.some(({ kind }) => kind === "forward")) return { ...inbound, text: [text, ...spoken].filter((words) => words !== "").join("\n") };
+  if (!enclosed.some(({ kind }) => kind === "forward"))
+    return { ...inbound, text: [text, ...spoken].filter((words) => words !== "").join("\n") };
   return {
     ...inbound,
     enclosed: enclosed.map((each) => (each.kind === "forward" ? { ...each, words: [...each.words, ...spoken] } : each)),

@@ -34,9 +34,7 @@ export function overflow({ outbox, dropped, log }: OverflowOptions): Overflow {
   return {
     async notes(conversation) {
       const untold = await dropped.untold(conversation);
-      return untold === null
-        ? []
-        : [`${counted(untold.count)} dropped unread, because the queue was full; the sender is told so`];
+      return untold === null ? [] : [`${counted(untold.count)} dropped unread, because the queue was full; the sender is told so`];
     },
     async tell(turn, address, opening, shortened, isOwed) {
       const lane = conversationKey(address);

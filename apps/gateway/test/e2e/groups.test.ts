@@ -89,7 +89,9 @@ describe("a group", () => {
     me.says("/start deep-link");
     me.says("/start@other_bot");
     const [first, second, third] = await w.answered(owner, 3);
-    expect(first).toBe("Hello! I am an AI agent, here through Parley. Just write what you want, as you would to a person. /help shows the commands that I understand.");
+    expect(first).toBe(
+      "Hello! I am an AI agent, here through Parley. Just write what you want, as you would to a person. /help shows the commands that I understand.",
+    );
     expect(second).toBe(first);
     expect(third).toContain("/start@other_bot");
     expect(w.models.requests()).toHaveLength(1);

@@ -42,7 +42,8 @@ test("a button counts in its own chat alone, and two messages share none", async
   const { button, press } = await shown({ label: "Yes", value: "yes" });
   expect(await press(button?.value ?? "", "1", { address: { ...chat, peer: "2" } })).toEqual(foreign);
   expect(await press(button?.value ?? "", "1", { address: { ...chat, thread: "7" } })).toMatchObject({ text: "yes" });
-  const name = (id: string) => withShortValues([{ kind: "text", markdown: "?", buttons: [[{ label: "Yes" }]] }], { id, to: chat }).cells[0]?.key;
+  const name = (id: string) =>
+    withShortValues([{ kind: "text", markdown: "?", buttons: [[{ label: "Yes" }]] }], { id, to: chat }).cells[0]?.key;
   expect(name("a")).not.toBe(name("b"));
 });
 

@@ -197,7 +197,9 @@ describe("a message of which a part is malformed", () => {
   test("is told about when nothing of it can be read, once", async () => {
     const { who, chat } = somebody();
     who.sends("text", 7);
-    expect(await w.answered(chat, 1)).toEqual(["⚠️ A message of yours came in a form that I cannot read. Please send it again in another way."]);
+    expect(await w.answered(chat, 1)).toEqual([
+      "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.",
+    ]);
   });
 });
 
@@ -218,7 +220,9 @@ describe("messages that belong together", () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     who.says("two", { forwardedFrom: "Cy" });
     const asked = await lastAsked();
-    expect(asked).toMatch(/BEGIN_PARLEY_FORWARD \w+>>>\n.*words from "Bo" that the sender passed on.*\none\n<<<END[\s\S]*from "Cy".*\ntwo\n<<<END/);
+    expect(asked).toMatch(
+      /BEGIN_PARLEY_FORWARD \w+>>>\n.*words from "Bo" that the sender passed on.*\none\n<<<END[\s\S]*from "Cy".*\ntwo\n<<<END/,
+    );
   });
 
   test("carry the quote they reply to, fenced", async () => {

@@ -22,9 +22,7 @@ export async function plant(home: string, to: Address, replies: readonly (readon
     const { parts, cells } = withShortValues(meant, { id, to });
     for (const { key, value } of cells) await store.cells.put(key, value ?? "", {});
     const content = formatContent({ v: 1, kind: "reply", parts });
-    await store.outbox.post([
-      { id, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts: [{ content }] },
-    ]);
+    await store.outbox.post([{ id, pool: accountKey(to), lane: conversationKey(to), cause: "test", parts: [{ content }] }]);
   }
   await store.close();
 }

@@ -146,7 +146,12 @@ describe("a queue of 20 that is full", () => {
     const note = "[Parley: 5 messages were dropped unread, because the queue was full; the sender is told so]";
     expect(await burst("old")).toBe(`${note}\n\n${numbered(6, 25)}`);
     await s.until(() => s.person("alice").sees().length === 3, "both answers, and a word about what was dropped");
-    expect(s.person("alice").sees().filter((text) => text.startsWith("⚠️"))).toEqual([
+    expect(
+      s
+        .person("alice")
+        .sees()
+        .filter((text) => text.startsWith("⚠️")),
+    ).toEqual([
       "⚠️ Too much came at once: 5 messages were dropped unread, because only so many may wait here. Please send again what still matters.",
     ]);
     const dropped = await s.rows({ outcome: "superseded" });

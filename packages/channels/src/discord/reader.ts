@@ -138,7 +138,10 @@ async function parentType({ parent, guild }: Place, places: Places): Promise<num
 }
 
 /** Who wrote a private message that cannot be read. Of a server's nobody knows whether it was meant for us. */
-async function writtenBy({ event, body }: Dispatch, { places, channel, account }: Reading): Promise<NonNullable<Unreadable["from"]> | null> {
+async function writtenBy(
+  { event, body }: Dispatch,
+  { places, channel, account }: Reading,
+): Promise<NonNullable<Unreadable["from"]> | null> {
   const { author, channel_id: at, guild_id: guild } = (body ?? {}) as Partial<MessageEvent>;
   if (event !== "MESSAGE_CREATE" || !isSnowflake(author?.id) || !isSnowflake(at) || (guild ?? null) !== null) return null;
   if (author.bot === true || (await places.find(at)).guild !== undefined) return null;

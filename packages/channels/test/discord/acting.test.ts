@@ -251,12 +251,21 @@ test("an interaction that says nothing of ours is always answered, to the one wh
   await rig.channel.start(receive);
   const user = { id: alice.id, username: "alice" };
   const begin = (id: string, fields: object) =>
-    rig.fake.gateway.push("INTERACTION_CREATE", { id, application_id: "1", token: `t${id}`, channel_id: rig.room, guild_id: rig.guild, ...fields });
+    rig.fake.gateway.push("INTERACTION_CREATE", {
+      id,
+      application_id: "1",
+      token: `t${id}`,
+      channel_id: rig.room,
+      guild_id: rig.guild,
+      ...fields,
+    });
   begin("81", { type: 3, member: { user, roles: [] }, data: {} });
   begin("82", { type: 3, member: 7, data: { custom_id: "yes" } });
   begin("83", { type: 9, member: { user, roles: [] } });
   const told = () =>
-    rig.fake.calls("POST /interactions/:interaction/:token/callback").map(({ body }) => (body as { readonly data?: { readonly content?: string } }).data?.content);
+    rig.fake
+      .calls("POST /interactions/:interaction/:token/callback")
+      .map(({ body }) => (body as { readonly data?: { readonly content?: string } }).data?.content);
   await expect.poll(told).toEqual(Array.from({ length: 3 }, () => "This button is no longer in use."));
 });
 

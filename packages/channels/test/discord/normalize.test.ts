@@ -166,13 +166,11 @@ test("files, recordings, stickers and polls are told", () => {
     me,
   );
   expect(voice?.attachments[0]).toMatchObject({ kind: "voice", seconds: 2.5 });
-  expect(contentOf(message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage, me)?.enclosed).toEqual([
-    { kind: "sticker", words: ["wave"] },
-  ]);
+  expect(
+    contentOf(message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage, me)?.enclosed,
+  ).toEqual([{ kind: "sticker", words: ["wave"] }]);
   const poll = { question: { text: "Tea?" }, answers: [{ poll_media: { text: "yes" } }, { poll_media: { text: "no" } }] };
-  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.enclosed).toEqual([
-    { kind: "poll", words: ["Tea?", "yes", "no"] },
-  ]);
+  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.enclosed).toEqual([{ kind: "poll", words: ["Tea?", "yes", "no"] }]);
   expect(contentOf(message({ content: "" }) as APIMessage, me)).toBeNull();
   expect(isHidden(message({ content: "" }) as APIMessage)).toBe(true);
   expect(isHidden(message({ content: "", attachments: [file] }) as APIMessage)).toBe(false);

@@ -175,6 +175,8 @@ test("a press of what is no button of ours is always answered", async () => {
     { id: "q5", from: 7, message: { message_id: 1, date: 1, chat }, data: "x" },
   ];
   for (const [index, query] of presses.entries()) rig.fake.bot().push({ update_id: 900_000 + index, callback_query: query });
-  await expect.poll(() => rig.fake.calls("answerCallbackQuery").map(({ params }) => params["callback_query_id"])).toEqual(["q1", "q2", "q3", "q4", "q5"]);
+  await expect
+    .poll(() => rig.fake.calls("answerCallbackQuery").map(({ params }) => params["callback_query_id"]))
+    .toEqual(["q1", "q2", "q3", "q4", "q5"]);
   for (const { params } of rig.fake.calls("answerCallbackQuery")) expect(params["text"]).toBe("This button is no longer in use.");
 });
