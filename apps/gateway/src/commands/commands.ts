@@ -3,7 +3,6 @@
 import { isForOwners, type Command } from "../inbound/command.ts";
 import type { Admitted, RunPastLane } from "../inbound/receive.ts";
 import type { LaneCommand } from "../turn/lane-command.ts";
-import { startCommand } from "./start.ts";
 
 export interface PastLaneCommand {
   readonly name: string;
@@ -31,6 +30,21 @@ export function pastLaneCommands(commands: readonly PastLaneCommand[], inLane: r
     return found === undefined ? null : found.run(command.args, by);
   };
 }
+
+/** Of a config that names no other agent. */
+const usualAgent = "main";
+
+/** What Telegram sends when somebody opens the chat, and the first word that many people try elsewhere; no list needs it. */
+const startCommand: PastLaneCommand = {
+  name: "start",
+  summary: "who I am",
+  run: async (_args, { inbound, route: { agent } }) => {
+    const who = agent === usualAgent ? "an AI agent" : `"${agent}", an AI agent`;
+    const how =
+      inbound.address.kind === "dm" ? "Just write what you want, as you would to a person." : "Mention me, or reply to me, and I answer.";
+    return `Hello! I am ${who}, here through Parley. ${how} /help shows the commands that I understand.`;
+  },
+};
 
 function help(commands: readonly PastLaneCommand[], inLane: readonly InLane[]): PastLaneCommand {
   return {
