@@ -12,6 +12,7 @@ import {
   type GatewayConfig,
 } from "@parley/config";
 import { CommandFailure, exitCodes } from "./exit.ts";
+import { isAlive } from "./is-alive.ts";
 
 export interface GatewayAddress {
   readonly url: string;
@@ -35,8 +36,7 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     const read = (await loadBlocks(env, ["gateway"])) ?? (await loadBlocks(env, ["gateway"], `${places.configPath}.bak`));
     gateway = read?.config.gateway ?? null;
   }
-  const { port: configured, bind } = gateway ?? { port: 7275, bind: "loopback" };
-  const port = configured === 0 ? await portIn(places.portPath) : configured;
+  const { port, bind } = await listening(places.portPath, gateway ?? { port: 7275, bind: "loopback" });
   const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const own = gateway?.auth.token?.reveal();
@@ -56,14 +56,24 @@ export function notRunning(
   return new CommandFailure("unavailable", `The gateway is not running at ${url}: ${detail}.\n${advice}`, exitCode);
 }
 
-/** 0 when no gateway has chosen one yet. */
-async function portIn(path: string): Promise<number> {
+interface Listening {
+  readonly port: number;
+  readonly bind: string;
+}
+
+/** Where the gateway that runs listens: a change of the address waits for its restart. */
+async function listening(path: string, said: Listening): Promise<Listening> {
+  let text: string;
   try {
-    return Number.parseInt(await readFile(path, "utf8"), 10) || 0;
+    text = await readFile(path, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return said;
     throw new CommandFailure("denied", `The file ${path} cannot be read: ${(cause as Error).message}.`, exitCodes.failed, { cause });
   }
+  const [port = "", pid = "", bind = said.bind] = text.trim().split(" ");
+  // It outlives a gateway that was killed; a port of the system's choice stands nowhere else.
+  const counts = said.port === 0 || isAlive(Number(pid));
+  return /^[1-9]\d*$/.test(port) && counts ? { port: Number(port), bind } : said;
 }
 
 async function tokenIn(path: string): Promise<string | null> {

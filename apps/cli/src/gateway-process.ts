@@ -6,6 +6,7 @@ import { placesIn, type Env } from "@parley/config";
 import type { MethodResult } from "@parley/protocol";
 import type { Console } from "./console.ts";
 import { CommandFailure } from "./exit.ts";
+import { isAlive } from "./is-alive.ts";
 import { quietly, withGateway } from "./with-gateway.ts";
 
 export type Status = MethodResult<"status">;
@@ -41,16 +42,6 @@ async function pidInHome({ env }: Console): Promise<number | null> {
   if (!Number.isSafeInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
   const command = await said("ps", ["-o", "args=", "-p", String(pid)], env);
   return command !== null && /\b(?:gateway|parley)\b/.test(command) ? pid : null;
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Another user's process is there, too.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 /** Throws CommandFailure when this user may not. */

@@ -49,6 +49,8 @@ export interface DaemonOptions extends LoadedConfig {
 export interface Daemon {
   /** The page's address with a login code that works once. */
   readonly loginUrl: string;
+  /** Why a restart would not come up; null when nothing is known to stand in its way. */
+  restartTrouble(): Promise<string | null>;
   /** Reads the config again and takes up what changed. */
   readonly reload: Reloader["reload"];
   /** Stops taking, lets running work end within its budget, keeps the rest for the next start. */
@@ -135,6 +137,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     loginUrl,
     reload: configs.reload,
+    restartTrouble: async () => (await parts.restarting?.trouble()) ?? null,
     async stop(signal) {
       log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
       notify(signal === restartSignal ? "RELOADING=1" : "STOPPING=1");

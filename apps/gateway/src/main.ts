@@ -30,7 +30,7 @@ async function run(words: readonly string[]): Promise<void> {
     const { env, stdin: input, stdout: output } = process;
     return runOnce({ ...(await onceConfig(env)), input, output, env, clock: systemClock(), ids: systemIds() });
   }
-  const loaded = await loadConfig({ env: process.env });
+  const loaded = await loadConfig({ env: process.env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });
   if (mode === "--migrate") {
     const { migrate } = await import("./migrate.ts");
     return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock(), ids: systemIds() });
@@ -57,7 +57,7 @@ async function run(words: readonly string[]): Promise<void> {
 
 /**
  * The first signal drains, also one that comes while the daemon starts; a second one leaves at once. SIGUSR2 drains and starts again, unless
- * the config would keep it from coming up, or a stop is asked for meanwhile.
+ * it would not come up again, or a stop is asked for meanwhile.
  */
 function stopOnSignal(starting: Promise<Daemon>): void {
   let stopping = false;
@@ -84,16 +84,17 @@ function stopOnSignal(starting: Promise<Daemon>): void {
   process.on(restartSignal, (signal) => {
     if (stopping || restarting) return;
     restarting = true;
-    loadConfig({ env: process.env }).then(
-      () => end(signal),
-      (error: unknown) => {
-        restarting = false;
-        process.stderr.write(
-          `not restarted, the config must be mended first:\n${error instanceof Error ? error.message : String(error)}\n`,
-        );
-        if (stopping) end("SIGTERM");
-      },
-    );
+    const stay = (why: string): void => {
+      restarting = false;
+      process.stderr.write(`not restarted, it would not come up again:\n${why}\n`);
+      if (stopping) end("SIGTERM");
+    };
+    starting
+      .then((daemon) => daemon.restartTrouble())
+      .then(
+        (why) => (why === null ? end(signal) : stay(why)),
+        (error: unknown) => stay(error instanceof Error ? error.message : String(error)),
+      );
   });
 }
 

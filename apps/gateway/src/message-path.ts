@@ -65,7 +65,10 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
   const mediaPath = join(places.home, "media");
 
   return async (config) => {
-    for (const agent of config.agents.list) await ensureWorkspace(agent.workspace, templatesFolder);
+    for (const { id, workspace } of config.agents.list) {
+      const { refused } = await ensureWorkspace(workspace, templatesFolder);
+      if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
+    }
     const skills = wireSkills(config, places.home, env);
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");

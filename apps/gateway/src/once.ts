@@ -87,7 +87,7 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
     const book = usageBook((await home.store()).cells, config.agents.defaults.userTimezone, clock);
     return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
   };
-  const settings = configMethods({ desk: configDesk({ env, home: places.home }), takeUp: async () => [], clock });
+  const settings = configMethods({ desk: configDesk({ env, home: places.home }), restartNeeded: () => [], clock });
   const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
     ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
     ...pairingOn(cells, config, clock, ids),

@@ -8,7 +8,7 @@ import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import { chatRestart, type ChatRestart } from "./commands/restart.ts";
 import { commandsOfNodes } from "./nodes/commands-of-nodes.ts";
 import type { NodePlace } from "./nodes/node-place.ts";
-import type { Reloader } from "./reload/reloader.ts";
+import type { Restarting } from "./restarting.ts";
 import { allCommandRecords, commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
 import { agentSettings } from "./turn/settings.ts";
@@ -26,9 +26,10 @@ export interface HandsWiring {
   readonly ids: Ids;
   readonly log: Log;
   readonly desk: ConfigDesk;
-  readonly reload: Reloader["reload"];
+  /** Keys in force that only the next start takes up. */
+  readonly restartNeeded: () => readonly string[];
   /** Absent: this process can only be stopped. */
-  readonly restart?: () => void;
+  readonly restarting?: Restarting;
 }
 
 export interface WiredHands extends Hands {

@@ -7,6 +7,7 @@ import type { ConfigFile } from "./schema/root.ts";
 import { secret, type Secret } from "./secret.ts";
 
 export const defaultAccount = "default";
+export const telegramRoot = "https://api.telegram.org";
 
 /** Where in the file an account is written: what a problem points at. */
 export function accountPath(channel: "telegram" | "discord", account: string, file: ConfigFile): ConfigPath {
@@ -25,7 +26,7 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
     const { webhookUrl, webhookSecret } = merged;
     result[id] = {
       botToken,
-      apiRoot: merged.apiRoot ?? "https://api.telegram.org",
+      apiRoot: merged.apiRoot ?? telegramRoot,
       ...(merged.proxy === undefined ? {} : { proxy: merged.proxy }),
       dmPolicy: merged.dmPolicy ?? "pairing",
       allowFrom,

@@ -1,4 +1,5 @@
 // What is no mistake and yet does not do what somebody may think it does: told at the start and by validate, and refuses nothing.
+import { defaultAccount, telegramRoot } from "./accounts.ts";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ProviderConfig } from "./provider-config.ts";
@@ -7,7 +8,7 @@ import { finding, type Finding } from "./validate.ts";
 import { tokenWeakness } from "./weak-token.ts";
 
 export function advice(config: Config): readonly Finding[] {
-  const { agents, models, messages, commands, approvals, hooks } = config;
+  const { agents, models, messages, commands, approvals, hooks, channels } = config;
   const later = "Nothing is to be done: a later version does it";
   return [
     ...(/^0\D?$/.test(agents.defaults.heartbeat.every)
@@ -17,6 +18,17 @@ export function advice(config: Config): readonly Finding[] {
       ? []
       : [finding(["messages", "tts", "auto"], "the agent is told that its replies are spoken, and they are not spoken yet", later)]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
+    ...Object.entries(channels.telegram).flatMap(([account, { botToken, apiRoot }]) =>
+      apiRoot !== telegramRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())
+        ? []
+        : [
+            finding(
+              ["channels", "telegram", ...(account === defaultAccount ? [] : ["accounts", account]), "botToken"],
+              "this is no token of a bot, so the account stays down",
+              "Copy it again from @BotFather: <number>:<secret>",
+            ),
+          ],
+    ),
     ...hookFindings(hooks),
     ...linkFindings(config),
     ...namedFindings(["commands", "ownerAllowFrom"], commands.ownerAllowFrom),

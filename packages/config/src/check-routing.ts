@@ -42,7 +42,7 @@ function deliverFindings(at: ConfigPath, deliver: string, channels: Config["chan
   try {
     const { channel, account } = parseConversationKey(deliver);
     const accounts = accountsOf(channels);
-    if (accounts[channel]?.includes(account) === true) return [];
+    if (accounts.get(channel)?.includes(account) === true) return [];
     return [finding(at, `there is no account ${channel}:${account}`, fix)];
   } catch (error) {
     if (isFault(error, "invalid")) return [finding(at, error.message, fix)];
@@ -61,15 +61,15 @@ function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<str
     found.push(finding([...at, "match"], `bindings[${twin}] says the same, and comes first`, "Remove one of them, or say more in one"));
   }
   const accounts = accountsOf(channels);
-  if (!Object.hasOwn(accounts, channel)) {
-    const known = Object.keys(accounts).join(", ");
+  if (!accounts.has(channel)) {
+    const known = [...accounts.keys()].join(", ");
     found.push(finding([...at, "match", "channel"], `there is no channel "${channel}"`, `Use one of ${known}`));
   }
   if (roles !== undefined && guildId === undefined) {
     found.push(finding([...at, "match", "roles"], "roles belong to a server, and none is named", "Set guildId beside them"));
   }
   // An account without its token is switched off for now, which is no mistake.
-  if (accountId !== "*" && accountId !== "default" && accounts[channel]?.includes(accountId) === false) {
+  if (accountId !== "*" && accountId !== "default" && accounts.get(channel)?.includes(accountId) === false) {
     found.push(
       finding([...at, "match", "accountId"], `${channel} has no account "${accountId}"`, 'Name one that has a token, or "*" for all'),
     );
@@ -109,7 +109,7 @@ function blocks<A extends object>(channel: string, block: A & { readonly account
 /** With several agents somebody must own what no narrow binding names. */
 function unansweredFindings({ bindings, channels, agents: { list } }: Config, agents: ReadonlySet<string>): Finding[] {
   if (agents.size === 1 || agents.has("main")) return [];
-  const open = Object.entries(accountsOf(channels)).flatMap(([channel, accounts]) =>
+  const open = [...accountsOf(channels)].flatMap(([channel, accounts]) =>
     accounts
       .filter((account) => !bindings.some(({ match }) => match.channel === channel && catchesAll(match, account)))
       .map((account) => `${channel}:${account}`),
@@ -128,8 +128,13 @@ function catchesAll(match: Config["bindings"][number]["match"], account: string)
   return (accountId === "*" || accountId === account) && peer === undefined && guildId === undefined && roles === undefined;
 }
 
-function accountsOf({ telegram, discord, web }: Config["channels"]): { readonly [channel: string]: readonly string[] } {
-  return { telegram: Object.keys(telegram), discord: Object.keys(discord), web: web.enabled ? ["default"] : [] };
+/** By channel; names come from the file, so only a map may be asked for them. */
+function accountsOf({ telegram, discord, web }: Config["channels"]): ReadonlyMap<string, readonly string[]> {
+  return new Map([
+    ["telegram", Object.keys(telegram)],
+    ["discord", Object.keys(discord)],
+    ["web", web.enabled ? ["default"] : []],
+  ]);
 }
 
 function resetFindings(file: ConfigFile): Finding[] {

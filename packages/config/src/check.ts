@@ -19,6 +19,7 @@ export function check(file: ConfigFile, config: Config): readonly Finding[] {
     ...providerFindings(config),
     ...modelFindings(file, config),
     ...modelBookFindings(config),
+    ...transcribeFindings(config),
     ...agentFindings(file),
     ...channelFindings(file, config),
     ...peopleFindings(config),
@@ -93,6 +94,15 @@ function modelBookFindings({ agents, models }: Config): Finding[] {
     }
     return found;
   });
+}
+
+/** Any model of it may be named: speech is not among those that answer. */
+function transcribeFindings({ messages: { audio }, models: { providers } }: Config): Finding[] {
+  if (audio.transcribe === undefined) return [];
+  const name = audio.transcribe.slice(0, audio.transcribe.indexOf("/"));
+  if (Object.hasOwn(providers, name)) return [];
+  const fix = `Add models.providers.${name} with its apiKey, or remove the key`;
+  return [finding(["messages", "audio", "transcribe"], `"${audio.transcribe}" names the provider "${name}", which does not exist`, fix)];
 }
 
 const modelCommandWords = new Set(["list", "status", "default", "reset"]);

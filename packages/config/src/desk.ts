@@ -1,7 +1,7 @@
 // The config file in an operator's hands: read with its secrets masked, checked, changed without losing a comment. A change is checked whole
 // before it is written, is refused when the file moved meanwhile, and leaves the last good file beside the new one.
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
 import { parseDocument } from "./document.ts";
 import { editConfig, type ConfigChange } from "./edit.ts";
@@ -15,6 +15,8 @@ import { replaceFile } from "./write.ts";
 export interface ConfigDeskOptions {
   readonly env: Env;
   readonly home: string;
+  /** Brings the file that was just written into force; gives why it could not be, nothing when it is. Absent: nothing runs that could. */
+  readonly takeUp?: () => Promise<readonly string[]>;
 }
 
 export interface ConfigReading {
@@ -57,8 +59,11 @@ export interface ConfigDesk {
   apply(whole: JsonObject | string, baseHash: string): Promise<ConfigWritten>;
 }
 
-/** Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of `baseHash`. */
-export function configDesk({ env, home }: ConfigDeskOptions): ConfigDesk {
+/**
+ * Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of `baseHash`, and Fault("invalid")
+ * when it could not be taken up; then the file is what it was.
+ */
+export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOptions): ConfigDesk {
   const path = placesIn(env, home).configPath;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -73,7 +78,7 @@ export function configDesk({ env, home }: ConfigDeskOptions): ConfigDesk {
 
   function load(text: string | null): Promise<LoadedConfig> {
     const read = async (file: string): Promise<string | null> => (file === path ? text : readFile(file, "utf8").catch(missing));
-    return loadConfig({ env, home, readFile: read });
+    return loadConfig({ env, home, readFile: read, wouldStart: "change" });
   }
 
   /** One after the other: two changes at once must not lose one of them. */
@@ -94,12 +99,35 @@ export function configDesk({ env, home }: ConfigDeskOptions): ConfigDesk {
       const { warnings } = await load(next);
       const wasGood = before !== null && (await verdictOf(load(before))).problems.length === 0;
       const backup = wasGood ? `${path}.bak` : null;
-      if (backup !== null) await replaceFile(backup, text);
+      if (backup !== null) await replaceFile(backup, text, { isPrivate: true });
       // An editor may have saved since.
       if ((await textNow()) !== before) throw moved(path);
       await replaceFile(path, next);
+      await bringIntoForce(before, next);
       return { path, hash: hashOf(next), changed, backup, warnings };
     });
+  }
+
+  /** What is not in force must not wait in the file for the next start. */
+  async function bringIntoForce(before: string | null, next: string): Promise<void> {
+    let why: readonly string[] = [];
+    try {
+      why = await takeUp();
+      if (why.length === 0) return;
+    } catch (error) {
+      await putBack(before, next);
+      throw error;
+    }
+    await putBack(before, next);
+    await takeUp();
+    throw new Fault("invalid", `the change is not in the file, because it cannot be brought into force: ${why.join("; ")}`);
+  }
+
+  async function putBack(before: string | null, next: string): Promise<void> {
+    // What somebody saved meanwhile is theirs.
+    if ((await textNow()) !== next) return;
+    if (before === null) await rm(path, { force: true });
+    else await replaceFile(path, before);
   }
 
   return {

@@ -16,7 +16,7 @@ export interface Places {
   readonly configPath: string;
   /** The gateway's token when the config names none; written by the gateway, mode 0600. */
   readonly tokenPath: string;
-  /** Where the gateway listens when the config lets it choose (`gateway.port: 0`); written by the gateway. */
+  /** "<port> <process id> <gateway.bind>" as the gateway that runs has them: the config may say otherwise by now. Written by the gateway. */
   readonly portPath: string;
 }
 

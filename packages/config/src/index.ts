@@ -15,6 +15,7 @@ export { loadBlocks } from "./load-blocks.ts";
 export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./load.ts";
 export { rewriteMigrated, type Rewritten } from "./migrate.ts";
 export { ConfigFault, describeProblem, type ConfigProblem } from "./problem.ts";
+export { listenTrouble } from "./check-machine.ts";
 export { nearestWord } from "./nearest.ts";
 export { parseConfigPath } from "./path.ts";
 export { redact, secretValues } from "./redact.ts";

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { advice } from "./advice.ts";
 import { complete } from "./complete.ts";
 import { check } from "./check.ts";
+import { machineFindings } from "./check-machine.ts";
 import type { Config } from "./config.ts";
 import { emptyDocument, parseDocument, type ConfigDocument } from "./document.ts";
 import { expandPath, placesIn, type Env, type Places } from "./home.ts";
@@ -21,6 +22,11 @@ export interface LoadConfigOptions {
   readonly readFile?: (path: string) => Promise<string | null>;
   /** Default: those that there are. */
   readonly migrations?: readonly Migration[];
+  /**
+   * Asks this machine too whether a gateway would come up with it: "start" by folders and files, "change" also by the address to listen on.
+   * Absent: what the file says is all that counts, for whoever does not start anything.
+   */
+  readonly wouldStart?: "start" | "change";
 }
 
 export interface LoadedConfig {
@@ -65,9 +71,14 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const { file, findings, warnings } = fileOf(value);
   if (file === null) throw new ConfigFault(path, inFileOrder([...unresolved, ...findings].map(located)));
   const config = complete(file, env, places.home);
-  const wrong = [...unresolved, ...check(file, config)];
+  const machine =
+    options.wouldStart === undefined
+      ? { findings: [], warnings: [] }
+      : await machineFindings(file, config, { places, address: options.wouldStart === "change" });
+  const wrong = [...unresolved, ...check(file, config), ...machine.findings];
   if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
-  return { config: freeze(config), warnings: [...warnings, ...advice(config)].map(located), path, places, reads: [...reads], isBlank };
+  const told = [...warnings, ...advice(config), ...machine.warnings].map(located);
+  return { config: freeze(config), warnings: told, path, places, reads: [...reads], isBlank };
 }
 
 type ReadText = (path: string) => Promise<string | null>;

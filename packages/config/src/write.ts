@@ -6,10 +6,10 @@ import { Fault } from "@parley/protocol";
 /** A config may hold secrets. */
 const newFileMode = 0o600;
 
-/** A link is followed and stays a link; the mode of the file stays. Throws Fault("unavailable") when the folder cannot be written. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/** A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`. Throws Fault("unavailable") when the folder cannot be written. */
+export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
   const target = await realpath(path).catch(ifMissing(path));
-  const mode = await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
+  const mode = isPrivate ? newFileMode : await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
   const fresh = `${target}.${process.pid}.new`;
   try {
     const file = await open(fresh, "w", mode);

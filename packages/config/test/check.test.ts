@@ -64,6 +64,12 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ],
   [telegram('webhookUrl: "https://a.example/t", webhookSecret: "not allowed"'), "channels.telegram.webhookSecret", /would not take/],
   ['{ bindings: [{ agentId: "gone", match: { channel: "telegram" } }] }', "bindings[0].agentId", /no agent "gone"/],
+  ['{ bindings: [{ agentId: "main", match: { channel: "constructor", accountId: "a" } }] }', "bindings[0].match.channel", /no channel/],
+  [
+    '{ hooks: { endpoints: { ci: { token: "t", deliver: "constructor:default:dm:1" } } } }',
+    "hooks.endpoints.ci.deliver",
+    /no account constructor:default/,
+  ],
   ['{ bindings: [{ agentId: "main", match: { channel: "signal" } }] }', "bindings[0].match.channel", /no channel "signal"/],
   ['{ bindings: [{ agentId: "main", match: { channel: "telegram", accountId: "work" } }] }', "bindings[0].match.accountId", /no account/],
   ['{ bindings: [{ agentId: "main", match: { channel: "discord", roles: ["1"] } }] }', "bindings[0].match.roles", /none is named/],

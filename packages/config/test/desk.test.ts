@@ -147,3 +147,79 @@ test("a link stays a link, the file behind it is changed", async () => {
   expect(await now()).toContain("port: 1,");
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
 });
+
+describe("a change that a running gateway takes up", () => {
+  let refusals: string[][];
+  let taken: string[];
+  beforeEach(() => {
+    refusals = [];
+    taken = [];
+    desk = configDesk({
+      env: { KEY: "env-canary" },
+      home,
+      async takeUp() {
+        taken.push(await readFile(path, "utf8").catch(() => "no file"));
+        return refusals.shift() ?? [];
+      },
+    });
+  });
+
+  test("is in the file when it is asked to, and stays there", async () => {
+    await desk.change([{ set: ["gateway", "port"], to: 8000 }]);
+    expect(taken).toEqual([await now()]);
+    expect(await now()).toContain("port: 8000");
+  });
+
+  test("is taken back to the letter when it cannot be brought into force, and the old file is taken up again", async () => {
+    refusals = [["gateway.port: no"]];
+    const failure = await desk.change([{ set: ["gateway", "port"], to: 8000 }]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Fault);
+    expect(failure).toMatchObject({ code: "invalid", message: expect.stringMatching(/not in the file.*gateway\.port: no/) });
+    expect(await now()).toBe(text);
+    expect(taken).toHaveLength(2);
+    expect(taken[1]).toBe(text);
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+  });
+
+  test("leaves no file where there was none", async () => {
+    const other = join(home, "other");
+    await mkdir(other);
+    desk = configDesk({ env: {}, home: other, takeUp: async () => (refusals.length === 0 ? [] : (refusals.shift() ?? [])) });
+    refusals = [["no"]];
+    await expect(desk.change([{ set: ["gateway", "port"], to: 8000 }])).rejects.toThrow(/not in the file/);
+    expect(await readdir(other)).toEqual([]);
+  });
+
+  test("does not take back what an editor saved meanwhile", async () => {
+    desk = configDesk({
+      env: {},
+      home,
+      async takeUp() {
+        await writeFile(path, "{ /* theirs */ }");
+        return ["no"];
+      },
+    });
+    await expect(desk.apply({ gateway: { port: 1 } }, (await desk.read()).hash)).rejects.toThrow(/not in the file/);
+    expect(await now()).toBe("{ /* theirs */ }");
+  });
+
+  test("is taken back too when nobody could be asked", async () => {
+    desk = configDesk({ env: { KEY: "k" }, home, takeUp: () => Promise.reject(new Fault("unavailable", "just starting")) });
+    await expect(desk.change([{ set: ["gateway", "port"], to: 8000 }])).rejects.toThrow("just starting");
+    expect(await now()).toBe(text);
+  });
+
+  test("keeps the last good file for its owner's eyes only", async () => {
+    await writeFile(`${path}.bak`, "old", { mode: 0o644 });
+    await desk.change([{ set: ["gateway", "port"], to: 8000 }]);
+    expect(await readFile(`${path}.bak`, "utf8")).toBe(text);
+    expect((await stat(`${path}.bak`)).mode & 0o777).toBe(0o600);
+  });
+
+  test("is refused before anything is written when no gateway would start with it", async () => {
+    await writeFile(join(home, "file"), "");
+    await expect(desk.change([{ set: ["agents", "defaults", "workspace"], to: "file" }])).rejects.toThrow(/not a folder/);
+    await expect(desk.change([{ set: ["messages", "audio", "transcribe"], to: "nobody/whisper" }])).rejects.toThrow(/does not exist/);
+    expect([await now(), taken]).toEqual([text, []]);
+  });
+});

@@ -40,7 +40,7 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
 
 async function configHere({ env }: Console): Promise<LoadedConfig | ConfigFault> {
   try {
-    return await loadConfig({ env });
+    return await loadConfig({ env, wouldStart: "change" });
   } catch (fault) {
     if (fault instanceof ConfigFault) return fault;
     throw fault;

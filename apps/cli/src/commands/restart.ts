@@ -1,11 +1,10 @@
 // `parley restart`: the gateway drains and begins anew in its own process, under whatever runs it. A config that it could not start with is
 // refused before anything ends. What was at work resumes where it stood.
-import { describeProblem } from "@parley/config";
 import { sleep, systemClock } from "@parley/protocol";
-import { problemsOf } from "../config-desk.ts";
 import { line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { isAlive, statusNow, waitsFor, type Status } from "../gateway-process.ts";
+import { statusNow, waitsFor, type Status } from "../gateway-process.ts";
+import { isAlive } from "../is-alive.ts";
 import { secondsOf } from "../seconds.ts";
 import { withGateway } from "../with-gateway.ts";
 
@@ -24,15 +23,11 @@ export async function restart(terminal: Console, { timeout, wait }: RestartFlags
   const begunMono = clock.mono();
   const before = await withGateway(terminal, async (client) => {
     const status = await client.request("status", {});
-    // The running gateway reads it, with its own environment.
-    const { problems } = await client.request("config.validate", {});
-    if (problems.length > 0) {
-      const words = problemsOf(problems)
-        .map((problem) => describeProblem(status.configPath, problem))
-        .join("\n");
-      throw new CommandFailure("invalid", `The gateway runs on; it could not start with this config:\n${words}`, exitCodes.config);
-    }
-    await client.request("restart", { reason: "parley restart" });
+    // The running gateway looks whether it would come up again, with its own environment.
+    await client.request("restart", { reason: "parley restart" }).catch((error: unknown) => {
+      if (!(error instanceof CommandFailure) || error.code !== "invalid") throw error;
+      throw new CommandFailure("invalid", error.message, exitCodes.config, { cause: error });
+    });
     return status;
   });
   if (wait === false) {

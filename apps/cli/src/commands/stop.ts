@@ -3,7 +3,8 @@
 import { sleep, systemClock } from "@parley/protocol";
 import { line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
-import { gatewayProcess, isAlive, signal, statusNow, waitsFor } from "../gateway-process.ts";
+import { isAlive } from "../is-alive.ts";
+import { gatewayProcess, signal, statusNow, waitsFor } from "../gateway-process.ts";
 import { secondsOf } from "../seconds.ts";
 import { supervising } from "../unit/supervisor.ts";
 

@@ -1,16 +1,15 @@
 // /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon is back, once after. What was asked
 // stands in a cell, so that a command that comes again restarts nothing more.
-import type { ConfigDesk } from "@parley/config";
 import type { Address, Clock, Inbound, Log } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "../outbound/notice.ts";
+import type { Restarting } from "../restarting.ts";
 import { version } from "../version.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ChatRestartOptions {
-  readonly desk: Pick<ConfigDesk, "read">;
-  /** Drains and starts again; absent: it can only be stopped. */
-  readonly restart?: (() => void) | undefined;
+  /** Absent: it can only be stopped. */
+  readonly restarting?: Restarting | undefined;
   readonly cells: Pick<Cells, "get" | "put" | "list">;
   readonly outbox: Pick<Outbox, "post">;
   /** Tells the processes apart that share a store. */
@@ -46,7 +45,7 @@ export function restartCommand({ ask }: Pick<ChatRestart, "ask">): PastLaneComma
   };
 }
 
-export function chatRestart({ desk, restart, cells, outbox, node, clock, log }: ChatRestartOptions): ChatRestart {
+export function chatRestart({ restarting, cells, outbox, node, clock, log }: ChatRestartOptions): ChatRestart {
   const prefix = `chat-restart:${node}:`;
   const begins = "I restart: what runs may end first, the rest goes on afterwards. I say here when I am back.";
 
@@ -54,15 +53,14 @@ export function chatRestart({ desk, restart, cells, outbox, node, clock, log }: 
 
   return {
     async ask({ id, address }) {
-      if (restart === undefined) return "I can only be stopped, and started again by hand.";
+      if (restarting === undefined) return "I can only be stopped, and started again by hand.";
       const before = await cells.get(prefix + id);
       if (before !== null) return readAsked(before.value).isOver ? null : begins;
-      const [problem] = (await desk.read()).problems;
-      if (problem !== undefined)
-        return `I do not restart: I could not start with the config as it is (${problem.path}: ${problem.message}).`;
+      const trouble = await restarting.trouble();
+      if (trouble !== null) return `I do not restart: I would not come up again (${trouble}).`;
       await keep({ id, address, isOver: false });
       log.info({ rows: [id] }, "an owner asked for a restart in a chat");
-      clock.after(restartDelayMs, restart);
+      clock.after(restartDelayMs, restarting.begin);
       return begins;
     },
     async restarted() {

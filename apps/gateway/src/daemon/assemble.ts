@@ -18,6 +18,7 @@ import { keepRoll, type Roll } from "../nodes/roll.ts";
 import { turnPools, type Pools } from "../pools.ts";
 import type { Refusals } from "../refusals.ts";
 import { gatewayState, type GatewayState } from "../state.ts";
+import { restarting, type Restarting } from "../restarting.ts";
 import { version } from "../version.ts";
 import { wireChannels, type Wired } from "../wiring.ts";
 import { wireHands, type WiredHands } from "../wiring-hands.ts";
@@ -25,9 +26,11 @@ import { wireWaker } from "../wiring-store.ts";
 import { controlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
-type MadeHere = "hub" | "wired" | "state" | "desk" | "pathNow" | "live" | "listNodes";
+type MadeHere = "restarting" | "hub" | "wired" | "state" | "desk" | "pathNow" | "live" | "listNodes";
 
 export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics">, OpenedStore {
+  /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
+  readonly restart?: () => void;
   readonly env: { readonly [name: string]: string | undefined };
   readonly places: Places;
   readonly role: Role;
@@ -49,6 +52,8 @@ export interface Parts {
   readonly waker: Waker;
   readonly control: ControlServer;
   readonly hands: WiredHands;
+  /** Absent: this process can only be stopped. */
+  readonly restarting?: Restarting;
   readonly state: GatewayState;
   readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
   /** Null where this process is alone on its store. */
@@ -79,8 +84,28 @@ export async function assemble(options: Assembly): Promise<Parts> {
     options.damage,
     () => reloading.state().problems,
   );
-  const desk = configDesk({ env, home: places.home });
-  const hands = await wireHands({ ...options, home: places.home, mediaPath, desk, reload: reloading.reload }, store);
+  const desk = configDesk({
+    env,
+    home: places.home,
+    takeUp: async () => (await reloading.reload("the file was changed through the gateway")).problems,
+  });
+  const restart =
+    options.restart === undefined
+      ? {}
+      : {
+          restarting: restarting({
+            ...options,
+            begin: options.restart,
+            started: config,
+            configNow: () => path.config,
+            configPath: options.path,
+            home: places.home,
+            port: options.port,
+            ownPort: () => control.port,
+          }),
+        };
+  const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
+  const hands = await wireHands({ ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded }, store);
   const pathOf = messagePaths({
     store,
     onReady: waker.onReady,
@@ -106,7 +131,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const pathNow = (): MessagePath => path;
   const live = livePath(pathNow);
   const { core } = live;
-  const control = await controlPlane({ ...options, hub, wired, state, pathNow, live, desk, listNodes: () => roll.list() });
+  const control = await controlPlane({ ...options, ...restart, hub, wired, state, pathNow, live, desk, listNodes: () => roll.list() });
   core.running.tellOthers((turn) => bus.tell("stop", turn));
   bus.hear("stop", core.running.heard);
   const running: Parts["running"] = { pools: null };
@@ -149,6 +174,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     waker,
     control,
     hands,
+    ...restart,
     state,
     setMenu,
     cluster: nodes,

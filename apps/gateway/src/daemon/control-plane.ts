@@ -18,6 +18,7 @@ import type { Roll } from "../nodes/roll.ts";
 import type { Refusals } from "../refusals.ts";
 import { programDesk } from "../programs/desk.ts";
 import type { Reloader } from "../reload/reloader.ts";
+import type { Restarting } from "../restarting.ts";
 import type { GatewayState } from "../state.ts";
 import { version } from "../version.ts";
 import { webAccount, webRoot, type Wired } from "../wiring.ts";
@@ -26,8 +27,8 @@ import type { WiredStore } from "../wiring-store.ts";
 export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {
   /** Listens here instead of where the config says. */
   readonly port?: number;
-  /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
-  readonly restart?: () => void;
+  /** Absent: this process can only be stopped. */
+  readonly restarting?: Restarting;
   readonly store: WiredStore;
   readonly hub: Hub;
   readonly wired: Wired;
@@ -86,10 +87,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       wired,
       state,
       desk: options.desk,
-      takeUp: async (changed) => {
-        await reloading.reload("a method changed the file");
-        return restartKeys(changed);
-      },
+      restartNeeded: restartKeys,
       reload: reloading.reload,
       configState: reloading.state,
       devices,
@@ -97,10 +95,12 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
       loginUrl: (granted) => control.loginUrl(granted),
       unlock: () => control.unlock(),
       logBook: options.logBook,
-      restart: (reason) => {
-        if (options.restart === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      restart: async (reason) => {
+        if (options.restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+        const trouble = await options.restarting.trouble();
+        if (trouble !== null) throw new Fault("invalid", `the gateway runs on, it would not come up again:\n${trouble}`);
         log.info({ reason }, "a restart was asked for");
-        clock.after(restartDelayMs, options.restart);
+        clock.after(restartDelayMs, options.restarting.begin);
       },
       ids,
       jobs: options.jobs,
@@ -125,7 +125,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: log.child({ part: "control" }),
   });
-  // Nobody could find a port of the system's choice.
-  if ((options.port ?? config.gateway.port) === 0) await writeFile(options.places.portPath, `${control.port}\n`, { mode: 0o600 });
+  // Nobody could find a port of the system's choice, nor one that the file no longer names.
+  await writeFile(options.places.portPath, `${control.port} ${process.pid} ${config.gateway.bind}\n`, { mode: 0o600 });
   return control;
 }

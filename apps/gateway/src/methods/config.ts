@@ -5,15 +5,15 @@ import { Fault, type Clock, type Json, type JsonObject, type MethodParams, type 
 
 export interface ConfigMethodsOptions {
   readonly desk: ConfigDesk;
-  /** The file was written: takes it up and says which of the changed places wait for a restart. */
-  readonly takeUp: (changed: readonly string[]) => Promise<readonly string[]>;
+  /** Which of the changed places wait for a restart. */
+  readonly restartNeeded: (changed: readonly string[]) => readonly string[];
   readonly clock: Clock;
 }
 
 const mostWrites = 30;
 const writesWindowMs = 60_000;
 
-export function configMethods({ desk, takeUp, clock }: ConfigMethodsOptions) {
+export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptions) {
   let writtenAtMs: number[] = [];
 
   async function write(work: () => Promise<ConfigWritten>): Promise<MethodResult<"config.patch">> {
@@ -25,8 +25,7 @@ export function configMethods({ desk, takeUp, clock }: ConfigMethodsOptions) {
     }
     writtenAtMs.push(nowMs);
     const { path, hash, changed, backup, warnings } = await work();
-    const restartNeeded = changed.length === 0 ? [] : await takeUp(changed);
-    return { path, hash, changed: [...changed], backup, warnings: warnings.map(shown), restartNeeded: [...restartNeeded] };
+    return { path, hash, changed: [...changed], backup, warnings: warnings.map(shown), restartNeeded: [...restartNeeded(changed)] };
   }
 
   return {

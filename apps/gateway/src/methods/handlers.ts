@@ -37,15 +37,15 @@ export interface HandlerOptions extends StatusOptions {
   readonly skills: SkillBook;
   readonly models: Models;
   readonly desk: ConfigDesk;
-  readonly takeUp: ConfigMethodsOptions["takeUp"];
+  readonly restartNeeded: ConfigMethodsOptions["restartNeeded"];
   readonly reload: Reloader["reload"];
   readonly devices: Devices;
   readonly clients: Clients;
   readonly loginUrl: DeviceMethodsOptions["loginUrl"];
   readonly unlock: DeviceMethodsOptions["unlock"];
   readonly logBook: Pick<LogBook, "last">;
-  /** Drains and starts again, once the answer had time to go out. */
-  readonly restart: (reason: string) => void;
+  /** Drains and starts again, once the answer had time to go out. Throws Fault when it would not come up. */
+  readonly restart: (reason: string) => Promise<void>;
   readonly ids: Ids;
   readonly jobs: Pick<DatabaseJobs, "backup">;
   /** Ends safe mode; false when it was not on. */
@@ -88,7 +88,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
     ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
     ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
-    ...configMethods({ desk: options.desk, takeUp: options.takeUp, clock: options.clock }),
+    ...configMethods({ desk: options.desk, restartNeeded: options.restartNeeded, clock: options.clock }),
     ...perConfig(configNow, (config) =>
       sessionMethods({ config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
     ),
@@ -97,7 +97,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ...logMethods(options.logBook),
     async restart({ reason = "asked for over the control plane" }) {
       const { pid, turnsRunning, deliveriesWaiting } = await status.status();
-      options.restart(reason);
+      await options.restart(reason);
       return { pid, turnsRunning, deliveriesWaiting };
     },
     async reload() {

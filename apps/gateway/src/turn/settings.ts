@@ -5,15 +5,16 @@ import { Fault, isFault, type Clock, type Json, type JsonObject, type Log } from
 import type { Cells, Inbox } from "@parley/store";
 import type { Settings, ToolScope } from "@parley/tools";
 import { parseRowPayload } from "../inbound/row-payload.ts";
-import type { Reloader } from "../reload/reloader.ts";
+import type { Restarting } from "../restarting.ts";
 import { version } from "../version.ts";
 import { ownRow } from "./own-row.ts";
 
 export interface AgentSettingsOptions {
   readonly desk: ConfigDesk;
-  readonly reload: Reloader["reload"];
-  /** Drains and starts again; absent: it can only be stopped. */
-  readonly restart?: (() => void) | undefined;
+  /** Keys in force that only the next start takes up. */
+  readonly restartNeeded: () => readonly string[];
+  /** Absent: it can only be stopped. */
+  readonly restarting?: Restarting | undefined;
   readonly cells: Pick<Cells, "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "find" | "accept">;
   /** Tells the processes apart that share a store. */
@@ -38,15 +39,14 @@ const most = 1_000;
 /** The result of the call is written first; what is running has the time of a drain. */
 const restartDelayMs = 200;
 
-export function agentSettings({ desk, reload, restart, cells, inbox, node, clock, log }: AgentSettingsOptions): AgentSettings {
+export function agentSettings({ desk, restartNeeded, restarting, cells, inbox, node, clock, log }: AgentSettingsOptions): AgentSettings {
   const prefix = `restart:${node}:`;
 
-  async function reading(): Promise<{ readonly file: JsonObject; readonly hash: string; readonly problem: string | null }> {
-    const { file, hash, problems } = await desk.read();
+  async function reading(): Promise<{ readonly file: JsonObject; readonly hash: string }> {
+    const { file, hash } = await desk.read();
     if (typeof file !== "object" || file === null || Array.isArray(file))
       throw new Fault("invalid", "the config file cannot be read as it is; the operator has to mend it first");
-    const [first] = problems;
-    return { file: file as JsonObject, hash, problem: first === undefined ? null : `${first.path}: ${first.message}` };
+    return { file: file as JsonObject, hash };
   }
 
   async function tell({ turn, reason }: Asked, id: string): Promise<void> {
@@ -74,20 +74,18 @@ export function agentSettings({ desk, reload, restart, cells, inbox, node, clock
       const { changed } = await desk.apply(value, basedOn);
       if (changed.length === 0) return { restart: false };
       log.info({ changed }, "an agent changed the config");
-      const { outcome, problems, restartNeeded } = await reload("an agent changed the file");
-      if (outcome === "refused") throw new Fault("invalid", `the file was written, but is not in force: ${problems.join("; ")}`);
-      return { restart: [...restartKeys(changed), ...restartNeeded].length > 0 };
+      return { restart: [...restartKeys(changed), ...restartNeeded()].length > 0 };
     },
     async restart({ turn, callId }: ToolScope, reason) {
-      if (restart === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      if (restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
       const rows = await inbox.find({ turn, limit: most });
       if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))
         throw new Fault("denied", "it was restarted just now; another restart needs a word of the user");
-      const { problem } = await reading();
-      if (problem !== null) throw new Fault("invalid", `the config has to be mended first, or it would not start again: ${problem}`);
+      const trouble = await restarting.trouble();
+      if (trouble !== null) throw new Fault("invalid", `not restarted, because Parley would not come up again: ${trouble}`);
       await cells.put(`${prefix}${turn}:${callId}`, JSON.stringify({ turn, reason } satisfies Asked), { ttlMs: lifeMs });
       log.info({ turn, reason }, "an agent asked for a restart");
-      clock.after(restartDelayMs, restart);
+      clock.after(restartDelayMs, restarting.begin);
     },
     async restarted() {
       for (const { key, value } of await cells.list(prefix, most)) {

@@ -1,5 +1,4 @@
 // Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
-import type { ConfigDesk } from "@parley/config";
 import { Fault, silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chatRestart, restartCommand, type ChatRestart } from "../../src/commands/restart.ts";
@@ -136,11 +135,10 @@ describe("/tools", () => {
 describe("/restart", () => {
   const config = { commands: { ownerAllowFrom: ["telegram:olga"] } };
   let restarts = 0;
-  let problems: { readonly path: string; readonly message: string }[] = [];
+  let trouble: string | null = null;
   const desk = (): ChatRestart =>
     chatRestart({
-      desk: { read: async () => ({ file: {}, hash: "", problems }) as unknown as Awaited<ReturnType<ConfigDesk["read"]>> },
-      restart: () => void (restarts += 1),
+      restarting: { trouble: async () => trouble, begin: () => void (restarts += 1) },
       cells: s.store().cells,
       outbox: s.store().outbox,
       node: "local",
@@ -150,7 +148,7 @@ describe("/restart", () => {
   const commands = [restartCommand({ ask: (by) => desk().ask(by) })];
   beforeEach(() => {
     restarts = 0;
-    problems = [];
+    trouble = null;
   });
 
   test("is told where it was asked for, before and once after, however often it comes", async () => {
@@ -177,7 +175,7 @@ describe("/restart", () => {
 
   test("is for owners, and refused while the config would keep the daemon from coming up", async () => {
     s = await stage({ config, commands });
-    problems = [{ path: "gateway.prot", message: "no such key" }];
+    trouble = "gateway.prot: no such key";
     const [alice, olga] = [s.person("alice"), s.person("olga")];
     alice.says("/restart");
     await olga.says("/restart").gets(/^I do not restart: .*gateway\.prot: no such key/);

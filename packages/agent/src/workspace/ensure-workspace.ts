@@ -10,20 +10,31 @@ export interface EnsuredWorkspace {
   readonly created: boolean;
   /** Names written, in the order of Project Context. */
   readonly files: readonly string[];
+  /** Why the defaults could not be written into a folder that can be read: what is there is what the agent has. */
+  readonly refused?: string;
 }
 
-/** `templates` is the folder of the default files. Throws Fault("unavailable") when the workspace cannot be written. */
+/** `templates` is the folder of the default files. Throws Fault("unavailable") when the workspace cannot be made or read. */
 export async function ensureWorkspace(dir: string, templates: string): Promise<EnsuredWorkspace> {
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     const there = new Set(await readdir(dir));
     if (bootstrapNames.some((name) => there.has(name))) return { created: false, files: [] };
-    const offered = new Set(await readdir(templates));
-    const files = bootstrapNames.filter((name) => offered.has(name));
-    for (const name of files) await writeOnce(join(dir, name), await readFile(join(templates, name)));
-    return { created: true, files };
   } catch (cause) {
     throw new Fault("unavailable", `the workspace ${dir} cannot be prepared: ${String(cause)}. Check its owner and free space.`, { cause });
+  }
+  const offered = new Set(await readdir(templates));
+  const files = bootstrapNames.filter((name) => offered.has(name));
+  const written: string[] = [];
+  try {
+    for (const name of files) {
+      await writeOnce(join(dir, name), await readFile(join(templates, name)));
+      written.push(name);
+    }
+    return { created: true, files };
+  } catch (error) {
+    // An agent with a folder that nobody may write to works all the same.
+    return { created: false, files: written, refused: error instanceof Error ? error.message : String(error) };
   }
 }
 
