@@ -4,7 +4,6 @@ import { basename } from "node:path";
 import { changedKeys, listenAddress, listenTrouble, restartKeys, type Config } from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Role } from "./nodes/node-place.ts";
-import type { Reloader } from "./reload/reloader.ts";
 import { wireStore } from "./wiring-store.ts";
 
 export interface Restarting {
@@ -15,7 +14,10 @@ export interface Restarting {
 }
 
 export interface RestartingOptions {
-  readonly reloading: Pick<Reloader, "reload">;
+  /** Takes up the file as it is now. */
+  readonly reload: (
+    cause: string,
+  ) => Promise<{ readonly outcome: "taken" | "unchanged" | "refused"; readonly problems: readonly string[] }>;
   /** What the daemon started with. */
   readonly started: Config;
   readonly configNow: () => Config;
@@ -33,7 +35,7 @@ export interface RestartingOptions {
 }
 
 export function restarting(options: RestartingOptions): Restarting {
-  const { reloading, started, configNow, configPath, home, role, bootId, clock, log } = options;
+  const { reload, started, configNow, configPath, home, role, bootId, clock, log } = options;
 
   async function addressTrouble({ gateway }: Config): Promise<string | null> {
     const wanted = options.port ?? gateway.port;
@@ -60,7 +62,7 @@ export function restarting(options: RestartingOptions): Restarting {
 
   return {
     async trouble() {
-      const { outcome, problems } = await reloading.reload("a restart was asked for");
+      const { outcome, problems } = await reload("a restart was asked for");
       const config = configNow();
       const found = outcome === "refused" ? problems.join("\n") : ((await addressTrouble(config)) ?? (await storeTrouble(config)));
       // Where things lie on this machine is nothing that a chat needs to know.

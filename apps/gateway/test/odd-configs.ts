@@ -111,7 +111,7 @@ function pathsOf(value: Json, path: Path): readonly Path[] {
   return [...own, ...Object.entries(value).flatMap(([key, each]) => pathsOf(each, [...path, key]))];
 }
 
-/** `folder`: where "a-file" is a file, "dangling" a link to nothing, "there" a folder. */
+/** In the state folder "a-file" is a file, "dangling" a link to nothing, "there" a folder. */
 const oddTexts = [
   "x",
   " ",

@@ -95,6 +95,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
       : {
           restarting: restarting({
             ...options,
+            reload: reloading.reload,
             begin: options.restart,
             started: config,
             configNow: () => path.config,
