@@ -65,7 +65,7 @@ function report(name, list) {
 
 console.log("folder                  files    lines  median   p90   max  imports   max chars/line  widest  options  spreads");
 report("all", files);
-for (const member of [...new Set(files.map(({ path }) => path.split("/").slice(0, 2).join("/")))]) {
+for (const member of new Set(files.map(({ path }) => path.split("/").slice(0, 2).join("/")))) {
   report(
     member,
     files.filter(({ path }) => path.startsWith(`${member}/`)),
