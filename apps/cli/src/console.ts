@@ -1,6 +1,7 @@
 // Where a command reads and writes: results on standard output, everything else on standard error.
 import type { Readable, Writable } from "node:stream";
 import type { Env } from "@parley/config";
+import { printable, systemIds } from "@parley/protocol";
 
 export interface Terminal extends Writable {
   readonly isTTY?: boolean;
@@ -17,21 +18,41 @@ export interface Console {
   readonly json: boolean;
 }
 
-export function line(to: Writable, text: string): void {
-  to.write(`${text}\n`);
+/** Words for people. The one place where they leave: whoever wrote them, they steer no terminal, reorder no line and hide nothing. */
+export function words(to: Terminal, text: string): void {
+  to.write(`${harmless(text)}\n`);
+}
+
+/** One line of them: a line break in a name would look like another row. */
+export function line(to: Terminal, text: string): void {
+  words(to, text.replaceAll("\n", String.raw`\u{a}`));
+}
+
+/** For programs: exactly what it is. */
+export function document(to: Writable, value: unknown): void {
+  to.write(`${JSON.stringify(value)}\n`);
+}
+
+/** The document with --json, the words without. */
+export function result({ json, out }: Pick<Console, "json" | "out">, value: unknown, said: string): void {
+  if (json) document(out, value);
+  else line(out, said);
 }
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 const styleCodes: { readonly [style in Style]: number } = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
+/** Stands in our own control sequences until they are written, so that nobody else's pass for ours. */
+const seal = systemIds().uuid();
 
 /** Plain where nobody sees colour: no terminal, or NO_COLOR (no-color.org). */
 export function styled(to: Terminal, env: Env, style: Style, text: string): string {
-  const plain = to.isTTY !== true || (env["NO_COLOR"] ?? "") !== "";
-  return plain ? text : `\u001B[${styleCodes[style]}m${text}\u001B[0m`;
+  const isPlain = to.isTTY !== true || (env["NO_COLOR"] ?? "") !== "";
+  return isPlain ? text : `<${seal}${styleCodes[style]}m>${text}<${seal}0m>`;
 }
 
-/** What comes from other people may carry control sequences for the terminal: they are shown as dots. */
+const sealed = new RegExp(`<${seal}(\\d+m)>`, "g");
+
+/** What others wrote may carry control sequences and characters that nobody sees: they are written out. */
 export function harmless(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what this removes
-  return text.replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, "·");
+  return printable(text).replaceAll(sealed, "\u001B[$1");
 }

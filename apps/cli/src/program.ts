@@ -1,6 +1,6 @@
 // The command line. A command's code is loaded when it runs, so that help stays quick; each lives in a file of its own under commands/.
 import { Command, CommanderError } from "commander";
-import { line, type Console } from "./console.ts";
+import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
 import { addOperations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -216,16 +216,17 @@ async function refusalOf(error: unknown): Promise<unknown> {
   });
 }
 
-function report(error: unknown, json: boolean, { out, err }: Streams): number {
+async function report(error: unknown, json: boolean, { out, err }: Streams): Promise<number> {
   // Commander has printed its own message; help and version are no errors.
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+  const { document, words } = await import("./console.ts");
   if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return exitCodes.ok;
     const message = error.code === "commander.help" ? "a command is missing; --help shows them" : error.message.replace(/^error: /, "");
-    if (json) line(out, JSON.stringify({ ok: false, error: { code: "invalid", message } }));
+    if (json) document(out, { ok: false, error: { code: "invalid", message } });
     return exitCodes.usage;
   }
   if (!(error instanceof CommandFailure)) throw error;
-  if (json) line(out, JSON.stringify({ ok: false, error: { code: error.code, message: error.message } }));
-  else line(err, error.message);
+  if (json) document(out, { ok: false, error: { code: error.code, message: error.message } });
+  else words(err, error.message);
   return error.exitCode;
 }

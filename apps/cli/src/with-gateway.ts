@@ -2,7 +2,7 @@
 // folder works without a daemon too: then a gateway runs for this command alone.
 import { Writable } from "node:stream";
 import type { Console } from "./console.ts";
-import { line, styled } from "./console.ts";
+import { styled, words } from "./console.ts";
 import { connectControl, type ConnectOptions, type ControlClient } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
 import { gatewayAddress, type GatewayAddress } from "./gateway-address.ts";
@@ -44,7 +44,7 @@ export async function withStoppedGateway<T>(terminal: Console, work: Work<T>): P
 }
 
 function warn({ err, env }: Console, { configTrouble }: GatewayAddress): void {
-  for (const trouble of configTrouble) line(err, styled(err, env, "yellow", `config: ${trouble}`));
+  for (const trouble of configTrouble) words(err, styled(err, env, "yellow", `config: ${trouble}`));
 }
 
 async function connected(address: GatewayAddress, thread?: string): Promise<Running> {

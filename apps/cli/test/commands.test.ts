@@ -34,7 +34,7 @@ describe("status", () => {
     expect([exitCode, err]).toEqual([0, ""]);
     expect(out).toContain("Parley 1.2.3  ok");
     expect(out).toContain("1 running, 2 waiting, 3 to deliver");
-    expect(out).toContain("telegram:default  down  bad·[2Jtoken");
+    expect(out).toContain("telegram:default  down  bad\\u{1b}[2Jtoken");
     expect(out).not.toContain("\u001B");
     expect(out).not.toContain("Trouble");
     expect(gateway.requests[0]).toMatchObject({ method: "connect", params: { auth: { token } } });
@@ -122,7 +122,7 @@ describe("pairing", () => {
     const gateway = await fakeGateway(() => ({ pending, paired: [] }));
     const { exitCode, out } = await parley(gateway.home, ["pair", "list"]);
     expect(exitCode).toBe(0);
-    expect(out).toMatch(/^ABCD2345 {2}telegram:default {2}7 {2}Eve·\]0;x· {2}until 1970/);
+    expect(out).toMatch(/^ABCD2345 {2}telegram:default {2}7 {2}Eve\\u\{1b\}\]0;x\\u\{7\} {2}until 1970/);
   });
 
   test("approve sends the code and says who is in", async () => {

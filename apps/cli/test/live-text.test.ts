@@ -54,5 +54,5 @@ test("text that left the screen is not repeated", () => {
 test("control sequences of the agent do not reach the terminal", () => {
   const { out } = screen(80, 24);
   liveText(out).settle("a\u001B[2Jb");
-  expect(String(out.read())).toBe("a·[2Jb\n");
+  expect(String(out.read())).toBe("a\\u{1b}[2Jb\n");
 });

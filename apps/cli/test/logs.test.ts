@@ -73,3 +73,14 @@ test("no log is said to be none", async () => {
   const { exitCode, err } = await parley(stateFolder(null), ["logs"]);
   expect([exitCode, err]).toEqual([1, expect.stringContaining("no gateway has written one yet")]);
 });
+
+test("what nobody sees, or what turns a line around, is written out: told on a terminal, as the same JSON elsewhere; --json has the file's own", async () => {
+  const hostile = "Eve\u202Eabc\u200B\u2066";
+  const text = JSON.stringify({ level: 30, time: "2026-01-01T00:00:00.000Z", sender: hostile, msg: `${hostile}\nFORGED` });
+  const { home, newest } = withLog();
+  writeFileSync(newest, `${text}\na crash ${hostile}\n`);
+  const { out } = await parley(home, ["logs", "-n", "2"]);
+  expect(out).not.toMatch(/\p{Cf}/u);
+  expect(JSON.parse(out.split("\n")[0] ?? "")).toEqual(JSON.parse(text));
+  expect((await parley(home, ["logs", "-n", "2", "--json"])).out).toBe(`${text}\na crash ${hostile}\n`);
+});

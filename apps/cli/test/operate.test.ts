@@ -96,85 +96,87 @@ const session = {
 };
 const device = { id: "d1", name: "laptop", scopes: ["read", "write"], peer: "web-1", createdAtMs: 0, connections: 1 };
 
+const shows = [
+  [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x\\u{7}"],
+  [["outbox", "list"], "outbox.list", {}, { deliveries: [] }, "Nothing waits and nothing is in trouble."],
+  [
+    ["outbox", "list", "--troubled", "--lane", "c"],
+    "outbox.list",
+    { troubled: true, lane: "c" },
+    { deliveries: [delivery] },
+    "1 of 2 sent",
+  ],
+  [["outbox", "list"], "outbox.list", {}, { deliveries: [delivery] }, 'chat not found\n  "an answer\\u{1b}[2J"'],
+  [["outbox", "retry", "x"], "outbox.retry", { id: "x" }, { id: "x~2" }, "It is sent again as x~2."],
+  [["outbox", "drop", "x"], "outbox.drop", { id: "x" }, { id: "x" }, "Dropped x."],
+  [["dead", "list"], "dead.list", {}, { rows: [] }, "No message is dead."],
+  [["dead", "list"], "dead.list", {}, { rows: [row] }, 'from Eve (telegram:7)\n  the model refused\n  "hi"'],
+  [["dead", "retry", "x"], "dead.retry", { id: "x" }, { id: "x~2" }, "It is worked on as x~2."],
+  [["dead", "drop", "x"], "dead.drop", { id: "x" }, { id: "x" }, "Dropped x."],
+  [["lanes"], "lanes.list", { limit: 1000 }, { sessions: [lane], conversations: [] }, "held by boot-1"],
+  [
+    ["usage", "--by", "person", "--days", "7"],
+    "usage",
+    { by: "person", days: 7 },
+    used,
+    "telegram:7      2       1100          20  $0.40*",
+  ],
+  [["usage"], "usage", { by: "agent", days: 30 }, used, "limit of main a day: $5.00 of $5.00, REACHED; resets at midnight"],
+  [
+    ["models", "list"],
+    "models.list",
+    {},
+    { models: [model] },
+    "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
+  ],
+  [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
+  [
+    ["tools", "explain", "Exec"],
+    "tools.list",
+    {},
+    { session: "agent:main:main", sandbox: null, reason: null, tools: [tool] },
+    "exec (Exec): denied, because a rule",
+  ],
+  [["sessions", "list"], "sessions.list", { limit: 100 }, { sessions: [] }, "There is no session yet."],
+  [
+    ["sessions", "list", "--agent", "main"],
+    "sessions.list",
+    { agent: "main", limit: 100 },
+    { sessions: [session] },
+    "agent:main:main  since",
+  ],
+  [
+    ["sessions", "show", "agent:main:main"],
+    "sessions.show",
+    { key: "agent:main:main", limit: 50 },
+    { ...session, entries: [{ seq: 1, epoch: 1, turn: "t", type: "user", text: "hi\u0007", atMs: 0 }] },
+    "user        hi\\u{7}",
+  ],
+  [["sessions", "reset", "k"], "sessions.reset", { key: "k" }, session, "begins anew"],
+  [["devices", "list"], "devices.list", {}, { devices: [device] }, "d1  laptop  read,write"],
+  [
+    ["devices", "revoke", "d1"],
+    "devices.revoke",
+    { id: "d1" },
+    { id: "d1", name: "laptop", closed: 2 },
+    "laptop is out; 2 connections were closed.",
+  ],
+  [["devices", "link"], "devices.link", {}, { url: "http://x/#code=1" }, "http://x/#code=1"],
+  [["send", "--no-wait", "hi", "you"], "chat.send", { text: "hi you" }, { id: "web:1", sessionKey: "k", duplicate: false }, "web:1"],
+  [
+    ["reload"],
+    "reload",
+    {},
+    { outcome: "taken", changed: ["logging.level"], restarted: ["telegram:default"], restartNeeded: ["gateway.port"], problems: [] },
+    "Taken up: logging.level.\nConnected anew: telegram:default.\nWaits for `parley restart`: gateway.port.",
+  ],
+  [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
+  [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
+  [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],
+] as const;
+
 describe("what a command asks and shows", () => {
-  test.for([
-    [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x·"],
-    [["outbox", "list"], "outbox.list", {}, { deliveries: [] }, "Nothing waits and nothing is in trouble."],
-    [
-      ["outbox", "list", "--troubled", "--lane", "c"],
-      "outbox.list",
-      { troubled: true, lane: "c" },
-      { deliveries: [delivery] },
-      "1 of 2 sent",
-    ],
-    [["outbox", "list"], "outbox.list", {}, { deliveries: [delivery] }, 'chat not found\n  "an answer·[2J"'],
-    [["outbox", "retry", "x"], "outbox.retry", { id: "x" }, { id: "x~2" }, "It is sent again as x~2."],
-    [["outbox", "drop", "x"], "outbox.drop", { id: "x" }, { id: "x" }, "Dropped x."],
-    [["dead", "list"], "dead.list", {}, { rows: [] }, "No message is dead."],
-    [["dead", "list"], "dead.list", {}, { rows: [row] }, 'from Eve (telegram:7)\n  the model refused\n  "hi"'],
-    [["dead", "retry", "x"], "dead.retry", { id: "x" }, { id: "x~2" }, "It is worked on as x~2."],
-    [["dead", "drop", "x"], "dead.drop", { id: "x" }, { id: "x" }, "Dropped x."],
-    [["lanes"], "lanes.list", { limit: 1000 }, { sessions: [lane], conversations: [] }, "held by boot-1"],
-    [
-      ["usage", "--by", "person", "--days", "7"],
-      "usage",
-      { by: "person", days: 7 },
-      used,
-      "telegram:7      2       1100          20  $0.40*",
-    ],
-    [["usage"], "usage", { by: "agent", days: 30 }, used, "limit of main a day: $5.00 of $5.00, REACHED; resets at midnight"],
-    [
-      ["models", "list"],
-      "models.list",
-      {},
-      { models: [model] },
-      "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
-    ],
-    [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
-    [
-      ["tools", "explain", "Exec"],
-      "tools.list",
-      {},
-      { session: "agent:main:main", sandbox: null, reason: null, tools: [tool] },
-      "exec (Exec): denied, because a rule",
-    ],
-    [["sessions", "list"], "sessions.list", { limit: 100 }, { sessions: [] }, "There is no session yet."],
-    [
-      ["sessions", "list", "--agent", "main"],
-      "sessions.list",
-      { agent: "main", limit: 100 },
-      { sessions: [session] },
-      "agent:main:main  since",
-    ],
-    [
-      ["sessions", "show", "agent:main:main"],
-      "sessions.show",
-      { key: "agent:main:main", limit: 50 },
-      { ...session, entries: [{ seq: 1, epoch: 1, turn: "t", type: "user", text: "hi\u0007", atMs: 0 }] },
-      "user        hi·",
-    ],
-    [["sessions", "reset", "k"], "sessions.reset", { key: "k" }, session, "begins anew"],
-    [["devices", "list"], "devices.list", {}, { devices: [device] }, "d1  laptop  read,write"],
-    [
-      ["devices", "revoke", "d1"],
-      "devices.revoke",
-      { id: "d1" },
-      { id: "d1", name: "laptop", closed: 2 },
-      "laptop is out; 2 connections were closed.",
-    ],
-    [["devices", "link"], "devices.link", {}, { url: "http://x/#code=1" }, "http://x/#code=1"],
-    [["send", "--no-wait", "hi", "you"], "chat.send", { text: "hi you" }, { id: "web:1", sessionKey: "k", duplicate: false }, "web:1"],
-    [
-      ["reload"],
-      "reload",
-      {},
-      { outcome: "taken", changed: ["logging.level"], restarted: ["telegram:default"], restartNeeded: ["gateway.port"], problems: [] },
-      "Taken up: logging.level.\nConnected anew: telegram:default.\nWaits for `parley restart`: gateway.port.",
-    ],
-    [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
-    [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
-    [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],
-  ] as const)("%j", async ([argv, method, params, payload, words]) => {
+  test.for(shows)("%j", async ([argv, method, params, payload, words]) => {
     const gateway = await fakeGateway(() => payload);
     const said = await parley(gateway.home, argv);
     expect([said.exitCode, said.err]).toEqual([0, ""]);
@@ -182,7 +184,35 @@ describe("what a command asks and shows", () => {
     expect(gateway.requests[1]).toMatchObject({ method, params });
     expect(JSON.parse((await parley(gateway.home, [...argv, "--json"])).out)).toEqual(payload);
   });
+
+  test.for(shows)(
+    "%j, to somebody who wrote it to be taken for another: nothing steers, turns or hides, and no row is made up",
+    async ([argv, , , payload]) => {
+      const gateway = await fakeGateway(() => poisoned(payload));
+      const { out, err } = await parley(gateway.home, argv);
+      expect(out + err).not.toMatch(unseen);
+      expect(out + err).not.toMatch(/^FORGED/m);
+    },
+  );
+
+  test("with --json it is exactly what the gateway said", async () => {
+    const gateway = await fakeGateway(() => poisoned({ ...session, entries: [] }));
+    expect(JSON.parse((await parley(gateway.home, ["sessions", "show", "k", "--json"])).out)).toEqual(
+      poisoned({ ...session, entries: [] }),
+    );
+  });
 });
+
+/** What steers a terminal, turns text around or is not seen, but for line breaks. */
+const unseen = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Every text in it, as somebody might write it who wants to be taken for another. */
+function poisoned(value: unknown): unknown {
+  if (typeof value === "string") return `${value}\u202Eabc\u200B\u2066\uFEFF\u2800\u034F\u001B[31m\u009B2J\rx\nFORGED  row`;
+  if (Array.isArray(value)) return value.map(poisoned);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, poisoned(each)]));
+}
 
 test("a refusal is told in the gateway's words and exits with 1", async () => {
   const gateway = await fakeGateway(() => {

@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { hideSecrets } from "@parley/agent";
 import { pino, stdSerializers, type DestinationStream } from "pino";
-import type { Log, LogFields } from "@parley/protocol";
+import { printableJson, type Log, type LogFields } from "@parley/protocol";
 
 const levels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof levels)[number];
@@ -32,7 +32,8 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
   const out = options.pretty ? await prettyLines() : writeLine;
   const destination: DestinationStream = {
     write(line) {
-      const clean = withoutPasswords(hideSecrets(line, secrets));
+      // What others wrote stands in lines that people read with tail and less.
+      const clean = printableJson(withoutPasswords(hideSecrets(line, secrets)));
       out(clean);
       options.onLine?.(clean);
     },

@@ -136,6 +136,14 @@ describe("no line carries a secret", () => {
     expect(JSON.parse(line)).toMatchObject({ msg: "failed" });
   });
 
+  test("nor anything that nobody sees, or that turns a line around: it is written out, and means the same", async () => {
+    const name = "Eve\u202Eabc\u200B\u2066\uFEFF\u2800\u{E0041} 👨‍👩‍👧 Привет";
+    const line = await lines((log) => log.info({ sender: name }, name));
+    expect(JSON.parse(line)).toMatchObject({ sender: name, msg: name });
+    expect(line).toContain("👨‍👩‍👧 Привет");
+    expect(line.replaceAll("👨‍👩‍👧", "")).not.toMatch(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u);
+  });
+
   test("one that came later is hidden from then on; the level changes for the children that there are", async () => {
     let text = "";
     const { log, hide, setLevel } = await logger({ level: "info", pretty: false, secrets: [], onLine: (line) => (text += line) });

@@ -18,6 +18,7 @@ export * from "./log.ts";
 export * from "./methods.ts";
 export * from "./outcome.ts";
 export * from "./part.ts";
+export * from "./printable.ts";
 export * from "./prompt-report.ts";
 export * from "./session-key.ts";
 export * from "./story.ts";

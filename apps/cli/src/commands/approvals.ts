@@ -1,6 +1,6 @@
 // `parley approvals list|resolve|revoke`: what waits for a person's decision, deciding it, and taking back what was allowed for good.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -9,16 +9,16 @@ type Listed = MethodResult<"approvals.list">;
 export async function approvalsList(terminal: Console, all: boolean): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("approvals.list", { all }));
   if (terminal.json) {
-    line(terminal.out, JSON.stringify(found));
+    document(terminal.out, found);
     return exitCodes.ok;
   }
   if (found.approvals.length === 0) line(terminal.out, all ? "Nothing was asked for." : "Nothing waits for a decision.");
-  for (const text of found.approvals.flatMap(approvalLines)) line(terminal.out, harmless(text));
+  for (const text of found.approvals.flatMap(approvalLines)) line(terminal.out, text);
   if (found.approvals.some(({ state }) => state === "open"))
     line(terminal.out, "Decide with: parley approvals resolve ID once|always|deny");
   if (found.grants.length > 0) line(terminal.out, "Allowed for good:");
   for (const { id, agent, argv, cwd, sandbox, by } of found.grants)
-    line(terminal.out, harmless(`${id}  ${agent}  ${JSON.stringify(argv)}  in ${cwd}, sandbox ${sandbox}; by ${by}`));
+    line(terminal.out, `${id}  ${agent}  ${JSON.stringify(argv)}  in ${cwd}, sandbox ${sandbox}; by ${by}`);
   return exitCodes.ok;
 }
 
@@ -26,13 +26,13 @@ export async function approvalsResolve(terminal: Console, id: string, decision: 
   if (decision !== "once" && decision !== "always" && decision !== "deny")
     throw new CommandFailure("usage", `the decision is once, always or deny, not ${JSON.stringify(decision)}`, exitCodes.usage);
   const done = await withState(terminal, (client) => client.request("approvals.resolve", { id, decision }));
-  line(terminal.out, terminal.json ? JSON.stringify(done) : harmless(done.say));
+  result(terminal, done, done.say);
   return exitCodes.ok;
 }
 
 export async function approvalsRevoke(terminal: Console, id: string): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request("approvals.revoke", { id }));
-  line(terminal.out, terminal.json ? JSON.stringify(done) : `No longer allowed for good: ${harmless(done.id)}.`);
+  result(terminal, done, `No longer allowed for good: ${done.id}.`);
   return exitCodes.ok;
 }
 

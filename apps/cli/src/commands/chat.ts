@@ -3,7 +3,7 @@ import { text as readAll } from "node:stream/consumers";
 import { createInterface } from "node:readline/promises";
 import { systemIds } from "@parley/protocol";
 import { ask } from "../ask.ts";
-import { harmless, line, styled, type Console } from "../console.ts";
+import { document, line, result, styled, words, type Console } from "../console.ts";
 import type { ControlClient } from "../control-client.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { liveText } from "../live-text.ts";
@@ -43,7 +43,7 @@ async function converse(terminal: Console, client: ControlClient, place: Place):
     if (said.trim() === "") continue;
     await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() }).catch((error: unknown) => {
       // One refused message does not end the conversation.
-      line(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
+      words(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
     });
   }
   const [failure] = hangUps;
@@ -63,14 +63,14 @@ export async function send(
   const place = thread === undefined ? {} : { thread };
   const keyed = { ...place, text: said, idempotencyKey: systemIds().uuid() };
   const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed), thread);
-  line(terminal.out, terminal.json ? JSON.stringify(sent) : sent.id);
+  result(terminal, sent, sent.id);
   return exitCodes.ok;
 }
 
 async function askOnce(terminal: Console, said: string, thread: string | undefined): Promise<ExitCode> {
   const answers = await ask(terminal, said, thread);
-  if (terminal.json) line(terminal.out, JSON.stringify({ messages: answers }));
-  else for (const { text } of answers) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, { messages: answers });
+  else for (const { text } of answers) words(terminal.out, text);
   if (answers.length === 0) line(terminal.err, "The agent did not answer.");
   return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 // `parley completion bash|zsh|fish`: a script for the shell, made from the commands themselves, so that it never lags behind them.
 import type { Command } from "commander";
-import { line, type Console } from "../console.ts";
+import { document, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 
 /** Words that may follow the words of `path`. */
@@ -27,7 +27,8 @@ export function completion(terminal: Console, shell: string, program: Command): 
     );
   }
   const text = script(placesOf(program, ""));
-  line(terminal.out, terminal.json ? JSON.stringify({ shell, script: text }) : text);
+  if (terminal.json) document(terminal.out, { shell, script: text });
+  else words(terminal.out, text);
   return exitCodes.ok;
 }
 

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { ConfigFault, configJsonSchema, describeProblem, nearestWord, parseConfigPath, placesIn, type ConfigProblem } from "@parley/config";
-import { isFault } from "@parley/protocol";
+import { isFault, printableJson } from "@parley/protocol";
 import { changeConfig, checkConfig, localDesk, readConfig, type Change, type Written } from "../config-desk.ts";
-import { harmless, line, styled, type Console } from "../console.ts";
+import { document, line, result, styled, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 
 export async function configGet(terminal: Console, path: string | undefined, { file }: { readonly file?: boolean }): Promise<ExitCode> {
@@ -14,8 +14,8 @@ export async function configGet(terminal: Console, path: string | undefined, { f
   const isFile = file === true || found.problems.length > 0;
   if (isFile && found.problems.length > 0 && file !== true) line(terminal.err, "Shown is what the file says, without defaults.");
   const value = path === undefined ? (isFile ? found.file : found.config) : valueAt(isFile ? found.file : found.config, path);
-  const isPlain = !terminal.json && typeof value === "string";
-  line(terminal.out, isPlain ? harmless(value) : JSON.stringify(value, null, terminal.json ? undefined : 2));
+  if (terminal.json) document(terminal.out, value);
+  else words(terminal.out, typeof value === "string" ? value : printableJson(JSON.stringify(value, null, 2)));
   return found.problems.length > 0 ? exitCodes.config : exitCodes.ok;
 }
 
@@ -56,7 +56,7 @@ export async function configUnset(terminal: Console, path: string): Promise<Exit
 export async function configValidate(terminal: Console, file: string | undefined): Promise<ExitCode> {
   const path = file ?? placesIn(terminal.env).configPath;
   const { problems, warnings } = file === undefined ? await checkConfig(terminal) : await localDesk(terminal).validate(await textOf(file));
-  if (terminal.json) line(terminal.out, JSON.stringify({ ok: problems.length === 0, path, problems, warnings }));
+  if (terminal.json) document(terminal.out, { ok: problems.length === 0, path, problems, warnings });
   else {
     tellProblems(terminal, path, warnings, "yellow");
     tellProblems(terminal, path, problems, "red");
@@ -66,19 +66,21 @@ export async function configValidate(terminal: Console, file: string | undefined
 }
 
 export async function configSchema(terminal: Console): Promise<ExitCode> {
-  line(terminal.out, JSON.stringify(configJsonSchema(), null, terminal.json ? undefined : 2));
+  const schema = configJsonSchema();
+  if (terminal.json) document(terminal.out, schema);
+  else words(terminal.out, JSON.stringify(schema, null, 2));
   return exitCodes.ok;
 }
 
 export async function configFile(terminal: Console): Promise<ExitCode> {
   const { configPath } = placesIn(terminal.env);
-  line(terminal.out, terminal.json ? JSON.stringify({ path: configPath }) : configPath);
+  result(terminal, { path: configPath }, configPath);
   return exitCodes.ok;
 }
 
 function tellWritten(terminal: Console, written: Written): ExitCode {
   if (terminal.json) {
-    line(terminal.out, JSON.stringify(written));
+    document(terminal.out, written);
     return exitCodes.ok;
   }
   tellProblems(terminal, written.path, written.warnings, "yellow");
@@ -92,7 +94,7 @@ function tellWritten(terminal: Console, written: Written): ExitCode {
 }
 
 function tellProblems(terminal: Console, path: string, problems: readonly ConfigProblem[], colour: "red" | "yellow"): void {
-  for (const problem of problems) line(terminal.err, styled(terminal.err, terminal.env, colour, harmless(describeProblem(path, problem))));
+  for (const problem of problems) words(terminal.err, styled(terminal.err, terminal.env, colour, describeProblem(path, problem)));
 }
 
 /** The change was understood and its result is wrong. */

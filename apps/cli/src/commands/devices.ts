@@ -1,19 +1,16 @@
 // `parley devices list|mint|revoke|unlock|link`: browsers and programs with a token of their own.
 import { scopes } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withGateway, withState } from "../with-gateway.ts";
 
 export async function devicesList(terminal: Console): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("devices.list", {}));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else if (found.devices.length === 0) line(terminal.out, "There is none yet.");
   else {
     for (const { id, name, scopes: may, createdAtMs, connections } of found.devices) {
-      line(
-        terminal.out,
-        harmless(`${id}  ${name}  ${may.join(",")}  since ${new Date(createdAtMs).toISOString()}  ${connections} connected`),
-      );
+      line(terminal.out, `${id}  ${name}  ${may.join(",")}  since ${new Date(createdAtMs).toISOString()}  ${connections} connected`);
     }
   }
   return exitCodes.ok;
@@ -27,25 +24,25 @@ export async function devicesMint(terminal: Console, name: string, flags: { read
     throw new CommandFailure("invalid", `--scopes knows ${scopes.join(", ")}, not "${unknown.join(", ")}"`, exitCodes.usage);
   const made = await withState(terminal, (client) => client.request("devices.mint", { name, scopes: granted }));
   line(terminal.err, `Device ${made.id}. This is the only time that its token is shown.`);
-  line(terminal.out, terminal.json ? JSON.stringify(made) : made.token);
+  result(terminal, made, made.token);
   return exitCodes.ok;
 }
 
 export async function devicesRevoke(terminal: Console, id: string): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request("devices.revoke", { id }));
-  line(terminal.out, terminal.json ? JSON.stringify(done) : harmless(`${done.name} is out; ${done.closed} connections were closed.`));
+  result(terminal, done, `${done.name} is out; ${done.closed} connections were closed.`);
   return exitCodes.ok;
 }
 
 export async function devicesUnlock(terminal: Console): Promise<ExitCode> {
   const { lifted } = await withGateway(terminal, (client) => client.request("devices.unlock", {}));
   const words = lifted === 0 ? "Nobody was slowed." : `${lifted} that were slowed for wrong tokens are so no more.`;
-  line(terminal.out, terminal.json ? JSON.stringify({ lifted }) : words);
+  result(terminal, { lifted }, words);
   return exitCodes.ok;
 }
 
 export async function devicesLink(terminal: Console): Promise<ExitCode> {
   const made = await withGateway(terminal, (client) => client.request("devices.link", {}));
-  line(terminal.out, terminal.json ? JSON.stringify(made) : made.url);
+  result(terminal, made, made.url);
   return exitCodes.ok;
 }

@@ -2,7 +2,7 @@
 // mends what it can (modes, missing folders), deletes nothing, and finds the same nothing when it runs again.
 import { ConfigFault, describeProblem, loadConfig, placesIn, type ConfigProblem, type LoadedConfig } from "@parley/config";
 import { localDesk, checkConfig } from "../config-desk.ts";
-import { harmless, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, type Console, type Style } from "../console.ts";
 import { fileFindings } from "../doctor/files.ts";
 import { error, ok, warn, type Finding } from "../doctor/finding.ts";
 import { gatewayFindings } from "../doctor/gateway.ts";
@@ -107,12 +107,12 @@ function tell(terminal: Console, outcomes: readonly Outcome[]): void {
       fixed: isFixed,
       fixable: mend !== undefined,
     }));
-    line(out, JSON.stringify({ ok: left("error") === 0, errors: left("error"), warnings: left("warn"), fixed, findings }));
+    document(out, { ok: left("error") === 0, errors: left("error"), warnings: left("warn"), fixed, findings });
     return;
   }
   for (const { level, message, fix, fixed: isFixed, mend } of outcomes) {
-    line(out, `${styled(out, env, isFixed ? "green" : colours[level], (isFixed ? "fixed" : level).padEnd(5))}  ${harmless(message)}`);
-    if (fix !== "" && !isFixed) line(out, `       ${harmless(fix)}${mend === undefined ? "" : " (--fix does it)"}`);
+    line(out, `${styled(out, env, isFixed ? "green" : colours[level], (isFixed ? "fixed" : level).padEnd(5))}  ${message}`);
+    if (fix !== "" && !isFixed) line(out, `       ${fix}${mend === undefined ? "" : " (--fix does it)"}`);
   }
   line(out, `${left("error")} errors, ${left("warn")} warnings${fixed === 0 ? "" : `, ${fixed} fixed`}.`);
 }

@@ -1,6 +1,6 @@
 // `parley lanes`: sessions and conversations, who works on them, what waits in them; those that have nothing to do are counted.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -10,7 +10,7 @@ const mostLanes = 1_000;
 
 export async function lanes(terminal: Console): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("lanes.list", { limit: mostLanes }));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else
     for (const text of [...section("Sessions", found.sessions), ...section("Conversations", found.conversations)]) line(terminal.out, text);
   return exitCodes.ok;
@@ -23,5 +23,5 @@ function section(title: string, list: readonly Lane[]): string[] {
 
 function laneLine({ lane, pool, atMs, holder, waiting }: Lane): string {
   const at = atMs === null ? "" : `  ${holder === null ? "due" : "leased until"} ${new Date(atMs).toISOString()}`;
-  return `  ${harmless(lane)}  (${pool})  ${waiting} waiting${at}${holder === null ? "" : `  held by ${holder}`}`;
+  return `  ${lane}  (${pool})  ${waiting} waiting${at}${holder === null ? "" : `  held by ${holder}`}`;
 }

@@ -1,11 +1,11 @@
 // `parley logs`: the log files of the state folder, also while the gateway is stopped or its config is broken. Following goes on over
-// rotations. On a terminal a line is told in words; elsewhere, and with --json, it is what the file has.
+// rotations. On a terminal a line is told in words; elsewhere it is the same JSON without what nobody sees, with --json what the file has.
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { placesIn } from "@parley/config";
-import { sleep, systemClock } from "@parley/protocol";
-import { harmless, line, styled, type Console, type Style } from "../console.ts";
+import { printableJson, sleep, systemClock } from "@parley/protocol";
+import { line, styled, type Console, type Style } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 
 export interface LogFlags {
@@ -31,7 +31,11 @@ export async function logs(terminal: Console, flags: LogFlags): Promise<ExitCode
   if (least === undefined) throw new CommandFailure("invalid", `--level is one of: ${Object.keys(levels).join(", ")}`, exitCodes.usage);
   const wanted = (text: string): boolean =>
     text !== "" && levelOf(text) >= least && (flags.grep === undefined || text.includes(flags.grep));
-  const show = (text: string): void => line(terminal.out, terminal.out.isTTY === true && !terminal.json ? told(terminal, text) : text);
+  const show = (text: string): void => {
+    if (terminal.json) terminal.out.write(`${text}\n`);
+    else if (terminal.out.isTTY === true) line(terminal.out, told(terminal, text));
+    else line(terminal.out, printableJson(text));
+  };
 
   const folder = join(placesIn(terminal.env).home, "logs");
   const files = await logFiles(folder);
@@ -173,13 +177,12 @@ function told(terminal: Console, text: string): string {
   try {
     entry = JSON.parse(text) as { readonly [key: string]: unknown };
   } catch {
-    return harmless(text);
+    return text;
   }
   const { level, time, msg, ...more } = entry;
   const [name = "log"] = Object.entries(levels).find(([, number]) => number === level) ?? [];
   const colour: Style = name === "error" ? "red" : name === "warn" ? "yellow" : "dim";
   const shown = (value: unknown): string => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value));
   const facts = Object.entries(more).map(([key, value]) => `${key}=${shown(value)}`);
-  const words = [shown(time), name.padEnd(5), shown(msg)].map(harmless);
-  return `${styled(terminal.out, terminal.env, "dim", words[0] ?? "")} ${styled(terminal.out, terminal.env, colour, words[1] ?? "")} ${words[2]} ${styled(terminal.out, terminal.env, "dim", harmless(facts.join(" ")))}`;
+  return `${styled(terminal.out, terminal.env, "dim", shown(time))} ${styled(terminal.out, terminal.env, colour, name.padEnd(5))} ${shown(msg)} ${styled(terminal.out, terminal.env, "dim", facts.join(" "))}`;
 }

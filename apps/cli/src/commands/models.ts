@@ -1,6 +1,6 @@
 // `parley models list|test`: which models there are, and whether one really answers and calls tools.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -9,16 +9,16 @@ type Tested = MethodResult<"models.test">;
 
 export async function modelsList(terminal: Console): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("models.list", {}));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
-  else for (const text of found.models.flatMap(listedLines)) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of found.models.flatMap(listedLines)) line(terminal.out, text);
   return exitCodes.ok;
 }
 
 /** Fails when the model does not answer; without tool calling it says so and succeeds. */
 export async function modelsTest(terminal: Console, id: string | undefined): Promise<ExitCode> {
   const tested = await withState(terminal, (client) => client.request("models.test", id === undefined ? {} : { id }));
-  if (terminal.json) line(terminal.out, JSON.stringify(tested));
-  else for (const text of testedLines(tested)) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, tested);
+  else for (const text of testedLines(tested)) line(terminal.out, text);
   return tested.ok ? exitCodes.ok : exitCodes.failed;
 }
 

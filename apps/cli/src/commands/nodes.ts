@@ -1,6 +1,6 @@
 // `parley nodes`: the processes of this gateway, what each does, and who leads which account.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -8,7 +8,7 @@ type Node = MethodResult<"nodes.list">["nodes"][number];
 
 export async function nodes(terminal: Console): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("nodes.list", {}));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else if (found.nodes.length === 0) line(terminal.out, "No node has run on this store within a day.");
   else for (const node of found.nodes) line(terminal.out, nodeLine(node));
   return exitCodes.ok;
@@ -18,6 +18,6 @@ function nodeLine({ node, role, version, pid, state, turns, deliveries, leads, u
   const silent = `silent for ${Math.round(silentMs / 1_000)} s`;
   const now = up ? state : state === "gone" ? `gone, ${silent}` : `not heard of, ${silent}`;
   const work = up ? `  ${turns} turns, ${deliveries} deliveries` : "";
-  const leading = leads.length === 0 || !up ? "" : `  leads ${leads.map(harmless).join(", ")}`;
-  return `${harmless(node)}  (${role})  ${now}${work}${leading}  ${harmless(url)}  pid ${pid}, ${harmless(version)}`;
+  const leading = leads.length === 0 || !up ? "" : `  leads ${leads.join(", ")}`;
+  return `${node}  (${role})  ${now}${work}${leading}  ${url}  pid ${pid}, ${version}`;
 }

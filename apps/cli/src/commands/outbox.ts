@@ -1,6 +1,6 @@
 // `parley outbox list|retry|drop`: answers on their way, and those that did not arrive.
 import type { DeliveryStory } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, result, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -12,16 +12,16 @@ export interface OutboxFilter {
 export async function outboxList(terminal: Console, { troubled, lane }: OutboxFilter): Promise<ExitCode> {
   const filter = { ...(troubled === undefined ? {} : { troubled }), ...(lane === undefined ? {} : { lane }) };
   const found = await withState(terminal, (client) => client.request("outbox.list", filter));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else if (found.deliveries.length === 0) line(terminal.out, "Nothing waits and nothing is in trouble.");
-  else for (const text of found.deliveries.flatMap(deliveryLines)) line(terminal.out, harmless(text));
+  else for (const text of found.deliveries.flatMap(deliveryLines)) line(terminal.out, text);
   return exitCodes.ok;
 }
 
 export async function outboxAct(terminal: Console, act: "retry" | "drop", id: string): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request(`outbox.${act}`, { id }));
   const words = act === "retry" ? `It is sent again as ${done.id}.` : `Dropped ${done.id}.`;
-  line(terminal.out, terminal.json ? JSON.stringify(done) : words);
+  result(terminal, done, words);
   return exitCodes.ok;
 }
 

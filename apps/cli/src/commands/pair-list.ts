@@ -1,24 +1,21 @@
 // `parley pair list`: who waits to be let in, and who is in.
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
 export async function pairList(terminal: Console): Promise<ExitCode> {
   const { pending, paired } = await withState(terminal, (client) => client.request("pairing.list", {}));
   if (terminal.json) {
-    line(terminal.out, JSON.stringify({ pending, paired }));
+    document(terminal.out, { pending, paired });
     return exitCodes.ok;
   }
   if (pending.length === 0) line(terminal.out, "Nobody waits to be let in.");
   for (const { code, channel, account, senderId, senderName, expiresAtMs } of pending) {
-    line(
-      terminal.out,
-      `${code}  ${channel}:${account}  ${senderId}  ${harmless(senderName)}  until ${new Date(expiresAtMs).toISOString()}`,
-    );
+    line(terminal.out, `${code}  ${channel}:${account}  ${senderId}  ${senderName}  until ${new Date(expiresAtMs).toISOString()}`);
   }
   if (pending.length > 0) line(terminal.out, "Let somebody in with: parley pair approve CODE");
   for (const { channel, account, senderId, senderName, atMs } of paired) {
-    line(terminal.out, `paired    ${channel}:${account}  ${senderId}  ${harmless(senderName)}  since ${new Date(atMs).toISOString()}`);
+    line(terminal.out, `paired    ${channel}:${account}  ${senderId}  ${senderName}  since ${new Date(atMs).toISOString()}`);
   }
   return exitCodes.ok;
 }

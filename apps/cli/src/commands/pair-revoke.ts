@@ -1,14 +1,11 @@
 // `parley pair revoke ID`: puts somebody out who was let in.
-import { harmless, line, type Console } from "../console.ts";
+import { result, type Console } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
 export async function pairRevoke(terminal: Console, id: string): Promise<ExitCode> {
   const gone = await withState(terminal, (client) => client.request("pairing.revoke", { id }));
   const { channel, account, senderId, senderName } = gone;
-  line(
-    terminal.out,
-    terminal.json ? JSON.stringify(gone) : `${harmless(senderName)} (${senderId}) is no longer paired on ${channel}:${account}.`,
-  );
+  result(terminal, gone, `${senderName} (${senderId}) is no longer paired on ${channel}:${account}.`);
   return exitCodes.ok;
 }

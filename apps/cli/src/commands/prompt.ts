@@ -1,6 +1,6 @@
 // `parley prompt show|explain|diff`: what the agent is told, section by section: now, at an earlier turn, and what moved between.
 import type { MethodResult, PromptIdentity, PromptMoves } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -15,30 +15,30 @@ type Section = Explained["explanation"]["sections"][number];
 
 export async function promptShow(terminal: Console, choice: PromptChoice): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("prompt.show", which(choice)));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else {
     // Standard output holds the text alone, byte for byte as far as a terminal can take it.
     line(terminal.err, `${place(found)}; the cache boundary is at character ${count(found.boundary)} of ${count(found.text.length)}`);
-    line(terminal.out, harmless(found.text));
+    words(terminal.out, found.text);
   }
   return exitCodes.ok;
 }
 
 export async function promptExplain(terminal: Console, choice: PromptChoice): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("prompt.explain", which(choice)));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
-  else for (const text of explanationLines(found)) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of explanationLines(found)) line(terminal.out, text);
   return exitCodes.ok;
 }
 
 export async function promptDiff(terminal: Console, choice: PromptChoice): Promise<ExitCode> {
   const other = choice.with === undefined ? {} : { with: choice.with };
   const found = await withState(terminal, (client) => client.request("prompt.diff", { ...which(choice), ...other }));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else {
-    line(terminal.out, harmless(`From ${place(found.before)}`));
-    line(terminal.out, harmless(`to   ${place(found.after)}:`));
-    for (const text of moveLines(found)) line(terminal.out, harmless(`  ${text}`));
+    line(terminal.out, `From ${place(found.before)}`);
+    line(terminal.out, `to   ${place(found.after)}:`);
+    for (const text of moveLines(found)) line(terminal.out, `  ${text}`);
   }
   return exitCodes.ok;
 }

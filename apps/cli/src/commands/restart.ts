@@ -1,7 +1,7 @@
 // `parley restart`: the gateway drains and begins anew in its own process, under whatever runs it. A config that it could not start with is
 // refused before anything ends. What was at work resumes where it stood.
 import { sleep, systemClock } from "@parley/protocol";
-import { line, type Console } from "../console.ts";
+import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { statusNow, waitsFor, type Status } from "../gateway-process.ts";
 import { isAlive } from "../is-alive.ts";
@@ -31,13 +31,12 @@ export async function restart(terminal: Console, { timeout, wait }: RestartFlags
     return status;
   });
   if (wait === false) {
-    line(terminal.out, terminal.json ? JSON.stringify({ asked: true, pid: before.pid }) : `Process ${before.pid} was asked to restart.`);
+    result(terminal, { asked: true, pid: before.pid }, `Process ${before.pid} was asked to restart.`);
     return exitCodes.ok;
   }
   const after = await back(terminal, before, withinMs);
   const tookMs = Math.round(clock.mono() - begunMono);
-  if (terminal.json)
-    line(terminal.out, JSON.stringify({ pid: after.pid, bootId: after.bootId, version: after.version, state: after.state, tookMs }));
+  if (terminal.json) document(terminal.out, { pid: after.pid, bootId: after.bootId, version: after.version, state: after.state, tookMs });
   else {
     line(terminal.out, `Parley ${after.version} is back after ${(tookMs / 1000).toFixed(1)} s: ${after.state} (process ${after.pid}).`);
     for (const reason of after.reasons) line(terminal.out, `  ${reason}`);

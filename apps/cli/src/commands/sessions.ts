@@ -1,6 +1,6 @@
 // `parley sessions list|show|reset|forget`: the conversations that the gateway keeps.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, result, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -9,33 +9,33 @@ type Session = MethodResult<"sessions.list">["sessions"][number];
 export async function sessionsList(terminal: Console, flags: { readonly agent?: string; readonly limit?: string }): Promise<ExitCode> {
   const params = { ...(flags.agent === undefined ? {} : { agent: flags.agent }), limit: limitOf(flags.limit ?? "100") };
   const found = await withState(terminal, (client) => client.request("sessions.list", params));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else if (found.sessions.length === 0) line(terminal.out, "There is no session yet.");
-  else for (const session of found.sessions) line(terminal.out, harmless(sessionLine(session)));
+  else for (const session of found.sessions) line(terminal.out, sessionLine(session));
   return exitCodes.ok;
 }
 
 export async function sessionsShow(terminal: Console, key: string, flags: { readonly limit?: string }): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else {
-    line(terminal.out, harmless(sessionLine(found)));
+    line(terminal.out, sessionLine(found));
     for (const { atMs, type, text } of found.entries)
-      line(terminal.out, harmless(`${new Date(atMs).toISOString()}  ${type.padEnd(10)}  ${text}`));
+      words(terminal.out, `${new Date(atMs).toISOString()}  ${type.padEnd(10)}  ${text}`.replaceAll("\n", "\n    "));
   }
   return exitCodes.ok;
 }
 
 export async function sessionsReset(terminal: Console, key: string): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.reset", { key }));
-  line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(`${found.key} begins anew. Nothing was deleted.`));
+  result(terminal, found, `${found.key} begins anew. Nothing was deleted.`);
   return exitCodes.ok;
 }
 
 export async function sessionsForget(terminal: Console, key: string): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("sessions.forget", { key }));
   const words = `${found.entries} entries left the transcript of ${found.key} for good. It begins anew.`;
-  line(terminal.out, terminal.json ? JSON.stringify(found) : harmless(words));
+  result(terminal, found, words);
   return exitCodes.ok;
 }
 

@@ -4,7 +4,7 @@ import { text as readAll } from "node:stream/consumers";
 import { ConfigFault, placesIn } from "@parley/config";
 import { isFault } from "@parley/protocol";
 import { changeConfig, readConfig, type Written } from "../config-desk.ts";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { statusNow } from "../gateway-process.ts";
 import type { SetupAnswers, SetupFlags } from "../setup/answers.ts";
@@ -97,7 +97,7 @@ async function write(terminal: Console, changes: Parameters<typeof changeConfig>
 }
 
 function wordsOf({ what, probe: { words, fix } }: Check): string {
-  return harmless(`${what}: ${words}${fix === undefined ? "" : `. ${fix}.`}`);
+  return `${what}: ${words}${fix === undefined ? "" : `. ${fix}.`}`;
 }
 
 async function tell(terminal: Console, answers: SetupAnswers, done: readonly Check[], written: Written | null): Promise<void> {
@@ -105,17 +105,14 @@ async function tell(terminal: Console, answers: SetupAnswers, done: readonly Che
   const { configPath } = placesIn(terminal.env);
   if (terminal.json) {
     const tried = done.map(({ what, probe: { ok, words } }) => ({ what, ok, words }));
-    line(
-      terminal.out,
-      JSON.stringify({
-        path: configPath,
-        changed: written?.changed ?? [],
-        backup: written?.backup ?? null,
-        checks: tried,
-        running: status !== null,
-        restartNeeded: written?.restartNeeded ?? [],
-      }),
-    );
+    document(terminal.out, {
+      path: configPath,
+      changed: written?.changed ?? [],
+      backup: written?.backup ?? null,
+      checks: tried,
+      running: status !== null,
+      restartNeeded: written?.restartNeeded ?? [],
+    });
     return;
   }
   for (const check of done) line(terminal.out, wordsOf(check));

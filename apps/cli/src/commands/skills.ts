@@ -1,7 +1,7 @@
 // `parley skills list|check|info|install`: which skills an agent has, which of them it can use, and putting one in.
 import { resolve } from "node:path";
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, type Console, type Style } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -13,8 +13,8 @@ const descriptionChars = 90;
 
 export async function skillsList(terminal: Console, agent: string | undefined): Promise<ExitCode> {
   const found = await list(terminal, agent);
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
-  else for (const text of listLines(found, styling(terminal))) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of listLines(found, styling(terminal))) line(terminal.out, text);
   return exitCodes.ok;
 }
 
@@ -25,32 +25,32 @@ export async function skillsCheck(terminal: Console, agent: string | undefined):
     const ready = found.skills.filter(({ status }) => status === "ready").map(({ name }) => name);
     const waiting = found.skills.filter(({ status }) => status !== "ready").map(({ name, status, reason }) => ({ name, status, reason }));
     const { agent: id, rejected, shadowed, cut } = found;
-    line(terminal.out, JSON.stringify({ ok: rejected.length === 0, agent: id, ready, waiting, shadowed, rejected, cut }));
-  } else for (const text of checkLines(found, styling(terminal))) line(terminal.out, harmless(text));
+    document(terminal.out, { ok: rejected.length === 0, agent: id, ready, waiting, shadowed, rejected, cut });
+  } else for (const text of checkLines(found, styling(terminal))) line(terminal.out, text);
   return found.rejected.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
 export async function skillsShow(terminal: Console, name: string, agent: string | undefined): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("skills.info", { name, ...(agent === undefined ? {} : { agent }) }));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
-  else for (const text of infoLines(found, styling(terminal))) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of infoLines(found, styling(terminal))) line(terminal.out, text);
   return exitCodes.ok;
 }
 
 export async function skillsInstall(terminal: Console, path: string, force: boolean): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request("skills.install", { path: resolve(path), force }));
   if (terminal.json) {
-    line(terminal.out, JSON.stringify(done));
+    document(terminal.out, done);
     return exitCodes.ok;
   }
   const style = styling(terminal);
   const count = `${done.files} file${done.files === 1 ? "" : "s"}`;
   line(
     terminal.out,
-    harmless(`${done.replaced ? "Replaced" : "Installed"} ${done.name} in ${done.folder} (${count}, sha256 ${done.sha256.slice(0, 16)}).`),
+    `${done.replaced ? "Replaced" : "Installed"} ${done.name} in ${done.folder} (${count}, sha256 ${done.sha256.slice(0, 16)}).`,
   );
-  for (const note of done.notes) line(terminal.out, `  ${harmless(note)}`);
-  for (const warning of done.warnings) line(terminal.out, style("yellow", `  look at it: ${harmless(warning)}`));
+  for (const note of done.notes) line(terminal.out, `  ${note}`);
+  for (const warning of done.warnings) line(terminal.out, style("yellow", `  look at it: ${warning}`));
   line(terminal.out, "Nothing of it was run. It grants no tool and no approval.");
   return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 // `parley status`: what the daemon does and whether anything is wrong. Exit 0 only when its state is ok.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, type Console, type Style } from "../console.ts";
 import { exitCodes, type ExitCode } from "../exit.ts";
 import { withGateway } from "../with-gateway.ts";
 
@@ -8,7 +8,7 @@ type Status = MethodResult<"status">;
 
 export async function status(terminal: Console): Promise<ExitCode> {
   const found = await withGateway(terminal, (client) => client.request("status", {}));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
+  if (terminal.json) document(terminal.out, found);
   else for (const text of statusLines(found, (style, words) => styled(terminal.out, terminal.env, style, words))) line(terminal.out, text);
   return found.state === "ok" ? exitCodes.ok : exitCodes.failed;
 }
@@ -18,14 +18,14 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
   const megabytes = Math.round(found.memoryBytes / 1_048_576);
   return [
     `${style("bold", "Parley")} ${found.version}  ${style(colour(found.state), found.state)}  (pid ${found.pid}, ${megabytes} MB, since ${new Date(found.startedAtMs).toISOString()})`,
-    ...found.reasons.map((reason) => `  ${style("yellow", harmless(reason))}`),
+    ...found.reasons.map((reason) => `  ${style("yellow", reason)}`),
     `Model     ${found.model}`,
     `Config    ${found.configPath}`,
-    ...configLines(found).map((text) => `  ${style("yellow", harmless(text))}`),
+    ...configLines(found).map((text) => `  ${style("yellow", text)}`),
     `Work      ${found.turnsRunning} running, ${found.rowsWaiting} waiting, ${found.deliveriesWaiting} to deliver`,
     ...(found.deadRows + found.deliveriesTroubled === 0 ? [] : [style("yellow", troubleLine(found))]),
     ...found.channels.map(({ channel, account, state, reason }) => {
-      const why = reason === undefined ? "" : `  ${harmless(reason)}`;
+      const why = reason === undefined ? "" : `  ${reason}`;
       return `Channel   ${channel}:${account}  ${style(colour(state), state)}${why}`;
     }),
   ];

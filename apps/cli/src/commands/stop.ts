@@ -1,7 +1,7 @@
 // `parley stop`: asks the running gateway to end and waits for it, saying what it waits for. A service manager would start it again, so then
 // the manager is asked. What could not be finished resumes at the next start.
 import { sleep, systemClock } from "@parley/protocol";
-import { line, type Console } from "../console.ts";
+import { document, line, result, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { isAlive } from "../is-alive.ts";
 import { gatewayProcess, signal, statusNow, waitsFor } from "../gateway-process.ts";
@@ -14,7 +14,7 @@ export async function stop(terminal: Console, { timeout }: { readonly timeout?: 
   const withinMs = secondsOf("--timeout", timeout ?? "90");
   const found = await gatewayProcess(terminal);
   if (found === null) {
-    line(terminal.out, terminal.json ? JSON.stringify({ stopped: false, pid: null }) : "The gateway is not running.");
+    result(terminal, { stopped: false, pid: null }, "The gateway is not running.");
     return exitCodes.ok;
   }
   const { pid } = found;
@@ -22,7 +22,7 @@ export async function stop(terminal: Console, { timeout }: { readonly timeout?: 
   if (supervisor === null) signal(pid, "SIGTERM");
   else await supervisor.stop();
   await gone(terminal, pid, withinMs);
-  if (terminal.json) line(terminal.out, JSON.stringify({ stopped: true, pid }));
+  if (terminal.json) document(terminal.out, { stopped: true, pid });
   else
     line(
       terminal.out,

@@ -1,6 +1,6 @@
 // `parley tools list|explain`: what a session's next turn could use, and which rule took the rest away.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -20,12 +20,12 @@ export async function toolsList(terminal: Console, { session, explain, only }: T
     throw new CommandFailure("missing", `there is no tool "${only}". \`parley tools list\` shows them.`, exitCodes.failed);
   }
   if (terminal.json) {
-    line(terminal.out, JSON.stringify({ ...found, tools }));
+    document(terminal.out, { ...found, tools });
     return exitCodes.ok;
   }
-  line(terminal.out, harmless(`Session ${found.session}${found.sandbox === null ? ", not sandboxed" : `, sandbox: ${found.sandbox}`}`));
-  for (const tool of tools) for (const text of explain ? explained(tool) : [listed(tool)]) line(terminal.out, harmless(text));
-  if (found.reason !== null) line(terminal.out, harmless(`No turn can begin: ${found.reason}`));
+  line(terminal.out, `Session ${found.session}${found.sandbox === null ? ", not sandboxed" : `, sandbox: ${found.sandbox}`}`);
+  for (const tool of tools) for (const text of explain ? explained(tool) : [listed(tool)]) line(terminal.out, text);
+  if (found.reason !== null) line(terminal.out, `No turn can begin: ${found.reason}`);
   return exitCodes.ok;
 }
 

@@ -3,7 +3,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { line, type Console } from "../console.ts";
+import { document, line, result, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { said } from "../gateway-process.ts";
 import { supervisorOf } from "../unit/supervisor.ts";
@@ -20,7 +20,8 @@ export async function unitInstall(terminal: Console, flags: UnitFlags): Promise<
   const plan = unitPlan(terminal.env, flags);
   const text = unitFile(plan);
   if (flags.print === true) {
-    line(terminal.out, terminal.json ? JSON.stringify({ file: plan.file, text }) : text.trimEnd());
+    if (terminal.json) document(terminal.out, { file: plan.file, text });
+    else words(terminal.out, text.trimEnd());
     return exitCodes.ok;
   }
   const before = await textOf(plan.file);
@@ -35,16 +36,16 @@ export async function unitInstall(terminal: Console, flags: UnitFlags): Promise<
     await supervisor.load(start);
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    const words = `${error.message}\nIn a container, or after su, no ${plan.manager} may run for this user: ${plan.manager === "systemd" ? "log in as the user, or " : ""}run \`parley start\` itself.`;
+    const why = `${error.message}\nIn a container, or after su, no ${plan.manager} may run for this user: ${plan.manager === "systemd" ? "log in as the user, or " : ""}run \`parley start\` itself.`;
     if (start)
-      throw new CommandFailure("unavailable", `${plan.file} is written, but could not be started.\n${words}`, exitCodes.failed, {
+      throw new CommandFailure("unavailable", `${plan.file} is written, but could not be started.\n${why}`, exitCodes.failed, {
         cause: error,
       });
     // Only the file was asked for; it is read when the manager starts.
-    line(terminal.err, words);
+    words(terminal.err, why);
   }
   const lingers = await lingerHint(terminal, plan);
-  if (terminal.json) line(terminal.out, JSON.stringify({ file: plan.file, changed: before !== text, started: start, hint: lingers }));
+  if (terminal.json) document(terminal.out, { file: plan.file, changed: before !== text, started: start, hint: lingers });
   else {
     line(terminal.out, `${before === text ? "Unchanged" : "Wrote"} ${plan.file}.`);
     if (start) line(terminal.out, `${supervisor.words} runs the gateway now and after each boot.`);
@@ -66,7 +67,7 @@ export async function unitUninstall(terminal: Console, flags: UnitFlags): Promis
     if (trouble !== null) line(terminal.err, trouble);
   }
   const words = before === null ? `${plan.file} is not there: nothing to remove.` : `Removed ${plan.file}. ${plan.home} was not touched.`;
-  line(terminal.out, terminal.json ? JSON.stringify({ file: plan.file, removed: before !== null }) : words);
+  result(terminal, { file: plan.file, removed: before !== null }, words);
   return exitCodes.ok;
 }
 
@@ -76,8 +77,7 @@ export async function unitStatus(terminal: Console, flags: UnitFlags): Promise<E
   const before = await textOf(plan.file);
   const state = await supervisorOf(terminal, plan).state();
   const stale = before !== null && before.includes(marker) && !isSameUnit(before, unitFile(plan));
-  if (terminal.json)
-    line(terminal.out, JSON.stringify({ manager: plan.manager, file: plan.file, installed: before !== null, stale, ...state }));
+  if (terminal.json) document(terminal.out, { manager: plan.manager, file: plan.file, installed: before !== null, stale, ...state });
   else {
     line(
       terminal.out,

@@ -1,6 +1,6 @@
 // `parley usage`: what was used, by session, agent, channel, person, model or day, and how much of the caps is left.
 import type { MethodResult } from "@parley/protocol";
-import { harmless, line, type Console } from "../console.ts";
+import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { withState } from "../with-gateway.ts";
 
@@ -23,8 +23,8 @@ export async function usage(terminal: Console, choice: UsageChoice): Promise<Exi
     throw new CommandFailure("invalid", `--days is a number from 1 to ${mostDays}`, exitCodes.usage);
   }
   const found = await withState(terminal, (client) => client.request("usage", { by, days }));
-  if (terminal.json) line(terminal.out, JSON.stringify(found));
-  else for (const text of usageLines(found, by)) line(terminal.out, harmless(text));
+  if (terminal.json) document(terminal.out, found);
+  else for (const text of usageLines(found, by)) line(terminal.out, text);
   return exitCodes.ok;
 }
 
