@@ -171,6 +171,7 @@ export function gatewayCore(options: CoreOptions): Core {
     house: options.house ?? {},
     prompts,
     skills,
+    origins: options.hands?.origins,
     channel,
     rules,
     cooldowns: kept.cooldowns,

@@ -69,7 +69,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
       const { refused } = await ensureWorkspace(workspace, templatesFolder);
       if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
     }
-    const skills = wireSkills(config, places.home, env);
+    const skills = wireSkills(config, places.home, env, ports.hands?.origins);
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));

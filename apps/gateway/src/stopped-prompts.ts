@@ -42,7 +42,8 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
   const policy = accessPolicy(config.channels, moved);
   const prompts = promptBook(store.cells, clock);
   const models = wireModels(config, places.home, clock, log);
-  const skills = wireSkills(config, places.home, env);
+  const hands = idleHands({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  const skills = wireSkills(config, places.home, env, hands.origins);
   const owner = owners(config.commands.ownerAllowFrom, store.cells);
   const { approvers, target } = config.approvals.exec;
   const desk = approvalDesk({
@@ -61,7 +62,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     tools: toolBook({
       config,
       grants: desk.book.grants,
-      hands: idleHands({ home: places.home, mediaPath: places.home, env }),
+      hands,
       more: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
       readRoots: skills.readRoots(),
       status: sessionStatus({
@@ -80,6 +81,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     house: await houseOf(config, places.home, env["SHELL"], ids),
     prompts,
     skills,
+    origins: hands.origins,
     clock,
     ids,
     log,

@@ -12,6 +12,7 @@ import type { Restarting } from "./restarting.ts";
 import { allCommandRecords, commandRecords } from "./turn/command-records.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
 import { agentSettings } from "./turn/settings.ts";
+import { originBook, type OriginBook } from "./turn/origin-book.ts";
 import type { Hands } from "./turn/tool-book.ts";
 
 export interface HandsWiring {
@@ -53,12 +54,15 @@ export async function wireHands(
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
   const own = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: lines }, filesAt);
   const commands = bus.shared ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines }) : own;
+  const origins = originBook({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
+  // Those commands are over: `openCommands` has ended them.
+  await origins.endLeftovers([home]);
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
   await settings.restarted();
   const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
   await restartOfChat.restarted();
   return {
-    ...handsOf(wiring, commands),
+    ...handsOf(wiring, commands, origins),
     settings,
     chatRestart: restartOfChat,
     async end() {
@@ -69,18 +73,29 @@ export async function wireHands(
 }
 
 /** To look at without a daemon: nothing can be started. */
-export function idleHands(wiring: Pick<HandsWiring, "home" | "mediaPath" | "env">): Hands {
+export function idleHands(
+  wiring: Pick<HandsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+  { cells }: Pick<Store, "cells">,
+): Hands {
   const refuse = async (): Promise<never> => {
     throw new Error("commands run and the config is changed in the daemon only");
   };
   const commands: Commands = { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined };
-  return { ...handsOf(wiring, commands), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
+  const origins = originBook({ ...wiring, cells, node: "none" });
+  return { ...handsOf(wiring, commands, origins), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
 }
 
 function handsOf(
   { home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">,
   commands: Commands,
+  origins: OriginBook,
 ): Hands & Pick<WiredHands, "exec"> {
   const host = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-  return { home, userHome: homedir(), exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } }, pictures: mediaFolder(mediaPath) };
+  return {
+    home,
+    userHome: homedir(),
+    origins,
+    exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
+    pictures: mediaFolder(mediaPath),
+  };
 }

@@ -33,6 +33,7 @@ import { mediaFolder } from "./turn/media-folder.ts";
 import type { MediaReaderOptions } from "./turn/media-reader.ts";
 import type { Surface } from "./turn/channel-facts.ts";
 import type { ShowProgress } from "./turn/progress.ts";
+import type { OriginBook } from "./turn/origin-book.ts";
 import { skillBook, type SkillBook } from "./turn/skills.ts";
 import { isProgram } from "./programs/program.ts";
 import { unopenedChannel } from "./unopened-channel.ts";
@@ -229,8 +230,8 @@ export function wireTools(config: Config, clock: Clock, path: string): readonly 
   return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
 }
 
-export function wireSkills(config: Config, home: string, env: Env): SkillBook {
-  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform() });
+export function wireSkills(config: Config, home: string, env: Env, origins?: Pick<OriginBook, "of">): SkillBook {
+  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform(), origins });
 }
 
 /** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */

@@ -85,6 +85,7 @@ export { defaultCompaction, defaultPruning, type CompactionSettings, type Prunin
 export { tokensOfText } from "./context/size.ts";
 export { type Placed, standing } from "./context/standing.ts";
 export { summarise, type Summarised, type SummaryInput } from "./context/summarise.ts";
+export { type ForeignOrigin, type OriginOf, ownersAlone } from "./workspace/origin.ts";
 export { rootedReader } from "./workspace/read-rooted.ts";
 export type { Fitted, LoopContext, Prepared } from "./loop/context-port.ts";
 export type { BadCall, Journal, JournalStep } from "./loop/journal.ts";

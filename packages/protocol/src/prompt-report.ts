@@ -18,6 +18,8 @@ const file = z.object({
   rawChars: z.number().int(),
   injectedChars: z.number().int(),
   truncated: z.boolean(),
+  /** Why it is left out, or who wrote it when that was not an owner. */
+  note: z.string().optional(),
   hash: z.string(),
 });
 

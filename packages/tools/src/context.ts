@@ -5,6 +5,7 @@ import type { CommandEnv } from "./exec/environment.ts";
 import type { Commands } from "./exec/commands.ts";
 import type { ExecAction } from "./exec/exec-action.ts";
 import type { ExecPolicy } from "./exec/exec-decision.ts";
+import type { Origins } from "./files/origins.ts";
 import type { WorkspaceFiles } from "./files/workspace-files.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Tool, ToolScope } from "./tool.ts";
@@ -12,6 +13,12 @@ import type { Tool, ToolScope } from "./tool.ts";
 export interface ToolContext {
   /** All who may speak in this turn are owners. */
   readonly owner: boolean;
+  /** Everybody whose words the turn follows: `telegram:42`. */
+  readonly speakers?: readonly string[];
+  /** Where it is written down who wrote what enters prompts. Absent: nowhere. */
+  readonly origins?: Origins;
+  /** Paths below the workspace that enter prompts because the config says so. */
+  readonly promptPaths?: readonly string[];
   /** The model sees pictures. */
   readonly vision: boolean;
   /** IANA name of the user's zone. */

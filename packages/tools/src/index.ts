@@ -29,6 +29,8 @@ export {
 export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
 export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.ts";
 export * from "./exec/exec-decision.ts";
+export { guardOf, promptFolders, promptNames, proposalFolder } from "./files/guarded-paths.ts";
+export { isOlder, type Begun, type Origin, type Origins, type PathHash, type Watch } from "./files/origins.ts";
 export { rooted, type Rooted } from "./files/rooted.ts";
 export type { RootSpec } from "./files/walk.ts";
 export { freeSettings, type FreeSetting } from "./free-settings.ts";
@@ -36,6 +38,7 @@ export { workspaceFiles, type WorkspaceFiles, type WorkspaceFilesOptions } from 
 export * from "./policy.ts";
 export { protectedChanges } from "./protected-settings.ts";
 export { runGroup, type GroupEnd, type GroupRequest } from "./process-group.ts";
+export { endWatch } from "./sandbox/guard-watch.ts";
 export { isSandboxed, noSandbox, openSandbox, type SandboxRequest } from "./sandbox/open-sandbox.ts";
 export type { Sandbox, SandboxLimits, SandboxSettings } from "./sandbox/sandbox.ts";
 export * from "./tool.ts";

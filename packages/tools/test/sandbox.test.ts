@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { SessionKey } from "@parley/protocol";
 import { lacks, program } from "@parley/testkit";
 import { isSandboxed, makeTools, openSandbox, type SandboxSettings } from "../src/index.ts";
+import { nothingGuarded } from "../src/sandbox/guard-watch.ts";
 import { dockerCommand } from "../src/sandbox/docker.ts";
 import { exec } from "../src/tools/exec.ts";
 import { read } from "../src/tools/read.ts";
@@ -186,7 +187,15 @@ describe("docker", () => {
   const mounts = { workspace: "/home/me/a,b", readOnly: true, readRoots: ["/skills"], hidden: ["/home/me/a,b/state", "/elsewhere"] };
   const of = (command: object, change: Partial<SandboxSettings> = {}) =>
     dockerCommand(
-      { argv: ["ls", "-l"], cwd: "sub", env: { KEY: "secret value", PATH: "/usr/bin", LC_ALL: "C" }, pty: false, input: false, ...command },
+      {
+        argv: ["ls", "-l"],
+        cwd: "sub",
+        env: { KEY: "secret value", PATH: "/usr/bin", LC_ALL: "C" },
+        pty: false,
+        input: false,
+        guarded: nothingGuarded,
+        ...command,
+      },
       {
         program: "/usr/bin/docker",
         user: "1000:1000",

@@ -87,10 +87,10 @@ function sectionLine({ id, chars, tokens, hash, included, reason }: Section, wid
   return `  ${included ? "in " : "out"}  ${id.padEnd(wide)}  ${included ? `${size}  ` : ""}${reason}`;
 }
 
-function fileLine({ name, state, rawChars, injectedChars, truncated }: Explained["explanation"]["files"][number]): string {
+function fileLine({ name, state, rawChars, injectedChars, truncated, note }: Explained["explanation"]["files"][number]): string {
   if (state === "missing") return `  ${name}: missing, a marker stands in its place`;
-  if (state === "refused") return `  ${name}: there, but may not be read`;
-  return `  ${name}: ${count(rawChars)} raw, ${count(injectedChars)} injected${truncated ? ", cut" : ""}`;
+  if (state === "refused") return `  ${name}: there, but left out: ${note ?? "it may not be read"}`;
+  return `  ${name}: ${count(rawChars)} raw, ${count(injectedChars)} injected${truncated ? ", cut" : ""}${note === undefined ? "" : `. ${note}`}`;
 }
 
 function moveLines({ stableMoved, moves, files, tools }: PromptMoves): string[] {

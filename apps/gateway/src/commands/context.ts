@@ -51,9 +51,9 @@ function files({ files: list }: PromptExplanation): string[] {
   if (list.length === 0) return ["Workspace files: none"];
   return [
     "Workspace files, raw → injected characters:",
-    ...list.map(({ name, state, rawChars, injectedChars, truncated }) =>
+    ...list.map(({ name, state, rawChars, injectedChars, truncated, note }) =>
       state === "present"
-        ? `- ${name}: ${count(rawChars)} → ${count(injectedChars)}${truncated ? " (cut)" : ""}`
+        ? `- ${name}: ${count(rawChars)} → ${count(injectedChars)}${truncated ? " (cut)" : ""}${note === undefined ? "" : ` (not confirmed by an owner)`}`
         : `- ${name}: ${state === "missing" ? "missing" : "may not be read"}`,
     ),
   ];

@@ -1,9 +1,10 @@
 // Gives a turn its context keeper: the settings from the config, the session's log, and the ports through which a compaction asks the
 // turn's model, reads AGENTS.md and lets the agent save notes. What the keeper decided is handed to the next turn as session fields.
 import { createHash } from "node:crypto";
+import { join } from "node:path";
 import { contextKeeper, disarm, essentialsOf, rootedReader, summarise, tokensOfText, type Keeper, type Placed } from "@parley/agent";
 import type { Model, ModelRequest } from "@parley/models";
-import { noUsage, parseSessionKey, type Address, type Clock, type Entry, type Json, type Log } from "@parley/protocol";
+import { noUsage, parseSessionKey, type Address, type Clock, type Entry, type Json, type Log, type SessionKey } from "@parley/protocol";
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import type { Tool } from "@parley/tools";
@@ -11,6 +12,7 @@ import { deadline } from "../deadline.ts";
 import { defaultContext, type ContextSettings } from "./context-settings.ts";
 import { standsFromField } from "./history.ts";
 import { memoryFlush } from "./memory-flush.ts";
+import { notesPlace, type NotesPlace } from "./notes-place.ts";
 
 export interface TurnContextInput {
   readonly sessions: Sessions;
@@ -28,6 +30,7 @@ export interface TurnContextInput {
     readonly timeoutMs: number;
     readonly context?: ContextSettings;
     readonly keepsNotes?: boolean;
+    readonly notesPlace?: NotesPlace;
   };
   readonly held: Pick<Held, "renew">;
   readonly clock: Clock;
@@ -53,6 +56,7 @@ export function turnContext(input: TurnContextInput): TurnContext {
   // Of what people say in private; not of groups, schedules and subagents.
   const isPrivate = input.address.kind === "dm" && ["main", "dm"].includes(parseSessionKey(session.key).kind);
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && setup.keepsNotes !== false;
+  const notes = setup.notesPlace ?? notesPlace(setup.workspace, session.key as SessionKey, nobody, undefined);
 
   const keeper = contextKeeper({
     history,
@@ -71,10 +75,12 @@ export function turnContext(input: TurnContextInput): TurnContext {
     },
     async essentials() {
       const file = await rootedReader().read(setup.workspace, "AGENTS.md");
-      if (file.state !== "present") return "";
+      const originOf = await notes.originOf();
+      // Instructions that no owner confirmed are not repeated.
+      if (file.state !== "present" || originOf(join(setup.workspace, "AGENTS.md"), file.sha256) !== null) return "";
       return disarm(essentialsOf(file.text, settings.compaction.postCompactionSections, settings.postCompactionMaxChars));
     },
-    flush: flushes ? memoryFlush({ ...input, workspace: setup.workspace, timeZone: settings.timeZone, model }) : async () => noUsage,
+    flush: flushes ? memoryFlush({ ...input, workspace: setup.workspace, notes, timeZone: settings.timeZone, model }) : async () => noUsage,
     clock,
     log,
   });
@@ -94,6 +100,8 @@ export function turnContext(input: TurnContextInput): TurnContext {
     },
   };
 }
+
+const nobody = { owner: false, senders: [] };
 
 function numberIn({ fields }: Session, field: string): number {
   const value = fields[field];

@@ -7,7 +7,8 @@ import { noUsage, type Clock, type Entry, type Log, type SessionKey, type Usage 
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import { localDay } from "./local-day.ts";
-import { isWritable, memoryFolder, memoryNote } from "./memory-note.ts";
+import { isWritable, memoryNote } from "./memory-note.ts";
+import type { NotesPlace } from "./notes-place.ts";
 
 export interface FlushOptions {
   readonly sessions: Sessions;
@@ -16,6 +17,7 @@ export interface FlushOptions {
   readonly agent: string;
   readonly turn: string;
   readonly workspace: string;
+  readonly notes: NotesPlace;
   /** IANA name. */
   readonly timeZone: string;
   readonly model: Model;
@@ -43,8 +45,8 @@ export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cyc
       told = mark;
     };
     const day = localDay(clock.now(), options.timeZone);
-    const tool = memoryNote(options.workspace, day, markDone);
-    const incoming = [flushRequest({ file: `${memoryFolder}/${day}.md`, tool: tool.name, atMs: clock.now() })];
+    const tool = memoryNote(options.workspace, options.notes, day, markDone);
+    const incoming = [flushRequest({ file: `${options.notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() })];
     let usage = noUsage;
     for await (const event of runLoop(
       {

@@ -1,5 +1,6 @@
 // The only tool of the memory flush: appends to the day's notes in the workspace and can do nothing else. The place is fixed when the tool
 // is made; links that lead out of the workspace are refused.
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdir, open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -7,16 +8,20 @@ import { stripChatTokens } from "@parley/agent";
 import { Fault } from "@parley/protocol";
 import type { Tool } from "@parley/tools";
 import { z } from "zod";
-
-export const memoryFolder = "memory";
+import { memoryFolder, type NotesPlace } from "./notes-place.ts";
 
 const noteChars = 8_000;
 const noteArgs = z.object({ text: z.string().min(1).max(noteChars) });
 /** A day has no more to say; the file is read whole by others. */
 const fileBytes = 1_000_000;
 
-export function memoryNote(workspace: string, day: string, beforeFirst: () => Promise<void>): Tool {
-  const file = `${memoryFolder}/${day}.md`;
+export function memoryNote(
+  workspace: string,
+  place: Pick<NotesPlace, "folder" | "heading" | "added">,
+  day: string,
+  beforeFirst: () => Promise<void>,
+): Tool {
+  const file = `${place.folder}/${day}.md`;
   let first = true;
   return {
     name: "append_note",
@@ -37,7 +42,7 @@ export function memoryNote(workspace: string, day: string, beforeFirst: () => Pr
       const { text } = noteArgs.parse(args);
       if (first) await beforeFirst();
       first = false;
-      await append(workspace, `${day}.md`, stripChatTokens(text.trim()));
+      await append(workspace, place, `${day}.md`, stripChatTokens(text.trim()));
       return { content: [{ type: "text", text: `Appended to ${file}.` }] };
     },
   };
@@ -60,19 +65,41 @@ function isMissing(path: string): Promise<boolean> {
   );
 }
 
-async function append(workspace: string, name: string, text: string): Promise<void> {
-  const folder = join(workspace, memoryFolder);
-  await mkdir(folder, { recursive: true });
-  const [root, real] = await Promise.all([realpath(workspace), realpath(folder)]);
-  if (!real.startsWith(root + sep)) throw new Fault("denied", `${memoryFolder}/ leads out of the workspace`);
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const handle = await open(join(real, name), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function ignoringThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}
+
+async function append(
+  workspace: string,
+  { folder: below, heading, added }: Pick<NotesPlace, "folder" | "heading" | "added">,
+  name: string,
+  text: string,
+): Promise<void> {
+  const root = await realpath(workspace);
+  let real = root;
+  // One after the other, because a link in between could lead anywhere.
+  for (const part of below.split("/")) {
+    await mkdir(join(real, part)).catch(ignoringThere);
+    real = await realpath(join(real, part));
+    if (!real.startsWith(root + sep)) throw new Fault("denied", `${below}/ leads out of the workspace`);
+  }
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(join(real, name), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
     const stat = await handle.stat();
-    if (!stat.isFile()) throw new Fault("denied", `${memoryFolder}/${name} is not a file`);
-    if (stat.size + Buffer.byteLength(text) > fileBytes) throw new Fault("denied", `${memoryFolder}/${name} is full`);
+    if (!stat.isFile()) throw new Fault("denied", `${below}/${name} is not a file`);
+    if (stat.nlink > 1) throw new Fault("denied", `${below}/${name} has another name (a hard link), which may lie outside the workspace`);
+    if (stat.size + Buffer.byteLength(text) > fileBytes) throw new Fault("denied", `${below}/${name} is full`);
+    const before = await handle.readFile();
+    const opening = before.length > 0 ? "\n" : heading === null ? "" : `${heading}\n\n`;
+    const more = Buffer.from(`${opening}${text}\n`);
+    await added(`${below}/${name}`, hashOf(before), hashOf(Buffer.concat([before, more])));
     // One write: a crash leaves all of it or, at worst, its beginning; what stood before is never touched.
-    await handle.appendFile(`${stat.size === 0 ? "" : "\n"}${text}\n`);
+    await handle.appendFile(more);
     await handle.sync();
   } finally {
     await handle.close();

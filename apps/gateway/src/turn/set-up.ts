@@ -17,7 +17,7 @@ import {
 } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { withFallbacks, type Cooldowns, type Model, type Models } from "@parley/models";
-import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log, type ReasoningLevel } from "@parley/protocol";
+import { accountKey, Fault, parseSessionKey, type Clock, type Ids, type Log, type ReasoningLevel, type SessionKey } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { PolicyDecision } from "@parley/tools";
 import type { Speakers } from "../inbound/authority.ts";
@@ -28,6 +28,8 @@ import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./directives.ts";
 import { keepResult } from "./long-results.ts";
 import { modelBook } from "./model-book.ts";
+import { notesPlace } from "./notes-place.ts";
+import type { OriginBook } from "./origin-book.ts";
 import { startupNotes } from "./startup-memory.ts";
 import { toolsHash, type PromptBook } from "./prompt-book.ts";
 import { repoRoots } from "./repo-root.ts";
@@ -52,6 +54,8 @@ export interface SetUpOptions {
   readonly house: House;
   readonly prompts: PromptBook;
   readonly skills: SkillBook;
+  /** Who wrote what enters prompts. Absent: that is not known. */
+  readonly origins?: Pick<OriginBook, "of" | "added"> | undefined;
   /** Counted on for `stableMoves`. */
   readonly moves?: Map<string, number>;
   readonly clock: Clock;
@@ -98,6 +102,7 @@ export interface SetUp {
 }
 
 interface Prepared extends PromptNow {
+  readonly speakers: Speakers;
   readonly files: BootstrapSnapshot;
   readonly skills: SkillsHere;
   readonly thinking: TurnSetup["thinking"];
@@ -134,6 +139,7 @@ export function setUp(options: SetUpOptions): SetUp {
     const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
     const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
     const audience = isShared ? "shared" : "private";
+    const originOf = await options.origins?.of(agent.workspace);
     const [model, snapshot] = await Promise.all([
       modelOf(agent, session, log),
       files.load({
@@ -143,6 +149,7 @@ export function setUp(options: SetUpOptions): SetUp {
         heartbeats: tellsHeartbeats(config),
         agent: agent.id,
         session: session.key,
+        ...(originOf === undefined ? {} : { originOf }),
       }),
     ]);
     const speakers = by ?? (place === null ? nobody : await options.speakers(place));
@@ -174,7 +181,18 @@ export function setUp(options: SetUpOptions): SetUp {
     });
     const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
     const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-    return { compiled, explanation: explain(compiled, schemas), facts, model, here, files: snapshot, skills, thinking, reasoning };
+    return {
+      compiled,
+      explanation: explain(compiled, schemas),
+      facts,
+      model,
+      here,
+      speakers,
+      files: snapshot,
+      skills,
+      thinking,
+      reasoning,
+    };
   }
 
   /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
@@ -195,7 +213,7 @@ export function setUp(options: SetUpOptions): SetUp {
   return {
     async forTurn({ agent, session, called = [], wanted = {}, by, log = options.log, ...place }) {
       const ready = await prepared({ agent, session, place, wanted, ...(by === undefined ? {} : { by }) }, log);
-      const { compiled, explanation, model, here, files: snapshot, skills, thinking, reasoning } = ready;
+      const { compiled, explanation, model, here, speakers, files: snapshot, skills, thinking, reasoning } = ready;
       const { tools, decision } = here;
       const skill = await skillTurn(called, skills, tools);
       log.debug(
@@ -206,6 +224,7 @@ export function setUp(options: SetUpOptions): SetUp {
       const ofAgent = agentOf(agent);
       const { workspace } = ofAgent;
       const told = toldIn(session);
+      const notes = notesPlace(workspace, session.key as SessionKey, speakers, options.origins);
       const warned = warnOnce(snapshot, defaults.bootstrapPromptTruncationWarning, told);
       return {
         model: skill.model ?? model,
@@ -225,8 +244,16 @@ export function setUp(options: SetUpOptions): SetUp {
         spill: (name, text) => keepResult(here.files, name, text),
         context: contextSettings(config, ofAgent),
         keepsNotes: mayKeepNotes(here),
+        notesPlace: notes,
         startupNotes: () =>
-          startupNotes({ workspace, timeZone: defaults.userTimezone, nowMs: options.clock.now(), settings: defaults.startupContext, log }),
+          startupNotes({
+            workspace,
+            notes,
+            timeZone: defaults.userTimezone,
+            nowMs: options.clock.now(),
+            settings: defaults.startupContext,
+            log,
+          }),
         notes: warned.note === null ? [] : [warned.note],
         finalOnly: needsReasoningTags({ model, thinking }),
         tellsEmptyInGroups: defaults.silentReply.group === "deny",

@@ -23,6 +23,7 @@ import {
 } from "@parley/agent";
 import { isSecret, type AgentConfig, type Config } from "@parley/config";
 import type { Tool } from "@parley/tools";
+import type { OriginBook } from "./origin-book.ts";
 import { knownCommands } from "../inbound/command.ts";
 
 export interface SkillBookOptions {
@@ -36,6 +37,8 @@ export interface SkillBookOptions {
   readonly userHome: string;
   /** Node's name of it. */
   readonly platform: string;
+  /** Who wrote what enters prompts. Absent: that is not known. */
+  readonly origins?: Pick<OriginBook, "of"> | undefined;
 }
 
 export type SkillState = SkillVerdict | { readonly status: "not allowed"; readonly reason: string };
@@ -81,7 +84,7 @@ export interface SkillBook {
 
 const bodyChars = 20_000;
 
-export function skillBook({ config, home, bundled, env, userHome, platform }: SkillBookOptions): SkillBook {
+export function skillBook({ config, home, bundled, env, userHome, platform, origins }: SkillBookOptions): SkillBook {
   const { skills: settings } = config;
   const shelves = skillShelves();
   const managed = join(home, "skills");
@@ -128,7 +131,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform }: Sk
 
   async function survey(agent: AgentConfig): Promise<SkillSurvey> {
     const roots = rootsOf(agent);
-    const shelf = await shelves.load(roots, settings.limits);
+    const shelf = await shelves.load(roots, settings.limits, await origins?.of(agent.workspace));
     return { roots, shelf, skills: shelf.skills.map((skill) => ({ skill, state: stateOf(skill, agent) })) };
   }
 
@@ -156,9 +159,13 @@ export function skillBook({ config, home, bundled, env, userHome, platform }: Sk
           ),
         location,
         async body(skill) {
-          const found = await skillText(skill.root, skill.file, settings.limits.maxSkillFileBytes);
+          const found = await skillText(
+            { root: skill.root, path: skill.file, ownNameOnly: skill.source === "workspace" },
+            settings.limits.maxSkillFileBytes,
+          );
           if (found.kind !== "text" || found.text === null) return null;
-          const text = found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome));
+          const mark = skill.mark === undefined ? "" : `[${skill.mark}]\n\n`;
+          const text = mark + found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome));
           return text.length <= bodyChars ? text : `${text.slice(0, bodyChars).toWellFormed()}\n[... cut at ${bodyChars} characters]`;
         },
       };

@@ -6,7 +6,7 @@ import { rootedReader, tailOf } from "@parley/agent";
 import type { Address, Json, Log } from "@parley/protocol";
 import type { Session, Turn } from "@parley/store";
 import { recentDays } from "./local-day.ts";
-import { memoryFolder } from "./memory-note.ts";
+import type { NotesPlace } from "./notes-place.ts";
 
 export interface StartupSettings {
   readonly enabled: boolean;
@@ -17,6 +17,7 @@ export interface StartupSettings {
 
 export interface StartupRequest {
   readonly workspace: string;
+  readonly notes: Pick<NotesPlace, "folder" | "originOf">;
   /** IANA name. */
   readonly timeZone: string;
   readonly nowMs: number;
@@ -45,24 +46,30 @@ export async function startupFor(
 const mostFiles = 20;
 
 /** Null when there is nothing to tell. Newest day first. */
-export async function startupNotes({ workspace, timeZone, nowMs, settings, log }: StartupRequest): Promise<string | null> {
+export async function startupNotes({ workspace, notes: place, timeZone, nowMs, settings, log }: StartupRequest): Promise<string | null> {
   if (!settings.enabled) return null;
   const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
-  const names = await readdir(join(workspace, memoryFolder)).catch((): string[] => []); // No folder, no notes.
+  const names = await readdir(join(workspace, place.folder)).catch((): string[] => []); // No folder, no notes.
   // A day's own note first, then those that carry a name.
   const files = days.flatMap((day) => [
     ...names.filter((name) => name === `${day}.md`),
     ...names.filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md")).toSorted(),
   ]);
   const reader = rootedReader();
+  const originOf = await place.originOf();
   const notes: string[] = [];
   let leftChars = settings.maxTotalChars;
   for (const name of files.slice(0, mostFiles)) {
-    const path = `${memoryFolder}/${name}`;
+    const path = `${place.folder}/${name}`;
     const file = await reader.read(workspace, path);
     if (file.state === "refused") log.warn({ path, reason: file.reason }, "a daily note was not read");
     if (file.state !== "present" || file.text.trim() === "") continue;
-    const title = `## ${path}\n`;
+    const origin = originOf(join(workspace, path), file.sha256);
+    if (origin?.use === "leave out") {
+      log.warn({ path, reason: origin.reason, who: origin.who }, "a daily note was left out");
+      continue;
+    }
+    const title = `## ${path}\n${origin === null ? "" : `[${origin.reason}]\n`}`;
     const roomChars = Math.min(settings.maxFileChars, leftChars - title.length - 1);
     if (roomChars <= 0) break;
     const note = title + newest(file.text.trim(), roomChars, path);

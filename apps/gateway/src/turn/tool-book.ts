@@ -1,6 +1,6 @@
 // The tools of a turn: made for its agent and place, then narrowed by the policy chain, with every removal explained. A sandbox that is
 // asked for and cannot be had takes away whatever would have run in it: nothing falls back to the host.
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import type { SandboxFacts } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
@@ -26,6 +26,7 @@ import {
   type WorkspaceFiles,
   type WorkspaceFilesOptions,
 } from "@parley/tools";
+import type { OriginBook } from "./origin-book.ts";
 import { senderRules, type Speakers } from "../inbound/authority.ts";
 
 export interface ToolsRequest {
@@ -59,6 +60,8 @@ export interface Hands {
   /** The state folder: tools may not enter it. */
   readonly home: string;
   readonly userHome: string;
+  /** Who wrote what enters prompts. Absent: that is not known. */
+  readonly origins?: OriginBook;
   /** Absent: no commands here. */
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
   readonly pictures?: ToolContext["pictures"];
@@ -116,10 +119,13 @@ export function toolBook(options: ToolBookOptions): ToolBook {
   function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles, policy: ExecPolicy): MadeTools {
     if (hands === undefined) return { tools: [], unavailable: [] };
     const { status, plans, approved } = options;
-    const { exec, pictures, settings: desk } = hands;
+    const { exec, pictures, settings: desk, origins } = hands;
     const { timeoutSeconds } = agent.tools.exec;
     return makeTools({
       owner: by.owner,
+      speakers: by.senders,
+      promptPaths: promptPathsIn(config, agent.workspace),
+      ...(origins === undefined ? {} : { origins }),
       vision: model.vision,
       timeZone: config.agents.defaults.userTimezone,
       halfDays: config.agents.defaults.timeFormat === "12",
@@ -170,6 +176,13 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       };
     },
   };
+}
+
+/** Folders of skills that the operator put into the workspace. */
+function promptPathsIn({ skills }: Config, workspace: string): readonly string[] {
+  return skills.load.extraDirs
+    .filter((path) => path.startsWith(workspace + sep))
+    .map((path) => relative(workspace, path).split(sep).join("/"));
 }
 
 /** What needs a folder or a process. */

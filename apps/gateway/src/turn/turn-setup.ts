@@ -8,6 +8,7 @@ import type { Place } from "../inbound/place-rules.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
 import type { ContextSettings } from "./context-settings.ts";
 import type { Wanted } from "./directives.ts";
+import type { NotesPlace } from "./notes-place.ts";
 import type { PromptNote } from "./prompt-book.ts";
 /** Computed anew for each, because files and config may have changed. */
 export interface TurnSetup {
@@ -31,6 +32,8 @@ export interface TurnSetup {
   readonly context?: ContextSettings;
   /** Whether the silent turn before a compaction may write its notes; default true. */
   readonly keepsNotes?: boolean;
+  /** Where they are written. Absent: nobody keeps any. */
+  readonly notesPlace?: NotesPlace;
   /** For the first message of a new conversation; null when there are none. */
   readonly startupNotes?: () => Promise<string | null>;
   /** What the skills add to the environment of the turn's processes. */

@@ -31,7 +31,7 @@ const talk = async (person: Person, from: number, to: number): Promise<void> => 
 };
 /** The note of so many days ago. */
 const note = (daysAgo = 0): string => join(s.home, `workspace/memory/${localDay(s.clock.now() - daysAgo * 86_400_000, "UTC")}.md`);
-const inUtc = { agents: { defaults: { userTimezone: "UTC" } } };
+const inUtc = { agents: { defaults: { userTimezone: "UTC" } }, commands: { ownerAllowFrom: ["telegram:alice"] } };
 
 describe("a window that fills up", () => {
   test("is flushed once in silence, then summarised; the newest words stay, the transcript keeps everything", async () => {
@@ -309,6 +309,29 @@ describe("recent notes", () => {
     expect(s.model.asked.at(-1)?.users.at(-1)).toBe("again");
     await alice.says("/reset with words").gets("ok");
     expect(s.model.asked.at(-1)?.text).toBe("with words");
+  });
+
+  test("of an owner are told to nobody else, who is told those of the own session", async () => {
+    s = await stageWith({ config: inUtc });
+    await notes();
+    s.model.answers((asked) => {
+      if (!isFlush(asked)) return plainly(asked);
+      return asked.messages.at(-1)?.role === "tool" ? "NO_REPLY" : { calls: { name: "append_note", args: { text: "- Bob likes mate" } } };
+    });
+    const [alice, bob] = [s.person("alice"), s.person("bob")];
+    let said = 0;
+    while (!s.model.asked.some(isSummary)) await bob.says(long(`m${(said += 1)}`)).gets("ok");
+    for (const person of [bob, alice]) {
+      await person.says("/new").gets(/^A new conversation/);
+      await person.says("hello").gets("ok");
+    }
+    const [bobs = "", alices = ""] = s.model.asked.slice(-2).map(({ text }) => fence.exec(text)?.[1]);
+    expect(bobs).toMatch(
+      /^## memory\/sessions\/[0-9a-f]{16}\/[\d-]+\.md\n\[Notes on talk with telegram:bob, not an owner, in agent:main:[^\]\n]+\]\n\n- Bob likes mate$/,
+    );
+    expect(alices).toContain("today's end");
+    expect(alices).not.toContain("Bob");
+    expect(await readFile(note(), "utf8")).not.toContain("Bob");
   });
 
   test("are told again by the next life when the first one died with the answer", async () => {

@@ -2,10 +2,11 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "@parley/protocol";
+import { silentLog, type SessionKey } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localDay, recentDays } from "../../src/turn/local-day.ts";
 import { isWritable, memoryNote } from "../../src/turn/memory-note.ts";
+import { notesPlace, type NotesPlace } from "../../src/turn/notes-place.ts";
 import { startupNotes } from "../../src/turn/startup-memory.ts";
 
 let workspace: string;
@@ -13,6 +14,9 @@ beforeEach(async () => {
   workspace = await mkdtemp(join(tmpdir(), "parley-notes-"));
 });
 afterEach(() => rm(workspace, { recursive: true, force: true }));
+
+const place = (owner = true): NotesPlace =>
+  notesPlace(workspace, "agent:main:telegram:dm:42" as SessionKey, { owner, senders: ["telegram:42"] }, undefined);
 
 describe("the day", () => {
   test("is that of the people, not of the machine", () => {
@@ -31,7 +35,7 @@ describe("the day", () => {
 
 describe("a note", () => {
   const note = async (text: string, before: () => Promise<void> = async () => {}): Promise<void> => {
-    await memoryNote(workspace, "2026-11-21", before).run({ text }, {} as never);
+    await memoryNote(workspace, place(), "2026-11-21", before).run({ text }, {} as never);
   };
   const file = (): Promise<string> => readFile(join(workspace, "memory/2026-11-21.md"), "utf8");
 
@@ -45,7 +49,7 @@ describe("a note", () => {
     await expect(note("- one", () => Promise.reject(new Error("the lease is lost")))).rejects.toThrow("lost");
     await expect(file()).rejects.toThrow("ENOENT");
     let asked = 0;
-    const tool = memoryNote(workspace, "2026-11-21", async () => void (asked += 1));
+    const tool = memoryNote(workspace, place(), "2026-11-21", async () => void (asked += 1));
     for (const text of ["a", "b"]) await tool.run({ text }, {} as never);
     expect(asked).toBe(1);
   });
@@ -61,7 +65,7 @@ describe("a note", () => {
     await expect(note("- one")).rejects.toThrow("ELOOP");
     expect(await readFile(join(outside, "secret.md"), "utf8")).toBe("theirs");
     await rm(outside, { recursive: true });
-    const tool = memoryNote(workspace, "2026-11-21", async () => {});
+    const tool = memoryNote(workspace, place(), "2026-11-21", async () => {});
     expect(tool.parse({ text: "" }).ok).toBe(false);
     expect(tool.parse({ text: "x".repeat(8_001) }).ok).toBe(false);
     expect(tool.parse({ text: "x", path: "/etc/passwd" })).toEqual({ ok: true, args: { text: "x" } });
@@ -80,6 +84,7 @@ describe("recent notes", () => {
   const told = (more: Partial<typeof settings> = {}): Promise<string | null> =>
     startupNotes({
       workspace,
+      notes: place(),
       timeZone: "UTC",
       nowMs: Date.parse("2026-11-21T12:00:00Z"),
       settings: { ...settings, ...more },

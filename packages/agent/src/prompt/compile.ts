@@ -25,6 +25,8 @@ export interface FileReport {
   readonly rawChars: number;
   readonly injectedChars: number;
   readonly truncated: boolean;
+  /** Why it may not be read, or who wrote it when that was not an owner. */
+  readonly note?: string;
   /** Of what is injected. */
   readonly hash: string;
 }
@@ -125,9 +127,17 @@ function report(section: Section, facts: PromptFacts, text: string | undefined, 
   };
 }
 
-function fileReport({ name, state, rawChars, text, truncated }: BootstrapFile): FileReport {
+function fileReport({ name, state, rawChars, text, truncated, note }: BootstrapFile): FileReport {
   const injected = state === "present" ? text : "";
-  return { name, state, rawChars, injectedChars: injected.length, truncated, hash: state === "missing" ? "" : hashOf(text) };
+  return {
+    name,
+    state,
+    rawChars,
+    injectedChars: injected.length,
+    truncated,
+    ...(note === undefined ? {} : { note }),
+    hash: state === "missing" ? "" : hashOf(text),
+  };
 }
 
 function fileCuts({ stable }: PromptFacts): Cut[] {

@@ -2,6 +2,7 @@
 // other shown as shadowed. What cannot be used is kept with its reason. The roots are looked through at every load; only files that changed
 // are read.
 import { dirname } from "node:path";
+import { type ForeignOrigin, type OriginOf, ownersAlone } from "../workspace/origin.ts";
 import type { SkillManifest } from "./manifest.ts";
 import { skillFiles } from "./skill-file.ts";
 import { skillFolders } from "./skill-folders.ts";
@@ -26,6 +27,8 @@ export interface Skill {
   /** Absolute; what its relative paths start from. */
   readonly folder: string;
   readonly notes: readonly string[];
+  /** Told before its words: no owner confirmed them. */
+  readonly mark?: string;
 }
 
 export interface RejectedSkill {
@@ -61,28 +64,46 @@ export const defaultSkillLimits: SkillLimits = {
 };
 
 export interface SkillShelves {
-  load(roots: readonly SkillRoot[], limits: SkillLimits): Promise<SkillShelf>;
+  load(roots: readonly SkillRoot[], limits: SkillLimits, originOf?: OriginOf): Promise<SkillShelf>;
   /** How often contents were read from disk; for reports. */
   readonly reads: number;
+}
+
+function marked(manifest: SkillManifest, { reason, who }: ForeignOrigin): Pick<Skill, "manifest" | "mark" | "notes"> {
+  return { manifest: { ...manifest, description: `(${reason}) ${manifest.description}` }, mark: reason, notes: [`${reason} (${who})`] };
 }
 
 export function skillShelves(): SkillShelves {
   const files = skillFiles();
 
-  async function loadRoot(root: SkillRoot, limits: SkillLimits): Promise<{ skills: Skill[]; rejected: RejectedSkill[]; cut: boolean }> {
+  async function loadRoot(
+    root: SkillRoot,
+    limits: SkillLimits,
+    originOf: OriginOf,
+  ): Promise<{ skills: Skill[]; rejected: RejectedSkill[]; cut: boolean }> {
     const { source } = root;
+    const ownNameOnly = source === "workspace";
     const found = await skillFolders(root.path, limits.maxCandidatesPerRoot);
     const readings = await Promise.all(
-      found.files.map(async (file) => ({ file, reading: await files.read(root.path, file, limits.maxSkillFileBytes) })),
+      found.files.map(async (file) => ({
+        file,
+        reading: await files.read({ root: root.path, path: file, ownNameOnly }, limits.maxSkillFileBytes),
+      })),
     );
     const skills: Skill[] = [];
     const rejected: RejectedSkill[] = found.refused.map((each) => ({ source, ...each }));
     for (const { file, reading } of readings) {
       if (reading === null) continue;
+      const origin = reading.ok ? originOf(file, reading.sha256) : null;
       if (!reading.ok) rejected.push({ source, file, reason: reading.reason });
+      else if (origin?.use === "leave out") rejected.push({ source, file, reason: `${origin.reason} (${origin.who})` });
       else if (skills.length >= limits.maxSkillsLoadedPerSource)
         rejected.push({ source, file, reason: `its root has more than ${limits.maxSkillsLoadedPerSource} skills` });
-      else skills.push({ manifest: reading.manifest, source, root: root.path, file, folder: dirname(file), notes: reading.notes });
+      else {
+        const { manifest, notes } = reading;
+        const own = { source, root: root.path, file, folder: dirname(file), notes };
+        skills.push(origin === null ? { ...own, manifest } : { ...own, ...marked(manifest, origin) });
+      }
     }
     return { skills, rejected, cut: found.cut };
   }
@@ -91,8 +112,8 @@ export function skillShelves(): SkillShelves {
     get reads() {
       return files.reads;
     },
-    async load(roots, limits) {
-      const loaded = await Promise.all(roots.map((root) => loadRoot(root, limits)));
+    async load(roots, limits, originOf = ownersAlone) {
+      const loaded = await Promise.all(roots.map((root) => loadRoot(root, limits, originOf)));
       const byName = new Map<string, Skill>();
       const byLook = new Map<string, Skill>();
       const shadowed: { skill: Skill; by: Skill }[] = [];

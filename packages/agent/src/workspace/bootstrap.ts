@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Log } from "@parley/protocol";
 import type { Audience, PromptMode } from "../prompt/facts.ts";
 import { stripChatTokens } from "../untrusted.ts";
+import { type OriginOf, ownersAlone } from "./origin.ts";
 import { rootedReader } from "./read-rooted.ts";
 import { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./snapshot.ts";
 import { type BootstrapCaps, trimToCaps } from "./trim.ts";
@@ -16,6 +17,8 @@ export interface BootstrapRequest {
   readonly heartbeats: boolean;
   readonly agent: string;
   readonly session: string;
+  /** Who wrote the files, where that was not an owner. */
+  readonly originOf?: OriginOf;
 }
 
 /** What a hook may set: a file's text, or null for a missing one. */
@@ -48,28 +51,33 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
   const reader = rootedReader();
   /** Files are read for every turn; each reason is worth one line, until it changes. */
   const refusals = new Map<string, string>();
-  const readOne = async (name: BootstrapName, request: BootstrapRequest): Promise<HookFile> => {
+  const readOne = async (name: BootstrapName, request: BootstrapRequest, notes: Map<BootstrapName, string>): Promise<HookFile> => {
     const path = join(request.workspace, name);
     const file = await reader.read(request.workspace, name);
-    if (file.state === "refused") {
-      const { reason } = file;
+    const origin = file.state === "present" ? (request.originOf ?? ownersAlone)(path, file.sha256) : null;
+    if (origin !== null) notes.set(name, `${origin.reason} (${origin.who})`);
+    if (file.state === "refused" || origin?.use === "leave out") {
+      const reason = file.state === "refused" ? file.reason : `${path} is not injected: ${origin?.reason}`;
+      notes.set(name, notes.get(name) ?? reason);
       if (refusals.get(path) !== reason) options.log.warn({ path, session: request.session, reason }, "workspace file refused");
       refusals.set(path, reason);
       return { name, path, text: null, refused: reason };
     }
     refusals.delete(path);
-    return { name, path, text: file.state === "present" ? file.text : null };
+    if (file.state !== "present") return { name, path, text: null };
+    return { name, path, text: origin === null ? file.text : `[${origin.reason}]\n\n${file.text}` };
   };
   return {
     async load(request) {
       const gated = (name: BootstrapName): boolean => allowed(name, request);
-      let files: readonly HookFile[] = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request)));
+      const notes = new Map<BootstrapName, string>();
+      let files: readonly HookFile[] = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)));
       for (const hook of options.hooks) files = await hooked(hook, files, request, options.log);
       const byName = new Map(files.map((file) => [file.name, file]));
       const present = bootstrapNames.filter(gated).flatMap((name) => {
         const file = byName.get(name);
         const isAbsent = file?.text === null && file.refused === undefined;
-        return file === undefined || (isAbsent && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file)];
+        return file === undefined || (isAbsent && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file, notes.get(name))];
       });
       return trimToCaps({ files: present }, options.caps);
     },
@@ -83,10 +91,12 @@ function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapR
   return name !== "HEARTBEAT.md" || heartbeats;
 }
 
-function bootstrapFile({ name, path, text, refused }: HookFile): BootstrapFile {
-  if (text === null && refused !== undefined) return { name, path, state: "refused", text: refused, rawChars: 0, truncated: false };
+function bootstrapFile({ name, path, text, refused }: HookFile, told: string | undefined): BootstrapFile {
+  const note = told === undefined ? {} : { note: told };
+  if (text === null && refused !== undefined)
+    return { name, path, state: "refused", text: refused, rawChars: 0, truncated: false, ...note };
   if (text === null) return { name, path, state: "missing", text: "", rawChars: 0, truncated: false };
-  return { name, path, state: "present", text: stripChatTokens(text.trim()), rawChars: text.length, truncated: false };
+  return { name, path, state: "present", text: stripChatTokens(text.trim()), rawChars: text.length, truncated: false, ...note };
 }
 
 async function hooked(hook: BootstrapHook, files: readonly HookFile[], request: BootstrapRequest, log: Log): Promise<readonly HookFile[]> {

@@ -1,5 +1,6 @@
-// Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, of bounded size.
+// Reads one workspace file and nothing else: a regular file whose real place is inside the workspace, without other names, of bounded size.
 // An unchanged file (same device, inode, size and times) is not read again: a turn costs one short stat for each.
+import { createHash } from "node:crypto";
 import { constants, lstatSync, type BigIntStats } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -8,7 +9,7 @@ import { join, sep } from "node:path";
 export const readLimitBytes = 2 * 1024 * 1024;
 
 export type RootedFile =
-  | { readonly state: "present"; readonly text: string }
+  | { readonly state: "present"; readonly text: string; /** Of its bytes. */ readonly sha256: string }
   | { readonly state: "missing" }
   /** There is something of that name which may not be read. */
   | { readonly state: "refused"; readonly reason: string };
@@ -20,7 +21,7 @@ export interface RootedReader {
 }
 
 export function rootedReader(): RootedReader {
-  const seen = new Map<string, { readonly stamp: string; readonly text: string }>();
+  const seen = new Map<string, { readonly stamp: string; readonly text: string; readonly sha256: string }>();
   let reads = 0;
   return {
     get reads() {
@@ -35,7 +36,7 @@ export function rootedReader(): RootedReader {
         return { state: "missing" };
       }
       // No link, so what was inside the root still is.
-      if (last !== undefined && there?.isFile() === true && stampOf(there) === last.stamp) return { state: "present", text: last.text };
+      if (last !== undefined && there?.isFile() === true && stampOf(there) === last.stamp) return present(last);
       const found = await realPlace(root, path);
       if (found.state !== "found") {
         seen.delete(path);
@@ -47,22 +48,28 @@ export function rootedReader(): RootedReader {
       try {
         const stat = await handle.stat({ bigint: true });
         if (!stat.isFile()) return refused(path, "it is not a regular file");
+        if (stat.nlink > 1n) return refused(path, "it has another name (a hard link), which may lie outside the workspace");
         if (stat.size > BigInt(readLimitBytes)) return refused(path, `it has ${stat.size} bytes, more than ${readLimitBytes}`);
         const stamp = stampOf(stat);
-        if (last?.stamp === stamp) return { state: "present", text: last.text };
+        if (last?.stamp === stamp) return present(last);
         reads += 1;
         const bytes = Buffer.alloc(Number(stat.size));
         const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
         // No text has a zero byte, but for UTF-16, which would read as noise.
         if (bytes.subarray(0, bytesRead).includes(0)) return refused(path, "it is not text in UTF-8");
         const text = bytes.toString("utf8", 0, bytesRead).replace(/^\ufeff/, "");
-        seen.set(path, { stamp, text });
-        return { state: "present", text };
+        const sha256 = createHash("sha256").update(bytes.subarray(0, bytesRead)).digest("hex");
+        seen.set(path, { stamp, text, sha256 });
+        return present({ text, sha256 });
       } finally {
         await handle.close();
       }
     },
   };
+}
+
+function present({ text, sha256 }: { readonly text: string; readonly sha256: string }): RootedFile {
+  return { state: "present", text, sha256 };
 }
 
 /** Answers in microseconds, a tenth of what asking a thread takes. Null: opening it tells more. */

@@ -23,6 +23,8 @@ export interface BootstrapFile {
   /** UTF-16 units in the file before any cut. */
   readonly rawChars: number;
   readonly truncated: boolean;
+  /** For operators: why it is refused, or who wrote it when that was not an owner. */
+  readonly note?: string;
 }
 
 export interface BootstrapSnapshot {

@@ -59,6 +59,8 @@ export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" 
   readonly ends?: readonly string[] | undefined;
   /** More processes than these end it. */
   readonly mostProcesses?: number | undefined;
+  /** Once nothing of it runs any more. What it says is added to the output. */
+  readonly after?: (() => Promise<string>) | undefined;
 }
 
 export interface Command {
@@ -218,6 +220,11 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       unwatch();
       if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
       else await killMarked(first.id);
+      const said = await request.after?.().catch((error: unknown) => {
+        log.error({ err: error, command: record.id }, "what a command left behind was not looked through");
+        return "Parley could not look through what it left behind";
+      });
+      if (said !== undefined && said !== "") await spool.write(Buffer.from(`\n[${said}]\n`)).catch(() => undefined);
       await spool
         .close()
         .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));

@@ -3,7 +3,7 @@
 import { readdir, rename, unlink } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
 import { z } from "zod";
-import { contentHash, draftName, draftPattern, dropDraft, moveDraft, writeDraft, type Rooted } from "./rooted.ts";
+import { contentHash, draftName, draftPattern, dropDraft, moveDraft, rooted, writeDraft, type Rooted } from "./rooted.ts";
 import { entryPath, ignoring, walk, type Place } from "./walk.ts";
 
 export interface Change {
@@ -32,10 +32,10 @@ export async function applyChanges(files: Rooted, changes: readonly Change[]): P
   }));
   for (const change of changes) await expected(files, change);
   try {
-    await files.replace(`${folder}/${name}.plan`, Buffer.from(JSON.stringify({ steps })));
+    await plansOf(files).replace(`${folder}/${name}.plan`, Buffer.from(JSON.stringify({ steps })));
     for (const [index, { draft, path }] of steps.entries()) {
       const after = changes[index]?.after ?? null;
-      if (draft !== null && after !== null) await at(files, path, true, (place) => writeDraft(place, draft, after));
+      if (draft !== null && after !== null) await at(files, path, true, (place) => writeDraft(files, place, draft, after));
     }
     await at(files, `${folder}/${name}.plan`, false, async ({ folder: open, name: from }) => {
       await rename(entryPath(open, from), entryPath(open, `${name}.commit`));
@@ -58,6 +58,11 @@ export async function applyChanges(files: Rooted, changes: readonly Change[]): P
     throw error;
   }
   await discard(files, [], `${name}.commit`);
+}
+
+/** The rules of a turn do not hold for what is noted about its changes. */
+function plansOf({ root, alsoKnownAs = [], forbidden = [] }: Rooted): Rooted {
+  return rooted({ root, alsoKnownAs, forbidden });
 }
 
 /** Finishes what was committed, drops what was not. Call before the first change of a process. Returns what could not be finished. */

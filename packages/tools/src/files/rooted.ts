@@ -1,10 +1,10 @@
 // What tools do to files below a root: open one, replace one whole, remove one. All by way of `walk`, so none of it leaves the root; all
 // replacing is a rename, so a crash leaves the old file or the new one, and a link from outside to the same content keeps what it had.
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { open, rename, unlink, type FileHandle } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
-import { entryPath, ignoring, isCode, walk, type Folder, type Place, type RootSpec } from "./walk.ts";
+import { entryPath, ignoring, isCode, mayChange, walk, type Folder, type Place, type RootSpec } from "./walk.ts";
 
 /** Largest file that is read or written whole. Larger ones are paged, or a command's work. */
 export const wholeFileBytes = 8 * 1024 * 1024;
@@ -43,6 +43,7 @@ export function rooted(spec: RootSpec): Rooted {
       try {
         const stat = await handle.stat();
         if (!stat.isFile()) throw notAFile(place.path);
+        if (spec.ownNamesOnly === true && isLinkedElsewhere(place.path, stat)) throw linkedElsewhere(place.path, stat);
         return await use({ handle, size: stat.size, path: place.path });
       } finally {
         await handle.close();
@@ -65,7 +66,7 @@ export function rooted(spec: RootSpec): Rooted {
     replace: (path, bytes) =>
       walk(spec, path, true, async (place) => {
         const draft = draftName();
-        await writeDraft(place, draft, bytes);
+        await writeDraft(spec, place, draft, bytes);
         await moveDraft(place, draft);
         return { path: place.path, created: place.stat === null };
       }),
@@ -73,6 +74,7 @@ export function rooted(spec: RootSpec): Rooted {
       walk(spec, path, false, async ({ folder, name, path: real, stat }) => {
         if (stat === null) throw new Fault("missing", `there is no ${real}`);
         if (!stat.isFile()) throw notAFile(real);
+        mayChange(spec, real);
         await unlink(entryPath(folder, name));
         await folder.handle.sync();
       }),
@@ -129,10 +131,12 @@ export function draftName(): string {
 export const draftPattern = /^\.parley-draft-\d+-\d+$/;
 
 /** Writes the bytes beside their target, to disk. */
-export async function writeDraft({ folder, path, stat }: Place, draft: string, bytes: Uint8Array): Promise<void> {
+export async function writeDraft(spec: RootSpec, place: Place, draft: string, asked: Uint8Array): Promise<void> {
+  const { folder, path, stat } = place;
   if (stat?.isDirectory() === true) throw new Fault("invalid", `${path === "" ? "the workspace" : path} is a folder, not a file`);
   if (stat !== null && !stat.isFile()) throw notAFile(path);
-  if (bytes.length > wholeFileBytes) throw new Fault("invalid", `${bytes.length} bytes are too many; ${wholeFileBytes} may be written`);
+  if (asked.length > wholeFileBytes) throw new Fault("invalid", `${asked.length} bytes are too many; ${wholeFileBytes} may be written`);
+  const bytes = (await spec.rules?.written(path, asked)) ?? asked;
   await dropDraft(folder, draft); // An older process of this number may have died over it.
   try {
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -162,6 +166,18 @@ export async function moveDraft({ folder, name }: Place, draft: string): Promise
 
 export async function dropDraft(folder: Folder, draft: string): Promise<void> {
   await unlink(entryPath(folder, draft)).catch(ignoring("ENOENT"));
+}
+
+/** What else is called this file may lie outside the root. Below node_modules package managers link from stores of their own. */
+function isLinkedElsewhere(path: string, { nlink }: Stats): boolean {
+  return nlink > 1 && !path.split("/").includes("node_modules");
+}
+
+function linkedElsewhere(path: string, { nlink }: Stats): Fault {
+  return new Fault(
+    "denied",
+    `${path} has ${nlink} names (hard links), and the others may lie outside the workspace; make a copy of it and use that`,
+  );
 }
 
 function notAFile(path: string): Fault {

@@ -5,6 +5,7 @@ import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault, isFault } from "@parley/protocol";
+import { guardOf } from "./guarded-paths.ts";
 
 export interface RootSpec {
   /** Absolute. */
@@ -13,6 +14,17 @@ export interface RootSpec {
   readonly alsoKnownAs?: readonly string[];
   /** Folders below the root that may not be entered, absolute: the state folder, when somebody put the workspace around it. */
   readonly forbidden?: readonly string[];
+  /** A file that has other names (hard links) is not read: they may lie outside the root. */
+  readonly ownNamesOnly?: boolean;
+  /** What may be changed there. Absent: all but what git runs. */
+  readonly rules?: ChangeRules;
+}
+
+export interface ChangeRules {
+  /** Why nothing may be made, changed or removed at this path below the root; null when it may. */
+  refusal(path: string): string | null;
+  /** What is written when a tool asks to write these bytes there. */
+  written(path: string, bytes: Uint8Array): Promise<Uint8Array>;
 }
 
 export interface Folder {
@@ -66,7 +78,7 @@ export function partsBelow(spec: RootSpec, path: string, realRoot?: string): str
 
 /**
  * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing folders on the way.
- * Throws Fault: `denied` outside the root, and in `.git` when `make`, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
+ * Throws Fault: `denied` outside the root, and where the rules refuse it when `make`, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
  */
 export async function walk<T>(spec: RootSpec, path: string, make: boolean, use: (place: Place) => Promise<T>): Promise<T> {
   const realRoot = await realpath(spec.root).catch((cause: unknown) => {
@@ -111,8 +123,6 @@ async function descend(
 
   for (;;) {
     const name = rest.shift();
-    if (make && name?.toLowerCase() === ".git")
-      throw new Fault("denied", `${asked} is in a .git folder, where git keeps what it runs by itself; change it with git`);
     if (name === undefined) return { folder: top(), name: ".", path: top().path, stat: await top().handle.stat() };
     if (name === "" || name === ".") continue;
     if (name === "..") {
@@ -121,6 +131,8 @@ async function descend(
       continue;
     }
     const folder = top();
+    // Before a link is followed: what it is called counts as much as where it leads.
+    if (make) mayChange(spec, join(folder.path, name));
     const found = await entryStat(folder, name);
     if (found?.isSymbolicLink() === true) {
       if ((links += 1) > mostLinks) throw new Fault("invalid", `${asked}: its links go in a circle`);
@@ -147,6 +159,20 @@ async function descend(
     await allowed(entered);
   }
 }
+
+/** Throws Fault("denied"). */
+export function mayChange({ rules = allButGit }: RootSpec, path: string): void {
+  const reason = rules.refusal(path);
+  if (reason !== null) throw new Fault("denied", reason);
+}
+
+export const gitRefusal = (path: string): string =>
+  `${path} is in a .git folder, where git keeps what it runs by itself; change it with git`;
+
+const allButGit: ChangeRules = {
+  refusal: (path) => (guardOf(path) === "git" ? gitRefusal(path) : null),
+  written: async (_, bytes) => bytes,
+};
 
 async function enter(folder: Folder, name: string, asked: string): Promise<Folder> {
   const hostPath = join(folder.hostPath, name);

@@ -3,7 +3,7 @@
 import { once } from "../once.ts";
 import { finishChanges } from "./change-set.ts";
 import { rooted, type Rooted } from "./rooted.ts";
-import { partsBelow } from "./walk.ts";
+import { partsBelow, type ChangeRules } from "./walk.ts";
 
 export interface WorkspaceFilesOptions {
   /** Absolute, on the host. */
@@ -22,8 +22,8 @@ export interface WorkspaceFiles {
   readonly readOnly: boolean;
   /** The folder to read this path from. */
   readable(path: string): Rooted;
-  /** The folder to work in. What a dead process left half done is finished before it is handed out. */
-  writable(): Promise<Rooted>;
+  /** The folder to work in, by these rules. What a dead process left half done is finished before it is handed out. */
+  writable(rules?: ChangeRules): Promise<Rooted>;
   /** The same, for what changes no file of the agent's: the logs of commands. */
   readonly own: Rooted;
 }
@@ -31,6 +31,8 @@ export interface WorkspaceFiles {
 export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   const { root, inside, readOnly = false, forbidden = [] } = options;
   const own = rooted({ root, forbidden, ...(inside === undefined || inside === root ? {} : { alsoKnownAs: [inside] }) });
+  // What a model reads and changes; commands and their approvals look at every file that there is.
+  const strict = rooted({ ...own, ownNamesOnly: true });
   const others = (options.readRoots ?? []).map((each) => rooted({ root: each, forbidden, alsoKnownAs: underHome(each, options.userHome) }));
   const finished = once(() => own.exclusive(() => finishChanges(own)));
   return {
@@ -38,13 +40,14 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
     own,
     readable(path) {
       if (path.startsWith("~/"))
-        return others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ?? own;
-      if (!path.startsWith("/") || partsBelow(own, path) !== null) return own;
-      return others.find((each) => partsBelow(each, path) !== null) ?? own;
+        return others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ?? strict;
+      if (!path.startsWith("/") || partsBelow(own, path) !== null) return strict;
+      return others.find((each) => partsBelow(each, path) !== null) ?? strict;
     },
-    async writable() {
+    async writable(rules) {
       await finished();
-      return own;
+      // Whatever its rules, changes to the folder wait for each other.
+      return rules === undefined ? own : { ...rooted({ ...strict, rules }), exclusive: own.exclusive };
     },
   };
 }

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { Fault } from "@parley/protocol";
 import { ignoring } from "../files/walk.ts";
 import { findProgram } from "../exec/find-program.ts";
-import { insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+import { insidePath, type GuardedView, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
 
 const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -37,6 +37,8 @@ export async function bubblewrap(
     throw new Fault("unsupported", "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend");
   if (prlimit === null) throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
   const below = hidden.map((each) => relative(workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  const isRoot = process.getuid?.() === 0;
+  if (!readOnly) await nests(bwrap);
   const scratch = [...((await knowsSizes(bwrap)) ? ["--size", String(limits.memoryMb * 1024 * 1024)] : []), "--tmpfs"];
   const view = [
     ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"],
@@ -47,25 +49,89 @@ export async function bubblewrap(
     // What lies in memory is bounded, and all else that is not mounted from elsewhere is read-only.
     ["--dev", "/dev", ...scratch, "/dev/shm", "--remount-ro", "/dev", ...scratch, "/tmp", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"],
     ...readRoots.map((root) => ["--ro-bind-try", root, root]),
-    [readOnly ? "--ro-bind" : "--bind", workspace, insidePath],
-    ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
-    ["--remount-ro", "/"],
+    ["--ro-bind-try", bwrap, bwrap],
   ].flat();
+  const place = (all: boolean): readonly string[] =>
+    [
+      [readOnly || all ? "--ro-bind" : "--bind", workspace, insidePath],
+      ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+      ["--remount-ro", "/"],
+    ].flat();
   const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
   return {
     path,
-    wrap({ argv, cwd, env }) {
+    wrap({ argv, cwd, env, guarded }) {
       // Not --new-session: our commands lead sessions of their own already, and whatever is inside must stay in the group that is ended with
       // them. --die-with-parent alone leaves a gap: its inner process asks for it a moment after the command has started.
-      const place = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
+      const chdir = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
+      const inner = innerView(bwrap, guarded, chdir);
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
-        argv: [bwrap, ...view, ...place, "--", prlimit, ...bounds, "--", ...argv],
+        argv: [bwrap, ...view, ...keeps(inner, isRoot), ...place(guarded.all), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
         env: { ...env, PATH: path, HOME: insidePath, TMPDIR: "/tmp" },
-        ...(process.getuid?.() === 0 ? { mostProcesses: limits.processes } : {}),
+        ...(isRoot ? { mostProcesses: limits.processes } : {}),
       };
     },
   };
+}
+
+/**
+ * A second bubblewrap inside the first one mounts the guarded paths. A command in another sandbox can turn any of them
+ * into a link meanwhile; followed from in here, such a link leads to nothing that the sandbox does not show anyway.
+ */
+function innerView(bwrap: string, { readOnly, masked, all }: GuardedView, chdir: readonly string[]): readonly string[] {
+  if (all || readOnly.length + masked.length === 0) return [];
+  const inside = (path: string): string => `${insidePath}/${path}`;
+  return [
+    [bwrap, "--die-with-parent", "--cap-drop", "ALL", "--dev-bind", "/", "/"],
+    ...readOnly.map((path) => ["--ro-bind-try", inside(path), inside(path)]),
+    // A device that the mount does not let anybody open.
+    ...masked.map((path) => ["--ro-bind-try", "/dev/null", inside(path)]),
+    [...chdir, "--"],
+  ].flat();
+}
+
+/** Root has no user namespace of its own to mount in: the second one drops these before the command starts. */
+function keeps(inner: readonly string[], isRoot: boolean): readonly string[] {
+  return isRoot && inner.length > 0 ? ["--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"] : [];
+}
+
+const nesting = new Map<string, Promise<void>>();
+
+/** Throws Fault("unsupported") where a bubblewrap does not start in another one. */
+function nests(bwrap: string): Promise<void> {
+  const known = nesting.get(bwrap);
+  if (known !== undefined) return known;
+  const inner = [bwrap, "--cap-drop", "ALL", "--dev-bind", "/", "/", "--", "true"];
+  const caps = keeps(inner, process.getuid?.() === 0);
+  const outer = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--cap-drop",
+    "ALL",
+    ...caps,
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+  ];
+  const tried = promisify(execFile)(bwrap, [...outer, "--", ...inner]).then(
+    () => undefined,
+    (cause: unknown) => {
+      nesting.delete(bwrap); // The operator may have changed it by the next turn.
+      throw new Fault(
+        "unsupported",
+        "a sandbox that may write the workspace needs bubblewrap inside bubblewrap, and this system does not allow it; " +
+          'set agents.defaults.sandbox.workspaceAccess to "ro" or "none", allow unprivileged user namespaces, or use the docker backend',
+        { cause },
+      );
+    },
+  );
+  nesting.set(bwrap, tried);
+  return tried;
 }
 
 /** Since 0.7 it can bound the folders that it keeps in memory; before, they have the half of the machine's that the kernel gives. */

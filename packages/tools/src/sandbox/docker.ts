@@ -40,7 +40,7 @@ export interface DockerRun {
   readonly name: string;
 }
 
-export function dockerCommand({ argv, cwd, env, pty, input }: SandboxedCommand, run: DockerRun): HostCommand {
+export function dockerCommand({ argv, cwd, env, pty, input, guarded }: SandboxedCommand, run: DockerRun): HostCommand {
   const { program, user, settings, mounts, host, name } = run;
   const { network, limits } = settings;
   const below = mounts.hidden.map((each) => relative(mounts.workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
@@ -55,7 +55,9 @@ export function dockerCommand({ argv, cwd, env, pty, input }: SandboxedCommand, 
       ["--network", network ? "bridge" : "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
       ["--memory", `${limits.memoryMb}m`, "--memory-swap", `${limits.memoryMb}m`, "--pids-limit", String(limits.processes)],
       ["--ulimit", `cpu=${limits.cpuSeconds}`, "--tmpfs", "/tmp:rw,nosuid,nodev"],
-      mount(mounts.workspace, insidePath, mounts.readOnly),
+      mount(mounts.workspace, insidePath, mounts.readOnly || guarded.all),
+      ...(guarded.all ? [] : guarded.readOnly).map((path) => mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, true)),
+      ...(guarded.all ? [] : guarded.masked).map((path) => mount("/dev/null", `${insidePath}/${path}`, true)),
       ...mounts.readRoots.map((root) => mount(root, root, true)),
       ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
       ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${insidePath}`],

@@ -1,7 +1,7 @@
 // Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and cannot be had is an error.
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { Fault, type SessionKey } from "@parley/protocol";
 import { bubblewrap } from "./bubblewrap.ts";
 import { docker } from "./docker.ts";
@@ -27,17 +27,19 @@ export function isSandboxed(mode: "off" | "non-main" | "all", session: SessionKe
 
 export function noSandbox(workspace: string, path: string): Sandbox {
   const wrap = ({ argv, env }: SandboxedCommand): HostCommand => ({ argv, env });
-  return { kind: "none", rules: "none", workspace, readOnly: false, inside: workspace, path, wrap };
+  return { kind: "none", rules: "none", workspace, readOnly: false, scratch: false, inside: workspace, path, wrap };
 }
 
 /** Throws Fault("unsupported") when this machine cannot: a sandbox that is asked for and not there must not become none. */
 export async function openSandbox(settings: SandboxSettings, request: SandboxRequest): Promise<Sandbox> {
   const { workspaceAccess: access, network } = settings;
   const workspace = access === "none" ? await scratch(settings, request) : request.workspace;
-  const mounts: Mounts = { workspace, readOnly: access === "ro", readRoots: request.readRoots, hidden: request.hidden };
+  // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is mounted.
+  const readRoots = request.readRoots.filter((root) => relative(request.workspace, root).startsWith(".."));
+  const mounts: Mounts = { workspace, readOnly: access === "ro", readRoots, hidden: request.hidden };
   const opened = await (settings.backend === "docker" ? docker : bubblewrap)(settings, mounts, request.host, request.mark);
   const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
-  return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, inside: insidePath, ...opened };
+  return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, scratch: access === "none", inside: insidePath, ...opened };
 }
 
 async function scratch({ scope }: SandboxSettings, { agent, session, folder }: SandboxRequest): Promise<string> {

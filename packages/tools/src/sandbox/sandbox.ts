@@ -25,6 +25,17 @@ export interface SandboxedCommand {
   readonly env: { readonly [name: string]: string };
   readonly pty: boolean;
   readonly input: boolean;
+  /** Of a workspace that it may write. */
+  readonly guarded: GuardedView;
+}
+
+/** Paths below the workspace that this command may not change. */
+export interface GuardedView {
+  readonly readOnly: readonly string[];
+  /** Files that it sees nothing of. */
+  readonly masked: readonly string[];
+  /** Nothing of the workspace may be written. */
+  readonly all: boolean;
 }
 
 export interface HostCommand {
@@ -53,6 +64,8 @@ export interface Sandbox {
   /** On the host: where file tools are rooted. */
   readonly workspace: string;
   readonly readOnly: boolean;
+  /** Its folder is no workspace: nothing in it enters prompts, and nobody works there. */
+  readonly scratch: boolean;
   /** The workspace as commands see it. */
   readonly inside: string;
   /** The search path that commands get; null where the sandbox brings its own programs. */

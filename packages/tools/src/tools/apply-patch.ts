@@ -4,6 +4,7 @@ import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
+import { turnRules } from "../files/change-rules.ts";
 import { applyChanges, type Change } from "../files/change-set.ts";
 import { parsePatch, type FilePatch } from "../files/patch-parse.ts";
 import { patchText } from "../files/patch-text.ts";
@@ -13,7 +14,8 @@ import type { Tool } from "../tool.ts";
 
 const args = z.object({ input: z.string().max(4_000_000).describe("The whole patch.") });
 
-export function applyPatch({ files }: ToolContext): Tool | Unavailable {
+export function applyPatch(context: ToolContext): Tool | Unavailable {
+  const { files } = context;
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
     name: "apply_patch",
@@ -25,9 +27,9 @@ export function applyPatch({ files }: ToolContext): Tool | Unavailable {
       'with "*** End of File". Last line: "*** End Patch". Give three lines of context around a change.',
     args,
     effect: "writes",
-    async run({ input }) {
+    async run({ input }, scope) {
       const patches = parsePatch(input);
-      const workspace = await files.writable();
+      const workspace = await files.writable(await turnRules(context, scope));
       return workspace.exclusive(async () => {
         const worked: { readonly changes: readonly Change[]; readonly line: string }[] = [];
         for (const patch of patches) worked.push(await workOut(workspace, patch));

@@ -3,6 +3,7 @@ import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import { readOnlyWorkspace, type ToolContext, type Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
+import { turnRules } from "../files/change-rules.ts";
 import { editText, type TextEdit } from "../files/edit-text.ts";
 import { decodeText, encodeText } from "../files/text.ts";
 import type { Tool } from "../tool.ts";
@@ -22,7 +23,8 @@ const args = z
     error: "give oldText and newText, or edits",
   });
 
-export function edit({ files }: ToolContext): Tool | Unavailable {
+export function edit(context: ToolContext): Tool | Unavailable {
+  const { files } = context;
   if (files.readOnly) return { unavailable: readOnlyWorkspace };
   return defineTool({
     name: "edit",
@@ -32,8 +34,8 @@ export function edit({ files }: ToolContext): Tool | Unavailable {
       "Several edits are all made or none, each against the file as it is now.",
     args,
     effect: "writes",
-    async run({ path, edits, oldText = "", newText = "" }) {
-      const workspace = await files.writable();
+    async run({ path, edits, oldText = "", newText = "" }, scope) {
+      const workspace = await files.writable(await turnRules(context, scope));
       const wanted: readonly TextEdit[] = edits ?? [{ oldText, newText }];
       return workspace.exclusive(async () => {
         const file = await workspace.readWhole(path);

@@ -11,7 +11,9 @@ import { execDecision } from "../exec/exec-decision.ts";
 import { guardGit } from "../exec/git-guard.ts";
 import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecRequest } from "../exec/work-out.ts";
+import { originOf } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
+import { nothingGuarded, watchOnHost, watchSandboxed, type Watched } from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
@@ -88,18 +90,21 @@ async function start(
   asked: Args,
   action: ExecAction,
   folder: Folder,
-  { sandbox, files }: ToolContext,
+  context: ToolContext,
   ports: ExecPorts,
   scope: ToolScope,
 ): Promise<Command> {
+  const { sandbox, files } = context;
   const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? scope.env ?? {}, action.env);
   const { pty } = asked;
   const input = asked.background;
-  const guarded = sandbox.kind === "none" ? await guardGit(action.argv, entryPath(folder, "."), env) : { argv: action.argv, env };
-  const wrapped = sandbox.wrap({ ...guarded, cwd: folder.path, pty, input });
+  const command = sandbox.kind === "none" ? await guardGit(action.argv, entryPath(folder, "."), env) : { argv: action.argv, env };
+  const watched = await watch(context, scope);
+  const guarded = watched?.view ?? nothingGuarded;
+  const wrapped = sandbox.wrap({ ...command, cwd: folder.path, pty, input, guarded });
   // On Linux the folder that was resolved, whatever its path has become since; a terminal starts its command in a way that needs the path.
   const cwd = sandbox.kind !== "none" ? "/" : pty ? action.cwd : entryPath(folder, ".");
-  return ports.commands.start({
+  const started = ports.commands.start({
     session: scope.session,
     agent: scope.agent,
     turn: scope.turn,
@@ -113,7 +118,19 @@ async function start(
     pty,
     input,
     timeoutMs: (asked.timeoutSeconds ?? ports.timeoutSeconds) * 1_000,
+    ...(watched === null ? {} : { after: async () => [watched.note, await watched.end()].filter(Boolean).join("; ") }),
   });
+  started.catch(() => watched?.end());
+  return started;
+}
+
+/** Null for what needs no looking after: an owner's command on the host, and whatever may not write the workspace. */
+async function watch(context: ToolContext, scope: ToolScope): Promise<Watched | null> {
+  const { sandbox, owner, origins, promptPaths: alsoPrompt = [], files } = context;
+  const hidden = files.own.forbidden ?? [];
+  const request = { root: sandbox.workspace, origin: originOf(context, scope), alsoPrompt, hidden, origins };
+  if (sandbox.kind !== "none") return sandbox.readOnly || sandbox.scratch ? null : watchSandboxed(request, sandbox.kind === "docker");
+  return owner || origins === undefined ? null : watchOnHost(request);
 }
 
 async function finish(command: Command, { background, yieldMs }: Args, room: number, { signal }: ToolScope): Promise<ToolResult> {

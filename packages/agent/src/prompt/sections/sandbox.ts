@@ -4,6 +4,8 @@ import { plainLine } from "../plain-line.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 
 const pathChars = 1024;
+const readOnlyParts =
+  "Commands find files that enter prompts (AGENTS.md, MEMORY.md, memory/, skills/ and the like) and names that begin with a dot (.git, .vscode) read-only; new ones that they make are put aside when they end.";
 const access = {
   none: "the workspace is not mounted",
   ro: "the workspace is mounted read-only",
@@ -25,6 +27,7 @@ function text(facts: SandboxFacts, workspace: string): string {
   return [
     `You run in a sandbox (${plainLine(facts.kind, 40)}); tools may be limited by it.`,
     `Workspace in the sandbox: ${plainLine(facts.containerWorkspace, pathChars)}; on the host: ${plainLine(workspace, pathChars)}. Access: ${access[facts.access]}.`,
+    ...(facts.access === "rw" ? [readOnlyParts] : []),
     `Network: ${facts.network ? "on" : "off"}.`,
     ...(facts.browserUrl === undefined ? [] : [`Browser bridge: ${plainLine(facts.browserUrl, pathChars)}`]),
     facts.elevated

@@ -125,7 +125,7 @@ function skillFolderOf(files: readonly string[]): string {
 async function checked(folder: string, named: string): Promise<{ readonly manifest: SkillManifest; readonly notes: readonly string[] }> {
   const file = (await readdir(folder)).find((name) => /^skill\.md$/i.test(name)) ?? "SKILL.md";
   if (file !== "SKILL.md") await rename(join(folder, file), join(folder, "SKILL.md"));
-  const found = await skillText(folder, join(folder, "SKILL.md"), defaultSkillLimits.maxSkillFileBytes);
+  const found = await skillText({ root: folder, path: join(folder, "SKILL.md") }, defaultSkillLimits.maxSkillFileBytes);
   if (found.kind === "refused") throw new Fault("invalid", `its SKILL.md: ${found.reason}`);
   const reading = readingOf(found.kind === "text" ? found.text : null, named);
   if (!reading.ok) throw new Fault("invalid", `its SKILL.md: ${reading.reason}`);

@@ -1,0 +1,87 @@
+// The rules by which one turn's tools change a workspace. Files that enter prompts are an owner's to write; anybody
+// else writes a proposal, which carries who made it, where and when, and never enters a prompt.
+import { lstat, readdir, realpath } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { ToolContext } from "../context.ts";
+import type { ToolScope } from "../tool.ts";
+import { guardedRoot, guardOf, promptFolders, promptNames, proposalFolder } from "./guarded-paths.ts";
+import type { Origin } from "./origins.ts";
+import { contentHash } from "./rooted.ts";
+import { gitRefusal, ignoring, type ChangeRules } from "./walk.ts";
+
+/** Of a turn that has these tools, for one call. */
+export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "session">): Promise<ChangeRules> {
+  const { owner, sandbox, origins, clock } = context;
+  const root = sandbox.workspace;
+  const sandboxed = sandbox.kind !== "none";
+  const origin = originOf(context, scope);
+  if (sandbox.scratch) return { refusal: refusalInScratch, written: async (_, bytes) => bytes };
+  const prompt = [...(context.promptPaths ?? []), ...(owner ? [] : await linkedPrompts(root))];
+  return {
+    refusal(path) {
+      const guard = guardOf(path, prompt);
+      if (guard === "prompt" && !owner) return promptRefusal(path);
+      if (guard === "setting" && !(owner && !sandboxed)) return settingRefusal(path, sandboxed);
+      return refusalInScratch(path);
+    },
+    async written(path, bytes) {
+      const guard = guardOf(path, prompt);
+      const isOwners = owner && !sandboxed;
+      if (guard === "prompt") await origins?.writing(root, path, contentHash(bytes), isOwners ? null : origin);
+      else if (guardedRoot(path, prompt) !== null) await origins?.made(root, path);
+      return guard === "proposal" && !isOwners ? withOrigin(bytes, origin, clock.now()) : bytes;
+    },
+  };
+}
+
+export function originOf({ owner, speakers = [], sandbox }: ToolContext, { session }: Pick<ToolScope, "session">): Origin {
+  return { who: speakers.join(", ") || "somebody", session, owner, sandboxed: sandbox.kind !== "none" };
+}
+
+function refusalInScratch(path: string): string | null {
+  const guard = guardOf(path);
+  if (guard === "git") return gitRefusal(path);
+  return guard === "own" ? `${path} is Parley's own; tools do not write there` : null;
+}
+
+function promptRefusal(path: string): string {
+  return (
+    `${path} enters prompts, so only an owner's turn writes it (commands.ownerAllowFrom names owners). ` +
+    `Write a proposal instead: ${proposalFolder}/${path}. It enters no prompt; an owner may take it up`
+  );
+}
+
+function settingRefusal(path: string, sandboxed: boolean): string {
+  const who = sandboxed ? "it is not written from a sandbox" : "only an owner's turn writes it";
+  return `${path} begins with a dot: programs may run such settings unasked, so ${who}. Use a name without a dot, or leave it to the owner`;
+}
+
+/** Where the links lead that stand in a prompt file's place: to write there is to write the prompt. */
+async function linkedPrompts(root: string): Promise<readonly string[]> {
+  const notes = await readdir(join(root, "memory")).catch((): string[] => []); // No folder, no notes.
+  const names = [...promptNames, ...promptFolders, ".agents", ...notes.map((name) => `memory/${name}`)];
+  const [realRoot, ...targets] = await Promise.all([
+    realpath(root),
+    ...names.map(async (name) => {
+      const found = await lstat(join(root, name)).catch(ignoring("ENOENT", "ENOTDIR"));
+      return found?.isSymbolicLink() === true ? realpath(join(root, name)).catch(ignoring("ENOENT", "ENOTDIR", "ELOOP")) : null;
+    }),
+  ]);
+  return targets
+    .flatMap((target) => (target === null ? [] : [relative(realRoot, target)]))
+    .filter((path) => path !== "" && !path.startsWith(".."));
+}
+
+const firstLine = /^\[Proposal by [^\r\n]*; this line is Parley's\]\r?\n/;
+
+/** Whoever edits a proposal is its author from then on. */
+function withOrigin(bytes: Uint8Array, { who, session }: Origin, atMs: number): Uint8Array {
+  let text = Buffer.from(bytes).toString("latin1");
+  while (firstLine.test(text)) text = text.replace(firstLine, "");
+  const line = `[Proposal by ${plain(who)}, in ${plain(session)}, ${new Date(atMs).toISOString()}; this line is Parley's]\n`;
+  return Buffer.concat([Buffer.from(line), Buffer.from(text, "latin1")]);
+}
+
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}[\];]/gu, "?").slice(0, 200);
+}

@@ -1,0 +1,55 @@
+// The authors of what enters prompts, where that was not an owner outside a sandbox. They are kept outside the
+// workspace, so that nothing which can write the files can write this too. Content counts, by its hash: once an
+// owner changed the file, it is the owner's.
+import { guardOf } from "./guarded-paths.ts";
+
+export interface Origin {
+  /** `telegram:42`, or several of them. */
+  readonly who: string;
+  readonly session: string;
+  readonly owner: boolean;
+  readonly sandboxed: boolean;
+}
+
+/** What a running command found, so that what it left can be told from it; also after a crash. */
+export interface Watch {
+  readonly id: string;
+  readonly root: string;
+  readonly origin: Origin;
+  /** More paths that enter prompts. */
+  readonly alsoPrompt: readonly string[];
+  /** In a sandbox: the guarded paths that were there, each with the file's identity. They are mounted read-only. */
+  readonly guarded?: { readonly [path: string]: string };
+  /** Of files that enter prompts: what they held. On the host of all, in a sandbox of those that are mounted one by one. */
+  readonly prompts: { readonly [path: string]: string };
+  /** What Parley itself wrote meanwhile; "" where only the name counts. */
+  readonly made: { readonly [path: string]: string };
+}
+
+export interface PathHash {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export type Begun = Omit<Watch, "id" | "made">;
+
+/** Whether this content was there before the command began, or is Parley's own. Whatever replaces a mounted file undoes its mount. */
+export function isOlder({ guarded, prompts, made, alsoPrompt }: Watch, { path, sha256 }: PathHash): boolean {
+  if (guardOf(path, alsoPrompt) !== "prompt") return true; // None of its business.
+  if (sha256 === prompts[path] || sha256 === made[path]) return true;
+  if (guarded === undefined || path in prompts || path in made) return false;
+  return Object.keys(guarded).some((root) => path === root || path.startsWith(`${root}/`));
+}
+
+export interface Origins {
+  /** Before these bytes are written. `origin` null: by an owner, outside a sandbox. */
+  writing(root: string, path: string, sha256: string, origin: Origin | null): Promise<void>;
+  /** Before Parley makes another guarded path: no command that runs is blamed for it. */
+  made(root: string, path: string): Promise<void>;
+  /** Durable before the command starts. Returns its id. */
+  begin(watch: Begun): Promise<string>;
+  /** As it is now. */
+  watch(root: string, id: string): Promise<Watch | null>;
+  /** It is over; what it left at these paths is its origin's. */
+  end(watch: Watch, changed: readonly PathHash[]): Promise<void>;
+}

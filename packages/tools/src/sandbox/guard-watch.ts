@@ -1,0 +1,159 @@
+// Around a command that may not change what is guarded. Before: all that lies there is found, so that it is mounted
+// read-only, and written down. After: whatever could not be mounted, because it was not there, is put aside; and on the
+// host, what a stranger's command changed in files that enter prompts is written down as theirs.
+import { mkdir, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isFault } from "@parley/protocol";
+import { guardOf, ownFolder } from "../files/guarded-paths.ts";
+import { isOlder, type Begun, type Origin, type Origins, type Watch } from "../files/origins.ts";
+import { filesBelow, promptFiles } from "../files/prompt-files.ts";
+import { contentHash, rooted, type Rooted } from "../files/rooted.ts";
+import { entryPath, walk } from "../files/walk.ts";
+import { isMounted, scanGuarded } from "./guard-scan.ts";
+import type { GuardedView } from "./sandbox.ts";
+
+export interface WatchRequest {
+  readonly root: string;
+  readonly origin: Origin;
+  readonly alsoPrompt: readonly string[];
+  /** Folders that no command sees, absolute. */
+  readonly hidden: readonly string[];
+  readonly origins: Origins | undefined;
+}
+
+export interface Watched {
+  readonly view: GuardedView;
+  /** Why the command may write less than it else might. */
+  readonly note: string | null;
+  /** Call it when nothing of the command runs any more. Says what was put aside. */
+  end(): Promise<string>;
+}
+
+export const nothingGuarded: GuardedView = { readOnly: [], masked: [], all: false };
+
+/** Commands in sandboxes that may write a workspace, by its root. */
+const running = new Map<string, number>();
+
+/**
+ * A command in a sandbox that may write the workspace. `byName`: its mounts are named on the host, where another
+ * command could turn a name into a link before it is mounted. Then only one at a time may write.
+ */
+export async function watchSandboxed(request: WatchRequest, byName: boolean): Promise<Watched> {
+  const { root, origin, alsoPrompt, hidden, origins } = request;
+  const others = running.get(root) ?? 0;
+  running.set(root, others + 1);
+  try {
+    return await begin();
+  } catch (error) {
+    leave(root);
+    throw error;
+  }
+
+  async function begin(): Promise<Watched> {
+    // So that a command cannot make it: what stands in there is Parley's to act upon.
+    await mkdir(join(root, ownFolder), { recursive: true });
+    const { guarded, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
+    const single = [...guarded.keys()].filter((path) => guardOf(path, alsoPrompt) === "prompt");
+    const prompts = await hashes(root, single);
+    const begun: Begun = { root, origin, alsoPrompt, guarded: Object.fromEntries(guarded), prompts };
+    const id = await origins?.begin(begun);
+    const shut = tooMuch ? muchNote : byName && others > 0 ? othersNote : null;
+    return {
+      view: { readOnly, masked, all: shut !== null },
+      note: shut,
+      async end() {
+        leave(root);
+        const now = id === undefined ? null : ((await origins?.watch(root, id)) ?? null);
+        return endWatch(now ?? { ...begun, id: id ?? "command", made: {} }, hidden, origins);
+      },
+    };
+  }
+}
+
+const muchNote = "the workspace was read-only for it: it holds more settings (names with a dot) or more files than can be guarded";
+const othersNote = "the workspace was read-only for it, because another command runs in it";
+
+function leave(root: string): void {
+  const left = (running.get(root) ?? 1) - 1;
+  if (left > 0) running.set(root, left);
+  else running.delete(root);
+}
+
+/** A command on the host that an owner did not ask for. */
+export async function watchOnHost({ root, origin, alsoPrompt, hidden, origins }: WatchRequest): Promise<Watched> {
+  const begun: Begun = { root, origin, alsoPrompt, prompts: await hashes(root, await promptFiles(root, alsoPrompt)) };
+  const id = await origins?.begin(begun);
+  return {
+    view: nothingGuarded,
+    note: null,
+    async end() {
+      const now = id === undefined ? null : await origins?.watch(root, id);
+      return now === null || now === undefined ? "" : endWatch(now, hidden, origins);
+    },
+  };
+}
+
+/** Also for a watch whose process died. */
+export async function endWatch(watch: Watch, hidden: readonly string[], origins: Origins | undefined): Promise<string> {
+  const { root, id, prompts, made, alsoPrompt } = watch;
+  const aside = watch.guarded === undefined ? [] : await putAside(rooted({ root }), id, await newlyGuarded(watch, hidden));
+  const looked = watch.guarded === undefined ? await promptFiles(root, alsoPrompt) : [...Object.keys(prompts), ...Object.keys(made)];
+  const now = Object.entries(await hashes(root, looked)).map(([path, sha256]) => ({ path, sha256 }));
+  const changed = now.filter((file) => !isOlder(watch, file));
+  await origins?.end(watch, changed);
+  return aside.length === 0 ? "" : `put aside, because commands in a sandbox may not make them: ${aside.join(", ")}`;
+}
+
+/** Paths that were not there. A folder in which Parley made something meanwhile is looked into. */
+async function newlyGuarded(watch: Watch, hidden: readonly string[]): Promise<readonly string[]> {
+  const { root, guarded: before = {}, made, alsoPrompt } = watch;
+  const { guarded } = await scanGuarded({ root, alsoPrompt, hidden });
+  const known = new Set(Object.values(before).filter(isMounted));
+  const found: string[] = [];
+  for (const [path, identity] of guarded) {
+    const guard = guardOf(path, alsoPrompt);
+    // A folder that was renamed takes along what lies in it. An editor replaces a prompt file: its content tells then.
+    const isKnown = before[path] === identity || known.has(identity) || path in made || (guard === "prompt" && path in before);
+    if (isKnown || guard === "own") continue;
+    if (!Object.keys(made).some((each) => each.startsWith(`${path}/`))) found.push(path);
+    else found.push(...(await filesBelow(root, path)).filter((file) => !(file in made)));
+  }
+  return found;
+}
+
+/** By way of `walk`, because what still runs in another sandbox may turn a folder into a link. */
+async function putAside(files: Rooted, id: string, paths: readonly string[]): Promise<readonly string[]> {
+  const told: string[] = [];
+  for (const [index, path] of paths.entries()) {
+    const target = `${ownFolder}/held/${id}/${index + 1}-${basename(path).replace(/^\.+/, "")}`;
+    try {
+      await walk(files, `${dirname(path)}/.`, false, async ({ folder }) =>
+        walk(files, target, true, async (place) => {
+          await rename(entryPath(folder, basename(path)), entryPath(place.folder, place.name));
+          await place.folder.handle.sync();
+        }),
+      );
+      told.push(`${path} (now ${target})`);
+    } catch (error) {
+      if (!isFault(error, "missing")) told.push(`${path} (it could not be moved)`);
+      if (!isFault(error)) throw error;
+    }
+  }
+  return told;
+}
+
+async function hashes(root: string, paths: readonly string[]): Promise<{ readonly [path: string]: string }> {
+  const workspace = rooted({ root });
+  const found: { [path: string]: string } = {};
+  for (const path of paths) {
+    const file = await workspace.readWhole(path).catch(onlyFaults);
+    if (file !== null) found[path] = contentHash(file.bytes);
+  }
+  return found;
+}
+
+/** What cannot be read enters no prompt. */
+function onlyFaults(error: unknown): null {
+  if (isFault(error)) return null;
+  throw error;
+}
