@@ -13,6 +13,8 @@ import {
   noSandbox,
   openSandbox,
   policySteps,
+  promptFolders,
+  promptNames,
   workspaceFiles,
   type ExecGrant,
   type ExecPolicy,
@@ -178,11 +180,11 @@ export function toolBook(options: ToolBookOptions): ToolBook {
   };
 }
 
-/** Folders of skills that the operator put into the workspace. */
-function promptPathsIn({ skills }: Config, workspace: string): readonly string[] {
-  return skills.load.extraDirs
-    .filter((path) => path.startsWith(workspace + sep))
-    .map((path) => relative(workspace, path).split(sep).join("/"));
+/** What enters prompts because the config says so: folders of skills in the workspace, and workspaces of other agents in it. */
+function promptPathsIn({ skills, agents }: Config, workspace: string): readonly string[] {
+  const others = agents.list.flatMap((other) => [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)));
+  const below = [...skills.load.extraDirs, ...others].map((path) => relative(workspace, path).split(sep).join("/"));
+  return below.filter((path) => path !== "" && !path.startsWith("../"));
 }
 
 /** What needs a folder or a process. */

@@ -224,7 +224,10 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
         log.error({ err: error, command: record.id }, "what a command left behind was not looked through");
         return "Parley could not look through what it left behind";
       });
-      if (said !== undefined && said !== "") await spool.write(Buffer.from(`\n[${said}]\n`)).catch(() => undefined);
+      if (said !== undefined && said !== "") {
+        log.warn({ command: record.id, said }, "looked through what a command left behind");
+        await spool.write(Buffer.from(`\n[${said}]\n`)).catch(() => undefined); // The log has it.
+      }
       await spool
         .close()
         .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));
