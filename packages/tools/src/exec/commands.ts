@@ -2,6 +2,7 @@
 // lists it as lost, and still has its output. Bounded in number, in output and in time.
 import { Fault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
 import type { Rooted } from "../files/rooted.ts";
+import { aftermath } from "./aftermath.ts";
 import { killGroup, killMarked, markName } from "../process-group.ts";
 import { leftoverMs, processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
 import { watchNumber } from "./watch-number.ts";
@@ -220,14 +221,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       unwatch();
       if (why === "exited") clock.after(leftoverMs, () => void killMarked(first.id));
       else await killMarked(first.id);
-      const said = await request.after?.().catch((error: unknown) => {
-        log.error({ err: error, command: record.id }, "what a command left behind was not looked through");
-        return "Parley could not look through what it left behind";
-      });
-      if (said !== undefined && said !== "") {
-        log.warn({ command: record.id, said }, "looked through what a command left behind");
-        await spool.write(Buffer.from(`\n[${said}]\n`)).catch(() => undefined); // The log has it.
-      }
+      await spool.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined); // The log has it.
       await spool
         .close()
         .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));
