@@ -12,6 +12,7 @@ describe("without a file", () => {
       bind: "loopback",
       auth: {},
       allowedHosts: [],
+      trustedProxies: [],
       metrics: { enabled: true, openOnLoopback: false },
     });
     expect(config.agents.defaults.model).toEqual({ primary: "rehearsal/rehearsal", fallbacks: [] });

@@ -22,11 +22,11 @@ function settingAt(path: readonly string[]): FreeSetting | undefined {
   return free.find(({ steps }) => steps.length === path.length && matches(steps, path));
 }
 
-/** A block of which some is free: judged key by key. One that people name must be there before and after; a list keeps its length. */
+/** A block of which some is free: judged key by key. What people name, and an entry of a list, must be there before and after. */
 function canBeLookedInto(was: Json | undefined, is: Json | undefined, path: readonly string[]): boolean {
   const below = free.filter(({ steps }) => steps.length > path.length && matches(steps.slice(0, path.length), path));
   if (below.length === 0) return false;
-  if (Array.isArray(was) || Array.isArray(is)) return Array.isArray(was) && Array.isArray(is) && was.length === is.length;
+  if (Array.isArray(was) || Array.isArray(is)) return Array.isArray(was) && Array.isArray(is);
   const isNamed = below.every(({ steps }) => steps[path.length - 1] === "*");
   return isNamed && path.length > 0 ? isObject(was) && isObject(is) : isBlockOrNothing(was) && isBlockOrNothing(is);
 }

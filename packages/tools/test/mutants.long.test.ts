@@ -257,15 +257,19 @@ const mutants: readonly PlantedBug[] = [
   ["the whole environment is handed on", "exec.test", "exec/environment.ts", "fromHost.includes(name) ||", "true ||"],
   ["the folder is looked up again", "exec.test", "tools/exec.ts", 'entryPath(folder, ".")', "action.cwd"],
 
-  ["bindings may be changed", "gateway", "protected-settings.ts", '  ["bindings"],\n', ""],
+  ["a key that nobody listed is free", "gateway", "protected-settings.ts", "if (below.length === 0) return false;", ""],
   [
     "lists are not looked into",
     "gateway",
     "protected-settings.ts",
-    "if (same(before, after)) return [];",
-    "if (same(before, after) || Array.isArray(before)) return [];",
+    "if (same(was, is)) return [];",
+    "if (same(was, is) || Array.isArray(was)) return [];",
   ],
-  ["deleting is no change", "gateway", "protected-settings.ts", "new Set([...keysOf(before), ...keysOf(after)])", "new Set(keysOf(after))"],
+  ["accounts come into being", "gateway", "protected-settings.ts", "isNamed && path.length > 0 ?", "isNamed && path.length > 99 ?"],
+  ["deleting is no change", "gateway", "protected-settings.ts", "new Set([...keysOf(was), ...keysOf(is)])", "new Set(keysOf(is))"],
+  ["any model may be chosen", "gateway", "free-settings.ts", "named.has(model)", "model !== null || named.has(model)"],
+  ["the model may be taken out", "gateway", "free-settings.ts", "if (value === undefined) return false;", ""],
+  ["the day of a limit moves", "gateway", "free-settings.ts", 'Object.hasOwn(holder, "spend")', 'Object.hasOwn(holder, "spent")'],
   ["everybody is an owner", "gateway", "tools/gateway.ts", "if (!owner) return", "if (false) return"],
 ];
 
