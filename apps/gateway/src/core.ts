@@ -148,6 +148,7 @@ export function gatewayCore(options: CoreOptions): Core {
     target,
     owners: ownersBook.all,
     accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    ...(options.refusals === undefined ? {} : { refusals: options.refusals }),
     clock,
     log,
   });

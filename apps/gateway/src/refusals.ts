@@ -37,6 +37,8 @@ export const refusalReasons = [
   "sender_not_in_group",
   "no_agent",
   "for_owners",
+  // Of approvals.
+  "too_many_approvals",
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 

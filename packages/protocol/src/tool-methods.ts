@@ -13,6 +13,8 @@ const approval = z.object({
   /** The answer may be "always". */
   always: z.boolean(),
   askedBy: z.array(z.string()),
+  /** Who asks by name, in which chat and session: lines, as people are shown them. */
+  asked: z.string(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
   log: z.array(z.object({ atMs: z.number(), what: z.string(), by: z.string() })),

@@ -75,6 +75,9 @@ describe("always is not offered", () => {
     await write("gits.sh", "git status\n");
     await write("calls-makes.sh", "#!/bin/sh\nsh makes.sh\n");
     await write("writes.sh", "cat data >> writes.sh\n");
+    // An option is no script, whatever the folder holds.
+    await write("-c", "echo harmless\n");
+    await write("-lc", "echo harmless\n");
     await write("crlf.sh", "echo a\r\necho b\n");
     expect(await isOffered(command)).toBe(false);
     const shown = describeAction(await actionOf(command));

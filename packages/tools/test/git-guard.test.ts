@@ -1,7 +1,7 @@
 // git for real, in a repository whose settings, attributes and hooks all name programs: none of them starts. As a sandboxed session, an approved
 // command or a cloned folder may leave one behind, and whoever asks for a status next would run it as the daemon's user.
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lacks, program, programPath } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -113,7 +113,7 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     }
     await mkdir(ws(".git/info"), { recursive: true });
     await writeFile(ws(".git/info/attributes"), "* filter=evil diff=evil\n");
-  });
+  }, 60_000);
   afterAll(() => it.close());
   beforeEach(async () => {
     for (const name of await readdir(canary)) await rm(join(canary, name));
@@ -192,6 +192,8 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     expect(await run(["git", "diff"])).toContain("+changed");
     expect(await run(["git", "log", "-p", "-1", "--format=%s", "main~1"])).toContain("with a submodule");
     const index = await readFile(join(it.workspace, ".git/index"));
+    // What is unchanged and looks changed would be looked at and noted in the index.
+    await utimes(join(it.workspace, "g"), 1_000, 1_000);
     await run(["git", "status"]);
     expect(await readFile(join(it.workspace, ".git/index"))).toEqual(index);
   });

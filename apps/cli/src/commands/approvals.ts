@@ -36,10 +36,11 @@ export async function approvalsRevoke(terminal: Console, id: string): Promise<Ex
   return exitCodes.ok;
 }
 
-function approvalLines({ id, state, session, agent, shown, reason, always, expiresAtMs, log }: Listed["approvals"][number]): string[] {
+function approvalLines({ id, state, agent, asked, shown, reason, always, expiresAtMs, log }: Listed["approvals"][number]): string[] {
   const until = state === "open" ? ` until ${new Date(expiresAtMs).toISOString()}${always ? ", may be allowed always" : ""}` : "";
   return [
-    `${id}  ${state}${until}  agent ${agent}, ${session}`,
+    `${id}  ${state}${until}  agent ${agent}`,
+    ...asked.split("\n").map((text) => `  ${text}`),
     `  why: ${reason}`,
     ...shown.split("\n").map((text) => `  ${text}`),
     ...log.map(({ atMs, what, by }) => `  ${new Date(atMs).toISOString()} ${what} by ${by}`),

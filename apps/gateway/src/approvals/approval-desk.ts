@@ -3,8 +3,10 @@
 import { conversationKey, Fault, parseConversationKey, parseSessionKey, type Address, type Clock, type Log } from "@parley/protocol";
 import type { Inbox, Outbox, Cells, NewRow, Sessions } from "@parley/store";
 import { formatRowPayload } from "../inbound/row-payload.ts";
+import { noRefusals, type Refusals } from "../refusals.ts";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
 import { approvalBook, type ApprovalBook, type Kept } from "./approval-book.ts";
+import { tooManyOpen } from "./open-limits.ts";
 import { cardDeliveries, settledCard, toldElsewhere, type Surface } from "./card.ts";
 
 /** Who decides: a person of a channel, or the operator with a client of the gateway. */
@@ -16,8 +18,11 @@ export interface ApprovalDesk {
   people(): Promise<string[]>;
   /** Who may decide about a call that was asked for here, by an owner or not, and where they are asked; empty: nobody can be. */
   surfaces(address: Address, owner: boolean): Promise<readonly Surface[]>;
-  /** Keeps the request and shows it. May be repeated. `closes`: an open preview at the head of the conversation. */
-  ask(approval: Approval, closes: string | null): Promise<Kept>;
+  /**
+   * Keeps the request and shows it, or says why there is no room for it. May be repeated. `closing` ends an open preview at the head of the
+   * conversation, and names it.
+   */
+  ask(approval: Approval, closing: () => Promise<string | null>): Promise<Kept | { readonly full: string }>;
   /** Open ones whose time is over become expired. */
   current(kept: Kept): Promise<Kept>;
   /** What is said to whoever decided. Throws Fault: "missing", "denied", "conflict" when it was decided otherwise before. */
@@ -41,6 +46,8 @@ export interface ApprovalDeskOptions {
   readonly target: "dm" | "channel" | "both";
   /** Accounts that can send, as `<channel>:<account>`. */
   readonly accounts: () => readonly Pick<Address, "channel" | "account">[];
+  /** Told of requests for which there was no room. */
+  readonly refusals?: Refusals;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -52,10 +59,12 @@ const operators = "web";
 const healWithinMs = 86_400_000;
 
 export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
-  const { inbox, outbox, sessions, clock, log } = options;
+  const { inbox, outbox, sessions, refusals = noRefusals, clock, log } = options;
   const book = approvalBook(options.cells, clock);
   /** Open ones whose end is waited for. */
   const watched = new Set<string>();
+  /** Requests are counted and kept one at a time, or many at once would pass the limit together. */
+  let lastKept: Promise<unknown> = Promise.resolve();
 
   const approvers = async (): Promise<readonly string[]> => options.approvers ?? (await options.owners());
 
@@ -130,9 +139,12 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     people: async () => [...(await approvers())],
     surfaces,
     current,
-    async ask(approval, closes) {
-      const kept = await book.open(approval);
-      if (kept.approval.state !== "open") return kept;
+    async ask(approval, closing) {
+      const keeping = lastKept.then(() => keep(approval));
+      lastKept = keeping.catch(() => undefined); // Whoever asked is told; the next one only waits.
+      const kept = await keeping;
+      if ("full" in kept || kept.approval.state !== "open") return kept;
+      const closes = await closing();
       expireInTime(kept.approval);
       const shown = await surfaces(parseConversationKey(approval.conversation), approval.owner);
       if (!shown.some(({ address }) => conversationKey(address) === approval.conversation))
@@ -197,6 +209,21 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
       }
     },
   };
+
+  async function keep(approval: Approval): Promise<Kept | { readonly full: string }> {
+    if ((await book.get(approval.id)) === null) {
+      const open = (await book.list())
+        .map((kept) => kept.approval)
+        .filter((each) => each.state === "open" && clock.now() < each.expiresAtMs);
+      const full = tooManyOpen(open, approval);
+      if (full !== null) {
+        const { session, turn, askedBy, conversation } = approval;
+        refusals.note("too_many_approvals", askedBy[0] ?? conversation, { session, turn, conversation, open: open.length });
+        return { full };
+      }
+    }
+    return book.open(approval);
+  }
 
   /** A conversation that began anew has forgotten what it asked for. */
   async function stillMeant(kept: Kept): Promise<Kept> {

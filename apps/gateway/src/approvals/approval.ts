@@ -26,6 +26,8 @@ const schema = z.object({
   owner: z.boolean(),
   /** `<channel>:<id>` of those whose words led to it; the first one stands for all. */
   askedBy: z.array(z.string()),
+  /** What they call themselves, by the same. Absent in those of earlier versions. */
+  names: z.record(z.string(), z.string()).optional(),
   tool: z.string(),
   args: z.record(z.string(), z.json()),
   hash: z.string(),

@@ -1,10 +1,11 @@
 // How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
-import { accountKey, conversationKey, parseConversationKey, type Address, type Button, type Part } from "@parley/protocol";
+import { accountKey, conversationKey, parseConversationKey, visibleText, type Address, type Button, type Part } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
 import { withShortValues } from "../outbound/button-values.ts";
 import { formatContent } from "../outbound/content.ts";
 import { textDelivery } from "../outbound/notice.ts";
 import type { Approval } from "./approval.ts";
+import { askedByLines } from "./asked-by.ts";
 
 /** Where a request is shown, and who of its readers may decide; null: whoever gets there. */
 export interface Surface {
@@ -25,10 +26,10 @@ export function cardDeliveries(
   const { id, shown, reason, grant, expiresAtMs, createdAtMs, agent } = approval;
   const isLong = shown.length > shortChars;
   const minutes = Math.max(1, Math.round((expiresAtMs - createdAtMs) / 60_000));
-  const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to run this command (${plain(reason)}).`;
+  const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to run this command (${plain(reason)}).\n${fenced(askedByLines(approval))}`;
   const tail = [
     `Answer within ${minutes} minutes with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
-    ...(grant === null ? [] : ["Always: exactly these words in this folder and sandbox, with files as they are now, for this agent."]),
+    ...(grant === null ? [] : [alwaysWords(grant.files.length)]),
   ].join("\n");
   const block = fenced(shown);
   const markdown = isLong ? `${head}\nIt stands in full above.\n\n${tail}` : `${head}\n\n${block}\n\n${tail}`;
@@ -101,6 +102,15 @@ export function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
+/** As much as is so: only what is bound can change unseen. */
+function alwaysWords(files: number): string {
+  const bound = files === 0 ? "" : ", as long as each file above is as it is now";
+  return `Always: exactly these words in this folder and sandbox${bound}, for this agent.`;
+}
+
+const longestReason = 300;
+
 function plain(text: string): string {
-  return text.replaceAll(/[`*_[\]<>\s]+/g, " ").trim();
+  const words = visibleText(text.length > longestReason ? `${text.slice(0, longestReason)} ...` : text);
+  return words.replaceAll(/[`*_[\]<>\s]+/g, " ").trim();
 }

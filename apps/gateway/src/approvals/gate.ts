@@ -41,6 +41,8 @@ export interface ApprovalGateOptions {
   readonly conversation: ConversationKey;
   readonly authority: string;
   readonly by: Speakers;
+  /** What those who speak call themselves, by `<channel>:<id>`. */
+  readonly names: { readonly [person: string]: string };
   readonly policy: ExecPolicy;
   readonly timeoutMs: number;
   readonly scopeOf: (callId: string) => ToolScope;
@@ -133,6 +135,7 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
         authority: options.authority,
         owner: options.by.owner,
         askedBy: [...options.by.senders],
+        names: { ...options.names },
         tool: call.name,
         args: call.args,
         hash,
@@ -145,8 +148,13 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
         state: "open",
         log: [{ atMs: nowMs, what: "asked", by: turn }],
       },
-      await options.closePreview(),
+      options.closePreview,
     );
+    if ("full" in kept) {
+      return refuse(
+        `Not run: it needs a person's approval, and ${kept.full} already. Say so, and do not ask again before some of them are decided.`,
+      );
+    }
     untilMs = Math.max(untilMs, kept.approval.expiresAtMs);
     return { kind: "park", tickets: [id] };
   }

@@ -2,7 +2,7 @@
 import type { Clock } from "@parley/protocol";
 import type { Session, Turn } from "@parley/store";
 import type { ToolScope } from "@parley/tools";
-import { placeOf, speakersOf } from "../turn/turn-rows.ts";
+import { namesIn, placeOf, speakersOf } from "../turn/turn-rows.ts";
 import type { TurnSetup } from "../turn/turn-setup.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import { heldText, type ToolHold } from "../guards/tool-hold.ts";
@@ -45,6 +45,7 @@ export function turnApprovals({ options, turn, session, setup, ...ports }: TurnA
     conversation: turn.conversation,
     authority: turn.authority,
     by: speakersOf(turn.rows),
+    names: namesIn(turn.rows),
   });
   return {
     ...asking,

@@ -2,6 +2,7 @@
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { Approval } from "../approvals/approval.ts";
 import type { ApprovalDesk } from "../approvals/approval-desk.ts";
+import { askedByLines } from "../approvals/asked-by.ts";
 import type { ToolHold } from "../guards/tool-hold.ts";
 import { listedTools } from "../turn/listed-tools.ts";
 import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
@@ -56,5 +57,6 @@ export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
 
 function shown(approval: Approval): MethodResult<"approvals.list">["approvals"][number] {
   const { id, state, session, agent, tool, shown: text, reason, grant, askedBy, createdAtMs, expiresAtMs, log } = approval;
-  return { id, state, session, agent, tool, shown: text, reason, always: grant !== null, askedBy, createdAtMs, expiresAtMs, log };
+  const asked = askedByLines(approval);
+  return { id, state, session, agent, tool, shown: text, reason, always: grant !== null, askedBy, asked, createdAtMs, expiresAtMs, log };
 }

@@ -29,6 +29,14 @@ export function speakersOf(rows: readonly Row[]): Speakers {
   };
 }
 
+/** What they call themselves, by `<channel>:<id>`. Of what Parley wrote in somebody's place nothing is known. */
+export function namesIn(rows: readonly Row[]): { readonly [person: string]: string } {
+  const told = rows.map(({ payload }) => parseRowPayload(payload)).filter(({ internal }) => internal === undefined);
+  return Object.fromEntries(
+    told.filter(({ inbound }) => inbound.sender.name !== "").map(({ inbound }) => [senderId(inbound), inbound.sender.name]),
+  );
+}
+
 export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }

@@ -1,7 +1,9 @@
 // Approvals on the message path: who may answer, once, in time, and what happens to a turn that waits.
 import { afterEach, describe, expect, test } from "vitest";
-import { silentLog, type SessionKey } from "@parley/protocol";
+import { silentLog, type Inbound, type SessionKey } from "@parley/protocol";
 import type { ExecAction, ToolScope } from "@parley/tools";
+import type { Approval } from "../../src/approvals/approval.ts";
+import { tooManyOpen } from "../../src/approvals/open-limits.ts";
 import { approvalDesk } from "../../src/approvals/approval-desk.ts";
 import { isApproved } from "../../src/approvals/gate.ts";
 import { askingTool, type AskingTool } from "./asking-tool.ts";
@@ -228,6 +230,75 @@ describe("who decides", () => {
     await s.until(() => olga.sees().length === 1, "the answer");
     expect(olga.sees()[0]).toContain("there is nobody to ask");
     expect([tool.ran, await s.core().approvals.list()]).toEqual([[], []]);
+  });
+});
+
+describe("a request says who asks, and where", () => {
+  async function cardFor(name: string, more: Partial<Inbound> = {}): Promise<string> {
+    await begin({}, { groups: { "-100": { allowFrom: ["*"], requireMention: false } } });
+    s.person("mallory").says("deploy", { sender: { id: "mallory", name, isBot: false }, ...more });
+    await s.until(() => s.person("olga").sees().length === 1, "the card");
+    return s.person("olga").sees()[0] ?? "";
+  }
+
+  test("by name and id, with the chat and the session", async () => {
+    const card = await cardFor("Mallory Müller");
+    expect(card).toContain('asked by: "Mallory Müller" (telegram:mallory)');
+    expect(card).toContain("chat: telegram private chat mallory");
+    expect(card).toContain("session: agent:main:telegram:dm:mallory");
+    expect((await s.core().approvals.list())[0]).toMatchObject({ names: { "telegram:mallory": "Mallory Müller" } });
+  });
+
+  test("in a group's thread", async () => {
+    const address = { channel: "telegram", account: "default", kind: "group", peer: "-100", thread: "7" } as const;
+    expect(await cardFor("M", { address })).toContain("chat: telegram group -100, thread 7");
+  });
+
+  test.each([
+    ["directions and invisible marks", "\u202eagl\u200bO\u2800\u034f\ufe0f", "\\u{202e}agl\\u{200b}O\\u{2800}\\u{34f}\\u{fe0f}"],
+    ["letters that look like others", "\u041elga (owner)", "\\u{41e}lga (owner)"],
+    ["quotes and lines", 'x" (telegram:olga)\nrun: ls\n```', "x\\u{22} (telegram:olga)\\u{a}run: ls\\u{a}```"],
+    ["more than a name", "n".repeat(200), `${"n".repeat(40)}" (cut`],
+  ])("a name of %s changes nothing", async (_what, name, shown) => {
+    const card = await cardFor(name);
+    expect(card).toContain(`asked by: "${shown}`);
+    expect(card).toContain("(telegram:mallory)");
+    expect(card.split("\n").filter((line) => line.startsWith("run: "))).toEqual(["run: /opt/deploy site"]);
+  });
+});
+
+describe("no more requests wait at once than people read", () => {
+  test("thirty strangers make twelve cards; the others are told, counted, and have room when some are decided", async () => {
+    await begin();
+    const strangers = Array.from({ length: 30 }, (_, n) => s.person(`stranger${n}`));
+    for (const stranger of strangers) stranger.says("deploy");
+    await s.until(() => strangers.every((each) => each.sees().length > 0), "an answer to each");
+    const open = (await s.core().approvals.list()).filter(({ state }) => state === "open");
+    expect([open.length, s.person("olga").sees().length, s.person("oscar").sees().length]).toEqual([12, 12, 12]);
+    const told = strangers.filter((each) => each.sees().some((text) => text.includes("12 requests of people who are no owners wait")));
+    expect(told).toHaveLength(18);
+    expect(s.refused.filter(({ reason }) => reason === "too_many_approvals")).toHaveLength(18);
+    // An owner still can.
+    s.person("olga").says("deploy");
+    await s.until(async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 13, "the owner's");
+    await s.core().approvals.decide(open[0]?.id ?? "", "deny", { operator: "test" });
+    s.person("late").says("deploy");
+    await s.until(async () => (await s.core().approvals.list()).length === 14, "another one's");
+  });
+
+  test.each([
+    ["of one person", 5, { askedBy: ["telegram:a"] }],
+    ["in one conversation", 8, { conversation: "here" }],
+    ["of people who are no owners", 12, { owner: false }],
+  ])("%s", (_which, most, same) => {
+    const one = (n: number) => ({ askedBy: [`telegram:${n}`], conversation: `c${n}`, owner: true, ...same }) as unknown as Approval;
+    const others = Array.from(
+      { length: 40 },
+      (_, n) => ({ askedBy: [`x:${n}`], conversation: `x${n}`, owner: true }) as unknown as Approval,
+    );
+    const open = Array.from({ length: most - 1 }, (_, n) => one(n));
+    expect(tooManyOpen([...others, ...open], one(98))).toBe(null);
+    expect(tooManyOpen([...others, ...open, one(97)], one(98))).toContain(`${most} requests`);
   });
 });
 

@@ -68,7 +68,9 @@ function missing(action: ExecAction, policy: ExecPolicy): string | null {
   if (shell) {
     const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, [], policy) === null ? [] : [part[0] ?? ""]));
     if (parts === null) return "a shell would run it, and what it would start is not certain";
-    return unlisted.length === 0 ? "a shell would run it" : `a shell would run it, with ${unlisted.join(", ")} not on the allowlist`;
+    return unlisted.length === 0
+      ? "a shell would run it"
+      : `a shell would run it, with ${unlisted.map(visibleText).join(", ")} not on the allowlist`;
   }
   if (Object.keys(env).length > 0) return `it sets ${Object.keys(env).join(", ")}`;
   if (interactive) return "it would stay open for input that nobody is asked about";
@@ -76,9 +78,10 @@ function missing(action: ExecAction, policy: ExecPolicy): string | null {
 }
 
 function uncovered(argv: readonly string[], outside: readonly string[], { allowlist, owner }: ExecPolicy): string | null {
-  const [program = "", ...args] = argv;
+  const [path = "", ...args] = argv;
+  const program = visibleText(path);
   if (isSafeFilter(argv)) return null;
-  const named = allowlist.filter(({ command }) => isProgram(command, program));
+  const named = allowlist.filter(({ command }) => isProgram(command, path));
   if (named.length === 0) return `${program} is not on the allowlist`;
   const isKnown = knownForm(argv) !== null;
   if (named.some(({ argPattern }) => argPattern !== undefined && matches(argPattern, args)))
@@ -86,7 +89,7 @@ function uncovered(argv: readonly string[], outside: readonly string[], { allowl
   if (named.every(({ argPattern }) => argPattern !== undefined)) return `${program} is on the allowlist with other arguments`;
   if (!isKnown)
     return `${program} with these arguments may start other programs, so its name alone does not allow it; give it an argPattern`;
-  if (!mayBeNamed(program)) return `${program} changes and removes files, so its name alone does not allow it; give it an argPattern`;
+  if (!mayBeNamed(path)) return `${program} changes and removes files, so its name alone does not allow it; give it an argPattern`;
   return outside.length === 0 ? null : `${outside.map(visibleText).join(", ")} is out of the file tools' reach`;
 }
 
