@@ -23,3 +23,4 @@ export { discordLimited } from "./discord/rest/limits.ts";
 export { discordRefusal } from "./discord/rest/refusal.ts";
 export type { FakeDiscord, FakeDiscordBot, InteractionFate } from "./discord/surface.ts";
 export type { DiscordVisible } from "./discord/visible.ts";
+export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrappings } from "./inner-text.ts";

@@ -1,7 +1,13 @@
 // First stage of the way out: takes thinking, internal blocks, template tokens and reply tags out of a stream, and leaves code alone.
 // What follows from a text does not depend on how it was cut into pieces: a beginning is held back until it is decided (I8).
-import { chatTokens, fences, markup, markupStarts, readReplyTag, readTag, replyTags, tags } from "./markup.ts";
+import { codeAt, codeSpanChars, fenceLine, type CodeFence } from "./code.ts";
+import type { Cursor, Step } from "./cursor.ts";
+import { closingAnswer, readHidden, type HiddenBlock } from "./hidden-block.ts";
+import { doubled, fences, markup, readReplyTag, replyTags } from "./markup.ts";
 import { endsInBeginning } from "./pattern.ts";
+import { afterOf, beforeOf, namesClosing, verdictOn, type Before, type Verdict } from "./placement.ts";
+import { isTag, readTag, tagStarts, type Tag } from "./read-tag.ts";
+import { beginsHeader, readHeader, type TemplateHeader } from "./template-header.ts";
 
 export interface MarkupSink {
   /** `code`: part of a code span or block, to be left as it is. */
@@ -16,219 +22,234 @@ export interface MarkupFilter {
   thinking(): string;
 }
 
-/** A code span must close on its line within this distance; what does not is no code, so tags in it count. */
-const codeSpanChars = 1_000;
-const backtickRun = 64;
-const fenceInfoChars = 200;
-/** An undecided rest of this length at the end of a stream is a torn item and is dropped; a shorter one is taken for text. */
-const tornChars = 4;
-
-type Step = "on" | "hold";
-
 /** `finalOnly`: the model was told to put its answer into `<final>`; nothing outside it is shown. */
 export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter {
-  let rest = "";
-  let at = 0;
-  let ended = false;
-  /** The last line that went out, to know line starts and what a removal would join. */
+  const cursor: Cursor = { rest: "", at: 0, ended: false };
+  /** The last line that was passed on, to know line starts and what a removal would join. */
   let line = "";
+  /** Nothing but spaces since something was taken out. */
+  let afterRemoved = false;
   let shown = !finalOnly;
-  let hidden: { readonly family: string; depth: number; text: string } | null = null;
-  let codeFence: { readonly char: string; readonly length: number; midLine: boolean } | null = null;
+  /** How those that are open were written: only the same closes them. */
+  const wrappers: Tag["form"][] = [];
+  let hidden: HiddenBlock | null = null;
+  let header: TemplateHeader | null = null;
+  let codeFence: CodeFence | null = null;
   let thoughts = "";
-  const starts = markupStarts();
+  /** Families that were mentioned as text, and up to where no doubtful opening of a block is closed. */
+  const mentioned = new Set<string>();
+  const neverClosed = new Map<string, number>();
+  /** Characters of the stream before the cursor's text. */
+  let base = 0;
+  const starts = tagStarts();
 
   const emit = (text: string, code: boolean): void => {
-    if (text === "" || !shown) return;
+    if (text === "") return;
     const lineBreak = text.lastIndexOf("\n");
     line = lineBreak === -1 ? line + text : text.slice(lineBreak + 1);
     if (line.length > codeSpanChars) line = line.slice(-codeSpanChars / 2);
-    sink.text(text, code);
+    if (text.trim() !== "") afterRemoved = false;
+    if (shown) sink.text(text, code);
   };
 
   /** After taking something out: what stands left of it must not join with what follows into a new item. */
-  const mend = (): void => {
-    if (endsInBeginning(line, markup, starts)) emit("\n", false);
+  const removed = (): void => {
+    if (shown && endsInBeginning(line, markup, starts)) emit("\n", false);
+    afterRemoved = true;
   };
 
-  const take = (chars: number): void => {
-    at += chars;
+  const take = (chars: number): string => {
+    const text = cursor.rest.slice(cursor.at, cursor.at + chars);
+    cursor.at += chars;
+    return text;
   };
 
-  const hide = (family: string): void => {
-    hidden = { family, depth: 1, text: "" };
+  const before = (): Before => (afterRemoved ? "start" : beforeOf(line));
+
+  const hide = (block: string, opening: string, more: Partial<HiddenBlock> = {}): void => {
+    hidden = { block, opening, before: "start", form: "angle", paired: false, then: "drop", ...more, depth: 1, text: "", line: "" };
   };
 
-  const onTag = (item: string): void => {
-    const { family, closing, selfClosing } = readTag(item);
-    if (family === "final") {
-      if (finalOnly) shown = !closing && !selfClosing;
-    } else if (!closing && !selfClosing) {
-      hide(family);
+  const tagStep = (tag: Tag): Step => {
+    const after = afterOf(cursor.rest, cursor.at + tag.chars, cursor.ended);
+    if (after === null) return "hold";
+    const place = before();
+    const isOpen = wrappers.at(-1) === tag.form && (shown || !finalOnly);
+    if (tag.closing && tag.family === "final" && isOpen && !namesClosing(place, after)) {
+      take(tag.chars);
+      wrappers.pop();
+      removed();
+      if (finalOnly) shown = false;
+      return "on";
     }
+    const verdict = verdictOn(tag, { before: place, after, finalOnly, mentioned: mentioned.has(tag.family) });
+    const written = take(tag.chars);
+    if (verdict.kind === "text" || (isPaired(verdict) && base + cursor.at <= (neverClosed.get(tag.block) ?? 0))) {
+      mentioned.add(tag.family);
+      emit(written, false);
+      return "on";
+    }
+    if (verdict.kind === "hide" || isPaired(verdict)) 
+      hide(tag.block, written, { before: place, form: tag.form, paired: isPaired(verdict), then: verdict.kind === "open" ? "open" : "drop" });
+    else if (verdict.kind === "open") unwrap(tag.form);
+    else if (beginsHeader(tag)) header = { names: tag.name === "channel" ? "channel" : "role", role: "", channel: "" };
+    removed();
+    return "on";
   };
 
-  /** One item, or one undecided beginning, at `at`. */
+  const unwrap = (form: Tag["form"]): void => {
+    wrappers.push(form);
+    shown = true;
+  };
+
+  /** One item, or one undecided beginning, at the cursor. */
   const itemStep = (): Step | null => {
-    const tag = tags.whole(rest, at);
-    const fence = tag === null ? fences.whole(rest, at) : null;
-    const reply = tag === null && fence === null ? replyTags.whole(rest, at) : null;
-    const item = tag ?? fence ?? reply ?? chatTokens.whole(rest, at);
+    const { rest, at, ended } = cursor;
+    const fence = fences.whole(rest, at);
+    const reply = replyTags.whole(rest, at);
+    const item = fence ?? reply ?? doubled.whole(rest, at);
     if (item !== null) {
       take(item.length);
-      if (tag !== null) onTag(tag);
-      else if (fence !== null && /BEGIN/iu.test(fence)) hide("fence");
+      if (fence !== null && /BEGIN/iu.test(fence)) hide("fence", fence);
       const target = reply === null ? null : readReplyTag(reply);
-      if (target !== null) sink.replyTag(target);
-      mend();
+      if (target !== null && shown) sink.replyTag(target);
+      removed();
       return "on";
     }
-    if (!markup.some((each) => each.begins(rest, at))) return null;
+    const read = readTag(rest, at);
+    if (isTag(read)) return tagStep(read);
+    const begun = [fences, replyTags, doubled].some((each) => each.begins(rest, at));
+    if (read === null && !begun) return null;
     if (!ended) return "hold";
-    if (rest.length - at < tornChars) return null;
+    // A torn item at the end of the stream; what is too short to be known as one is text.
+    if (read?.torn !== true && !(begun && rest.length - at >= 4)) return null;
     take(rest.length - at);
-    mend();
+    removed();
     return "on";
   };
 
-  /** Inside a hidden block only its own family counts, code or not: a stray backtick in a thought must not uncover the rest. */
-  const hiddenStep = (block: NonNullable<typeof hidden>): Step => {
-    const next = rest.indexOf("<", at);
-    const passed = rest.slice(at, next === -1 ? undefined : next);
-    block.text += passed;
-    take(passed.length);
-    if (next === -1) return "on";
-    const [kind, other] = block.family === "fence" ? [fences, false] : [tags, true];
-    const item = kind.whole(rest, at);
-    if (item === null) {
-      if (!ended && kind.begins(rest, at)) return "hold";
-      block.text += "<";
-      take(1);
+  const hiddenStep = (block: HiddenBlock): Step => {
+    const end = readHidden(cursor, block);
+    if (typeof end === "string") return end;
+    hidden = null;
+    if (end.how === "none") return awaitedInVain(block);
+    if (end.how === "named") {
+      mentioned.add("think");
+      emit(block.opening + block.text + end.closing, false);
       return "on";
     }
-    take(item.length);
-    const tag = other ? readTag(item) : { family: "fence", closing: !/BEGIN/iu.test(item), selfClosing: false };
-    if (tag.family === block.family && !tag.selfClosing) block.depth += tag.closing ? -1 : 1;
-    else block.text += item;
-    if (block.depth === 0) {
-      if (block.family === "think") thoughts += `${block.text}\n`;
-      hidden = null;
-      mend();
+    if (end.how === "opened") {
+      reread(block.text + end.closing);
+      unwrap(block.form);
+    } else if (block.block === "think") {
+      thoughts += `${block.text}\n`;
     }
+    removed();
     return "on";
   };
 
-  const fenceStep = (fence: NonNullable<typeof codeFence>): Step => {
-    const lineBreak = rest.indexOf("\n", at);
-    const text = rest.slice(at, lineBreak === -1 ? undefined : lineBreak + 1);
-    if (!fence.midLine) {
-      const closing = /^[ \t>]*(`+|~+)[ \t]*\n?$/u.exec(text)?.[1] ?? "";
-      const closes = closing.startsWith(fence.char) && closing.length >= fence.length;
-      if (closes && (lineBreak !== -1 || ended)) codeFence = null;
-      else if (lineBreak === -1 && !ended && text.length < fenceInfoChars && /^[ \t>]*[`~]*[ \t]*$/u.test(text)) return "hold";
-    }
-    fence.midLine = lineBreak === -1;
-    emit(text, true);
-    take(text.length);
+  const awaitedInVain = (block: HiddenBlock): Step => {
+    neverClosed.set(block.block, base + cursor.at);
+    mentioned.add("think");
+    emit(block.opening, false);
+    reread(block.text);
     return "on";
   };
 
-  const codeStep = (): Step | null => {
-    const char = rest.charAt(at);
-    const atLineStart = /^[ \t>]*$/u.test(line);
-    let length = 0;
-    while (length < backtickRun && rest.charAt(at + length) === char) length += 1;
-    if (at + length === rest.length && !ended && length < backtickRun) return "hold";
-    const lineBreak = rest.indexOf("\n", at);
-    const info = rest.slice(at + length, lineBreak === -1 ? undefined : lineBreak);
-    if (atLineStart && length >= 3 && info.length <= fenceInfoChars && !info.includes("`")) {
-      if (lineBreak === -1 && !ended) return "hold";
-      if (lineBreak !== -1) {
-        codeFence = { char, length, midLine: false };
-        emit(rest.slice(at, lineBreak + 1), true);
-        take(lineBreak + 1 - at);
-        return "on";
-      }
+  /** What was held back is read as what it turned out to be. */
+  const reread = (text: string): void => {
+    const from = cursor.at - text.length;
+    if (from >= 0 && cursor.rest.startsWith(text, from)) {
+      // Nothing is copied: a long text may hold very many of these.
+      cursor.at = from;
+      return;
     }
-    if (char !== "`" || length === backtickRun) {
-      emit(char.repeat(length), false);
-      take(length);
-      return "on";
-    }
-    return spanStep(length, lineBreak);
+    cursor.rest = text + cursor.rest.slice(cursor.at);
+    base += cursor.at - text.length;
+    cursor.at = 0;
   };
 
-  const spanStep = (length: number, lineBreak: number): Step => {
-    const from = at + length;
-    const limit = Math.min(lineBreak === -1 ? rest.length : lineBreak, from + codeSpanChars);
-    const runs = /`+/gu;
-    runs.lastIndex = from;
-    for (let run = runs.exec(rest); run !== null && run.index < limit; run = runs.exec(rest)) {
-      const end = run.index + run[0].length;
-      if (end === rest.length && !ended) return "hold";
-      if (run[0].length === length) {
-        emit(rest.slice(at, end), true);
-        take(end - at);
-        return "on";
-      }
-    }
-    if (lineBreak === -1 && rest.length < from + codeSpanChars && !ended) return "hold";
-    emit("`".repeat(length), false);
-    take(length);
+  const headerStep = (open: TemplateHeader): Step => {
+    const read = readHeader(cursor, open);
+    if (typeof read === "string") return read;
+    header = null;
+    if (read.kind === "hidden") hide("channel", "");
+    reread(read.text);
     return "on";
   };
 
-  const special = /[<[`~]/gu;
+  const fenceStep = (fence: CodeFence): Step => {
+    const read = fenceLine(cursor, fence);
+    if (read === "hold") return "hold";
+    if (read.closes) codeFence = null;
+    emit(take(read.chars), true);
+    return "on";
+  };
+
+  const codeStep = (): Step => {
+    const read = codeAt(cursor, line);
+    if (read === "hold") return "hold";
+    codeFence = read.fence ?? null;
+    emit(take(read.chars), read.isCode);
+    return "on";
+  };
+
+  const special = new RegExp(`${starts.source}|[\`~]`, "gu");
   const plainStep = (): Step => {
-    special.lastIndex = at;
-    const found = special.exec(rest);
-    const passed = rest.slice(at, found?.index);
-    emit(passed, false);
-    take(passed.length);
+    special.lastIndex = cursor.at;
+    const found = special.exec(cursor.rest);
+    emit(take((found?.index ?? cursor.rest.length) - cursor.at), false);
     if (found === null) return "on";
     // Text that is not shown may hold half a fence; it must not swallow the tag that opens the answer.
     const isCode = found[0] === "`" || found[0] === "~";
     const step = isCode ? (shown ? codeStep() : null) : itemStep();
     if (step !== null) return step;
-    emit(found[0], false);
-    take(1);
+    emit(take(1), false);
     return "on";
   };
 
   const run = (): void => {
-    while (at < rest.length) {
-      const step = hidden !== null ? hiddenStep(hidden) : codeFence !== null ? fenceStep(codeFence) : plainStep();
+    while (cursor.at < cursor.rest.length) {
+      const step =
+        hidden !== null ? hiddenStep(hidden) : header !== null ? headerStep(header) : codeFence !== null ? fenceStep(codeFence) : plainStep();
       if (step === "hold") break;
     }
-    rest = rest.slice(at);
-    at = 0;
+    cursor.rest = cursor.rest.slice(cursor.at);
+    base += cursor.at;
+    cursor.at = 0;
+  };
+
+  /** Blocks that were awaited in vain are text; a thought that never closed may end in a whole answer. */
+  const unhide = (block: HiddenBlock): void => {
+    hidden = null;
+    const answer = block.block === "think" && !block.paired ? closingAnswer(block.text) : null;
+    if (block.paired) {
+      awaitedInVain(block);
+    } else if (answer !== null) {
+      shown = true;
+      afterRemoved = true;
+      reread(answer);
+    }
+    if (block.block === "think" && !block.paired) thoughts += block.text;
   };
 
   return {
     push(delta) {
-      rest += delta;
+      cursor.rest += delta;
       run();
     },
     end() {
-      ended = true;
+      cursor.ended = true;
       run();
-      // A thought that never closed but ends in a whole answer: the model forgot only the closing tag.
-      const answer = hidden === null || hidden.family !== "think" ? null : closingAnswer(hidden.text);
-      if (hidden?.family === "think") thoughts += hidden.text;
-      if (answer === null) return;
-      hidden = null;
-      shown = true;
-      rest = answer;
-      run();
+      while (hidden !== null) {
+        unhide(hidden);
+        run();
+      }
     },
     thinking: () => thoughts.trim(),
   };
 }
 
-function closingAnswer(thought: string): string | null {
-  const closing = /<\/(?:final|answer|final_answer)>\s*$/iu.exec(thought.slice(-200));
-  if (closing === null) return null;
-  const opening = [...thought.matchAll(/<(?:final|answer|final_answer)>/giu)].at(-1);
-  const end = thought.length - closing[0].length;
-  return opening === undefined || opening.index > end ? null : thought.slice(opening.index + opening[0].length, end);
+function isPaired(verdict: Verdict): boolean {
+  return "paired" in verdict && verdict.paired;
 }

@@ -9,10 +9,14 @@ export interface Outbound {
   end(): void;
   /** Everything that may be shown so far; it only grows. */
   shown(): string;
+  /** The same from its first word on. Made piece by piece: trimming it anew at each piece would cost the square of its length. */
+  visible(): string;
   /** True while the whole message could still be a token. */
   undecided(): boolean;
   /** Visible text with its tokens: what the outcome is decided on. */
   whole(): string;
+  /** A token was taken out of what is shown. */
+  removedToken(): boolean;
   thinking(): string;
 }
 
@@ -23,9 +27,11 @@ export function outbound(options: {
 }): Outbound {
   const redact = redactStage(options.redaction);
   let shown = "";
+  let visible = "";
   let inCode = false;
   const tokens = tokenFilter((text) => {
     shown += text;
+    visible += visible === "" ? text.trimStart() : text;
   });
   const markup = markupFilter(options.finalOnly, {
     text(text, code) {
@@ -51,8 +57,10 @@ export function outbound(options: {
       tokens.end();
     },
     shown: () => shown,
+    visible: () => visible,
     undecided: tokens.undecided,
     whole: tokens.whole,
+    removedToken: tokens.removed,
     thinking: markup.thinking,
   };
 }

@@ -41,19 +41,15 @@ export function letters(word: string): string[] {
   return Array.from(word, (letter) => letter.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`));
 }
 
-/** Longer than any item that is not a path. */
+/** Longer than any item that is not a path, and more places where one may begin than any item has within it. */
 const reachChars = 400;
+const reachStarts = 12;
 
 /** True when a beginning of an item touches the end of `text`. `starts` is global and finds where items may begin. */
 export function endsInBeginning(text: string, patterns: readonly Pattern[], starts: RegExp): boolean {
-  starts.lastIndex = Math.max(text.lastIndexOf("\n") + 1, text.length - reachChars);
-  for (let found = starts.exec(text); found !== null; found = starts.exec(text)) {
-    const at = found.index;
-    starts.lastIndex = at + 1;
-    if (patterns.some((each) => each.begins(text, at))) {
-      starts.lastIndex = 0;
-      return true;
-    }
-  }
-  return false;
+  const from = Math.max(text.lastIndexOf("\n") + 1, text.length - reachChars);
+  // A copy of the expression goes on from where this one stands.
+  starts.lastIndex = 0;
+  const places = [...text.slice(from).matchAll(starts)].map(({ index }) => from + index).slice(-reachStarts);
+  return places.some((at) => patterns.some((each) => each.begins(text, at)));
 }

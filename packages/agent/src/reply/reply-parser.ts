@@ -3,7 +3,7 @@
 import type { Outcome } from "@parley/protocol";
 import { outbound } from "./outbound.ts";
 import { noRedaction, type Redaction } from "./redact.ts";
-import { acknowledges, readWhole } from "./token-filter.ts";
+import { acknowledges, readWhole, saysNothingBeside } from "./whole-token.ts";
 
 export interface ReplyOptions {
   /** This turn answers a heartbeat poll: its acknowledgement counts, and it has no preview. */
@@ -46,7 +46,7 @@ export function replyParser(options: ReplyOptions = {}): ReplyParser {
   return {
     push(delta) {
       way.push(delta);
-      return { visible: options.heartbeat === true || way.undecided() ? "" : way.shown().trimStart() };
+      return { visible: options.heartbeat === true || way.undecided() ? "" : way.visible() };
     },
     end() {
       way.end();
@@ -55,7 +55,7 @@ export function replyParser(options: ReplyOptions = {}): ReplyParser {
       if (options.heartbeat === true && (whole !== null || (acknowledges(way.whole()) && text.length <= heartbeatRestChars))) {
         return { kind: "heartbeatOk" };
       }
-      if (whole !== null) return { kind: "silent", reason: "token" };
+      if (whole !== null || (way.removedToken() && saysNothingBeside(text))) return { kind: "silent", reason: "token" };
       if (text === "") return { kind: "silent", reason: "empty" };
       return { kind: "reply", parts: [{ kind: "text", markdown: text }], ...(replyTo === undefined ? {} : { replyTo }) };
     },

@@ -1,8 +1,11 @@
-// Last stage: takes the silent and the heartbeat token out of what is shown, and keeps the whole text for the decision at the end.
-// While the whole message could still turn out to be a token, a preview shows nothing at all (I8).
+// Last stage: takes the silent and the heartbeat token out of what is shown, however they are drawn and whatever wraps them, and keeps the
+// whole text for the decision at the end. While the whole message could still turn out to be a token, a preview shows nothing at all (I8).
 import { heartbeatToken, silentToken } from "../prompt/control-tokens.ts";
-import { markup, markupStarts } from "./markup.ts";
+import { drawn, unseenRun } from "./look-alikes.ts";
+import { markup } from "./markup.ts";
 import { endsInBeginning, letters, pattern } from "./pattern.ts";
+import { tagStarts } from "./read-tag.ts";
+import { couldBeToken, wholeChars } from "./whole-token.ts";
 
 export interface TokenFilter {
   push(text: string, code: boolean): void;
@@ -11,11 +14,22 @@ export interface TokenFilter {
   undecided(): boolean;
   /** The message with its tokens. */
   whole(): string;
+  /** Whether any was taken out. */
+  removed(): boolean;
 }
 
-/** Models escape the underscore when they think in Markdown. */
-const spelled = (token: string): string[] => letters(token).flatMap((letter) => (letter === "_" ? [String.raw`\\?`, "_"] : [letter]));
+const alike: { readonly [letter: string]: string } = { O: "0", L: "1" };
+const class_ = (letter: string): string => drawn(letter, alike[letter] ?? "");
+/** Models escape the underscore when they think in Markdown; unseen characters may stand between the letters. */
+const spelled = (token: string): string[] =>
+  letters(token).flatMap((letter, index) => [
+    ...(index === 0 ? [] : [unseenRun]),
+    ...(letter === "_" ? [String.raw`\\?`] : []),
+    class_(letter),
+  ]);
 const boundary = String.raw`(?![A-Za-z0-9_])`;
+const gap = String.raw`[ \t\r\n]{0,4}`;
+const quote = String.raw`["'“”]`;
 const wrappings: readonly (readonly [string[], string[]])[] = [
   [
     ["%", "%"],
@@ -23,6 +37,15 @@ const wrappings: readonly (readonly [string[], string[]])[] = [
   ],
   [[String.raw`\*{1,3}`], [String.raw`\*{1,3}`]],
   [[String.raw`(?<![A-Za-z0-9_])_{1,2}`], ["_{1,2}", boundary]],
+  [
+    ["<", "[A-Za-z]{1,10}", ">", gap],
+    [gap, "<", String.raw`\/`, "[A-Za-z]{1,10}", ">"],
+  ],
+  [
+    [String.raw`\{`, gap, quote, String.raw`[\w-]{1,24}`, quote, gap, ":", gap, quote],
+    [quote, gap, String.raw`\}`],
+  ],
+  [[String.raw`[[({<"'“‘«]{1,2}`], [String.raw`[\])}>"'”’»/]{1,3}`]],
 ];
 const words = [silentToken, heartbeatToken].map(spelled);
 const token = pattern(
@@ -32,19 +55,32 @@ const token = pattern(
   ],
   "",
 );
-const tokenStarts = (): RegExp => /[NH%*_]/gu;
-
-/** Longer text is never a whole-message token, however it is decorated. */
-const wholeChars = 400;
+/** A look at the next character spares most of the text the whole expression. */
+const first = words.map(([letter = ""]) => letter);
+const second = words.map(([, unseen = "", letter = ""]) => `(?=$|${unseen.replace("{0,8}", "")}|${letter})`);
+const opener = String.raw`[%*_[({<"'“‘«]`;
+const tokenStarts = (): RegExp =>
+  new RegExp(
+    [
+      ...first.map((letter, index) => `${letter}${second[index] ?? ""}`),
+      `${opener}(?=$|${opener}|${first.join("|")})`,
+      String.raw`\{(?=[ \t\r\n])`,
+      "<(?=[A-Za-z])",
+    ].join("|"),
+    "gu",
+  );
 
 export function tokenFilter(sink: (text: string) => void): TokenFilter {
   let whole = "";
   let open = true;
+  let removed = false;
+  /** A token was the last thing; the full stop that stands after it goes with it. */
+  let dropsStop = false;
   let rest = "";
   let at = 0;
   let line = "";
   const starts = tokenStarts();
-  const joins = markupStarts();
+  const joins = tagStarts();
 
   const emit = (text: string): void => {
     if (text === "") return;
@@ -55,11 +91,24 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
 
   /** What stands left of a removed token must not join with what follows into a new item. */
   const mend = (): void => {
+    removed = true;
     if (endsInBeginning(line, [token], starts) || endsInBeginning(line, markup, joins)) emit("\n");
+    dropsStop = /(?:^|[^\p{L}\p{N}])\s*$/u.test(line);
+  };
+
+  /** False while the full stop after a token could still belong to a word. */
+  const stopDropped = (ended: boolean): boolean => {
+    const stop = dropsStop ? (/^[.!]{1,3}/u.exec(rest.slice(at, at + 4))?.[0] ?? "") : "";
+    const next = rest.charAt(at + stop.length);
+    if (stop !== "" && next === "" && !ended) return false;
+    if (stop !== "" && /^\s?$/u.test(next)) at += stop.length;
+    dropsStop = false;
+    return true;
   };
 
   const run = (ended: boolean): void => {
     while (at < rest.length) {
+      if (!stopDropped(ended)) break;
       starts.lastIndex = at;
       const found = starts.exec(rest);
       emit(rest.slice(at, found?.index));
@@ -73,13 +122,14 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
       }
       if (!ended && token.begins(rest, at)) break;
       // A torn token at the end of a stream; without its underscore it is a word like any other.
-      if (token.begins(rest, at) && rest.slice(at).includes("_") && /[A-Z]/u.test(rest.slice(at))) {
+      if (token.begins(rest, at) && /[A-Z]{2}\\?_/u.test(rest.slice(at))) {
         at = rest.length;
         mend();
         break;
       }
-      emit(rest.charAt(at));
-      at += 1;
+      const char = String.fromCodePoint(rest.codePointAt(at) ?? 0);
+      emit(char);
+      at += char.length;
     }
     // One character stays: a token must not touch a word on its left.
     const keep = Math.max(0, at - 1);
@@ -105,34 +155,6 @@ export function tokenFilter(sink: (text: string) => void): TokenFilter {
     end: () => run(true),
     undecided: () => open,
     whole: () => whole,
+    removed: () => removed,
   };
-}
-
-// Quotes, emphasis, fences, punctuation, emoji, spaces, invisible marks: nothing that says anything.
-const dress = String.raw`[\s\p{P}\p{S}\p{Cf}\p{M}]*`;
-const anyToken = String.raw`(?:NO\\?_REPLY|HEARTBEAT\\?_OK)`;
-const fenceInfo = /^([\s\p{P}\p{S}\p{Cf}]*?[`~]{3})[a-z0-9]+(?=\s|$)/iu;
-const soFar = pattern(words, "i");
-const tokensFirst = new RegExp(`^(?:${dress}${anyToken})*${dress}`, "iu");
-const silentWhole = new RegExp(String.raw`^(?:${dress}NO\\?_REPLY)+${dress}$`, "iu");
-const tokenWhole = new RegExp(`^(?:${dress}${anyToken})+${dress}$`, "iu");
-const heartbeatEdge = new RegExp(String.raw`^${dress}HEARTBEAT\\?_OK(?![A-Za-z0-9])|(?<![A-Za-z0-9])HEARTBEAT\\?_OK${dress}$`, "u");
-
-function couldBeToken(text: string): boolean {
-  if (text.length > wholeChars) return false;
-  const bare = text.replace(fenceInfo, "$1");
-  const done = tokensFirst.exec(bare)?.[0].length ?? 0;
-  return done === bare.length || soFar.begins(bare, done);
-}
-
-/** What the whole message says when it says nothing but tokens. */
-export function readWhole(text: string): "silent" | "token" | null {
-  if (text.length > wholeChars) return null;
-  const bare = text.replace(fenceInfo, "$1");
-  return silentWhole.test(bare) ? "silent" : tokenWhole.test(bare) ? "token" : null;
-}
-
-/** True when a heartbeat's answer begins or ends with its token. */
-export function acknowledges(text: string): boolean {
-  return heartbeatEdge.test(text);
 }

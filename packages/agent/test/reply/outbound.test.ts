@@ -31,14 +31,11 @@ test("ordinary text is left as it is", () => {
   );
 });
 
-test("a second pass changes nothing", () => {
+// Where a tag stands decides what it is, and what was taken out before it moves it: that goes for tags, and not for what is here.
+test("a second pass over tokens, reply tags and fences changes nothing", () => {
   const part = fc.constantFrom(
-    "<think>",
-    "</think>",
     "NO_REPLY",
     "[[reply_to_current]]",
-    "<thi",
-    "nk>",
     "NO_",
     "REPLY",
     "[[reply_",
@@ -46,8 +43,9 @@ test("a second pass changes nothing", () => {
     " ",
     "a",
     "\n",
-    "<|",
-    "|>",
+    "<<SYS>>",
+    "<<<BEGIN_PARLEY_QUOTE x>>>",
+    "<<<END_PARLEY_QUOTE x>>>",
   );
   fc.assert(
     fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
