@@ -22,6 +22,7 @@ import { accessPolicy } from "./inbound/access-policy.ts";
 import { intake } from "./inbound/intake.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { owners, type Owners } from "./inbound/owners.ts";
+import { endsWaiting } from "./inbound/end-waiting.ts";
 import { pairingBook } from "./inbound/pairing.ts";
 import { pairingDesk, type PairingDesk } from "./inbound/pairing-desk.ts";
 import type { Place, PlaceRules } from "./inbound/place-rules.ts";
@@ -120,10 +121,12 @@ export interface Core {
 const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
 export function gatewayCore(options: CoreOptions): Core {
-  const { config, store, channels, moved, clock, ids, log } = options;
+  const { config, channels, moved, clock, ids, log } = options;
   const kept = options.kept ?? coreMemory(clock);
   const { running, bootAtMs } = kept;
   const channel = (account: string): Channel | null => channels.get(account) ?? programSinks.get(account) ?? null;
+  const inbox = endsWaiting({ ...options.store, shows: (account) => channel(account)?.settle !== undefined, log });
+  const store = { ...options.store, inbox };
   const book = pairingBook(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
   const pairing = pairingDesk(book, ownersBook);

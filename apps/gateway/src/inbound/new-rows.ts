@@ -49,6 +49,10 @@ export function openingId(id: string): string {
   return `${id}/message`;
 }
 
+export function isOpening(id: string): boolean {
+  return id.endsWith("/message");
+}
+
 /** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */
 export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
   const { inbound } = by;

@@ -31,7 +31,7 @@ import { keepTyping } from "./typing.ts";
 import { skillCallsIn } from "./skill-call.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
-import { isAddressed, isCommand, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
+import { isAddressed, isAsked, isCommand, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
 import type { SetUpTurn } from "./turn-setup.ts";
 
 export interface AgentTurnOptions {
@@ -175,6 +175,9 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       showThoughts: reasoning !== "off",
     }));
     const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
+    /** Whoever waits in private, or called us in a group that wants answers, is not met with silence. */
+    const refusesSilence = (): boolean =>
+      (address.kind === "dm" || setup.tellsEmptyInGroups === true) && journal.rows().some(isAsked);
     const parserOf = (finalOnly: boolean): ReplyParser =>
       newParser(
         journal.rows().filter((row) => !isWake(row, turn.id)),
@@ -197,7 +200,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             thinking: setup.thinking,
             cacheKey: turn.lane,
             finalPass: isOwed,
-            saysNothing: (text) => saysNothing(parserFor(text), text),
+            saysNothing: (text) => saysNothing(parserFor(text), text, refusesSilence()),
           },
           {
             model,
@@ -234,6 +237,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           address,
           journal,
           isOwed,
+          refusesSilence: refusesSilence(),
           parser: parserFor(end.finalText),
           showsThoughts: reasoning === "on",
           promptNote,

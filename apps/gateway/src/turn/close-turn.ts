@@ -5,6 +5,7 @@ import type { Model } from "@parley/models";
 import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
 import type { Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
+import { showsWaiting } from "../inbound/end-waiting.ts";
 import { formatContent } from "../outbound/content.ts";
 import type { SpendLedger } from "./ledger.ts";
 import { isCommand, type TurnWork } from "./run-lane.ts";
@@ -19,6 +20,8 @@ export interface CloseTurnOptions {
   readonly ledger: SpendLedger;
   /** Nobody is to decide any more about what the turn asked for. */
   readonly withdraw: (turn: string) => Promise<void>;
+  /** Whether an account's platform shows that an answer is awaited. */
+  readonly shows: (account: string) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -64,6 +67,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     }
     await options.withdraw(turn.id);
     const preview = journal.previews.at(-1);
+    const waits = journal.rows().some((row) => showsWaiting(row, options.shows));
     // What earlier holders asked was used, whatever became of the turn.
     const spending = options.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
@@ -74,7 +78,7 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
       entries: (end?.entries ?? []).map((entry) => JSON.stringify(entry)),
       ...(cells.length === 0 ? {} : { cells }),
       deliveries:
-        preview === undefined
+        preview === undefined && !waits
           ? []
           : [
               {
@@ -82,8 +86,13 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
                 pool: accountKey(address),
                 lane: turn.conversation,
                 cause: turn.id,
-                closes: preview.delivery,
-                parts: [{ content: formatContent({ v: 1, kind: "remove" }), into: `${preview.delivery}/0` }],
+                ...(preview === undefined ? {} : { closes: preview.delivery }),
+                parts: [
+                  {
+                    content: formatContent({ v: 1, kind: "remove" }),
+                    ...(preview === undefined ? {} : { into: `${preview.delivery}/0` }),
+                  },
+                ],
               },
             ],
     });

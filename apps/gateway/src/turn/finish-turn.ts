@@ -29,6 +29,8 @@ export interface EndedTurn {
   readonly address: Address;
   readonly journal: TurnJournal;
   readonly isOwed: boolean;
+  /** A person waits for words: silence is no answer. */
+  readonly refusesSilence: boolean;
   readonly parser: ReplyParser;
   readonly showsThoughts: boolean;
   readonly promptNote: PromptNote | undefined;
@@ -57,6 +59,7 @@ export async function finishTurn({ turns, redaction, clock }: FinishOptions, at:
     end,
     timedOut: at.timedOut,
     replyOwed: at.isOwed,
+    refusesSilence: at.refusesSilence,
     parser: at.parser,
   });
   const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), redaction) : null;

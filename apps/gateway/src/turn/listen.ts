@@ -31,11 +31,13 @@ export async function listen(
   throw new Error("the loop ended without saying so");
 }
 
-/** Nothing of it can be shown, and the model did not choose silence. */
-export function saysNothing(parser: ReplyParser, text: string): boolean {
+/** Why an answer is none, for the model; null for one that may stand. `isAsked`: somebody waits for words, so silence is none. */
+export function saysNothing(parser: ReplyParser, text: string, isAsked: boolean): string | null {
   parser.push(text);
   const outcome = parser.end();
-  return outcome.kind === "silent" && outcome.reason === "empty";
+  if (outcome.kind !== "silent") return null;
+  if (outcome.reason === "empty") return "nothing of your last message can be shown";
+  return isAsked ? "somebody wrote to you here and waits for an answer, so you cannot stay silent" : null;
 }
 
 /** `quotesCurrent`: whether an answer quotes the newest of the rows where the model names none. */

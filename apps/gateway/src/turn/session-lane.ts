@@ -45,6 +45,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       bootAtMs,
       ledger,
       withdraw: async (turn) => void (await approvals.stop({ turn })),
+      shows: (account) => options.channel(account)?.settle !== undefined,
       clock,
       log,
     }),

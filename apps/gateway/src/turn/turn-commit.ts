@@ -15,10 +15,12 @@ export interface OutcomeInput {
   readonly timedOut: boolean;
   /** A person waits for an answer, so an empty one is told. */
   readonly replyOwed: boolean;
+  /** Nor is silence an answer to them. */
+  readonly refusesSilence: boolean;
   readonly parser: ReplyParser;
 }
 
-export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput): Outcome {
+export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, parser }: OutcomeInput): Outcome {
   // An answer that was whole before its time was up stands, however long it took to show it.
   if (timedOut && end.stop === "aborted")
     return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
@@ -26,7 +28,8 @@ export function turnOutcome({ end, timedOut, replyOwed, parser }: OutcomeInput):
   if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
   parser.push(end.finalText);
   const outcome = parser.end();
-  if (replyOwed && saysNothing(outcome)) {
+  const isSilent = refusesSilence && outcome.kind === "silent";
+  if (isSilent || (replyOwed && saysNothing(outcome))) {
     return failed("the model gave no answer", nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.");
   }
   return withEarlyEnd(outcome, end.stop);

@@ -108,6 +108,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     context: placeText,
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
     ttsHint: tts.auto === "off" ? undefined : spoken(tts),
+    silence: silenceAt(address, config),
     contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),
     heartbeatPrompt: tellsHeartbeats(config) ? config.agents.defaults.heartbeat.prompt : undefined,
     reasoningTags: needsReasoningTags(sources),
@@ -122,6 +123,13 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     model: model.id,
     defaultModel: agent.model.primary,
   };
+}
+
+/** Whoever writes in private waits for words; a webhook's caller hears none, and a session without a conversation has nobody to answer. */
+function silenceAt(address: Address | null, { agents }: Config): SurfaceFacts["silence"] {
+  if (address === null || address.channel === "hook") return "free";
+  if (address.kind === "dm") return "none";
+  return agents.defaults.silentReply.group === "allow" ? "free" : "unasked";
 }
 
 /** In an order of their own: moving lines in the config must not move the prompt. */

@@ -3,6 +3,7 @@ import { parseConversationKey } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
 import { senderId, type Speakers } from "../inbound/authority.ts";
 import type { Place } from "../inbound/place-rules.ts";
+import { isOpening } from "../inbound/new-rows.ts";
 import { parseRowPayload } from "../inbound/row-payload.ts";
 import { wantedIn, type Wanted } from "./directives.ts";
 
@@ -37,12 +38,22 @@ export function namesIn(rows: readonly Row[]): { readonly [person: string]: stri
   );
 }
 
+/** A person wrote it to us, so it is owed words. */
+export function isAsked({ payload }: Row): boolean {
+  const { inbound, internal } = parseRowPayload(payload);
+  // A reaction wants no words, and a webhook's caller hears none.
+  const isWords = inbound.kind !== "reaction" && inbound.channel !== "hook";
+  return internal === undefined && isWords && !inbound.sender.isBot && inbound.addressed;
+}
+
 export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }
 
-export function isCommand({ payload }: Row): boolean {
-  return parseRowPayload(payload).inbound.kind === "command";
+/** It came as a platform's own command, or stood behind one: its person sees that an answer is awaited. */
+export function isCommand({ payload }: Pick<Row, "payload">): boolean {
+  const { inbound } = parseRowPayload(payload);
+  return inbound.kind === "command" || isOpening(inbound.id);
 }
 
 /** It answers what this very turn waited for: it wakes the turn and says nothing. */

@@ -66,15 +66,45 @@ describe("slash commands", () => {
     const [answer] = await w.answered(person.dm(), 1);
     expect(answer).toContain(alice.id);
     expect(w.answers(person.dm()).map((message) => message.id)).toEqual([w.discord.interaction(id).messageId]);
-    w.models.script({ text: "NO_REPLY" });
-    person.runs("weekly_review", { values: { text: "and say nothing" } });
-    await eventually(() => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length === 1);
-    expect(w.discord.visible(person.dm()).filter((message) => message.byBot)).toHaveLength(1);
+    // Silence is no answer in private: whoever waits is told so in the place of the waiting.
+    w.models.script({ text: "NO_REPLY" }, { text: "NO_REPLY" });
+    const silent = person.runs("weekly_review", { values: { text: "and say nothing" } });
+    await eventually(() => w.discord.interaction(silent).state === "answered");
+    const [, told] = await w.answered(person.dm(), 2);
+    expect(told).toContain("no answer");
     await daemon.stop();
     await w.start({ home: daemon.home });
     await w.live();
     await pause(300);
     expect(w.discord.calls("PUT /applications/:application/commands")).toHaveLength(1);
+  });
+
+  test("whose turn is stopped, or that end in the queue, do not think for ever", async () => {
+    const ended = (): number => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length;
+    w.models.reply({ text: "too late", delayMs: 60_000 });
+    await w.start();
+    await eventually(() => w.discord.bot().commands().length > 0);
+    const person = w.discord.as(alice);
+    person.runs("new", { values: { text: "what is tea?" } });
+    await eventually(() => w.models.requests().length === 1);
+    person.runs("weekly_review", { values: { text: "waits" } });
+    const stop = person.runs("stop");
+    await eventually(() => w.discord.interaction(stop).state === "answered");
+    await eventually(() => ended() === 2);
+    expect(w.answers(person.dm()).map(({ text }) => text)).toEqual([expect.stringContaining("Stopped")]);
+  });
+
+  test("whose answer is silence in a group that allows it do not think for ever", async () => {
+    await w.close();
+    w = await discordWorld({ groupPolicy: "open" });
+    await w.start({ config: { ...w.config, agents: { defaults: { silentReply: { group: "allow" } } } } });
+    await eventually(() => w.discord.bot().commands().length > 0);
+    w.models.reply("NO_REPLY");
+    const person = w.discord.as(alice);
+    const room = w.discord.channel({ guild: w.discord.guild({ name: "Tea House" }), name: "general" });
+    person.runs("new", { values: { text: "and say nothing" }, channel: room });
+    await eventually(() => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length === 1);
+    expect(w.answers(room)).toEqual([]);
   });
 
   test("of somebody who may not are told so, to them alone", async () => {

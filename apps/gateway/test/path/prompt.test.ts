@@ -187,12 +187,47 @@ describe("an answer that shows nothing", () => {
     }
   });
 
-  test("the silent token is a choice, not an empty answer", async () => {
+  test("the silent token in private is asked about once and is the answer if it is not repeated", async () => {
     s = await stage();
+    s.model.answers(({ text }) => (text.includes("cannot stay silent") ? "You are welcome." : "NO_REPLY"));
+    await s.person("ann").says("thanks").gets("You are welcome.");
+    expect(s.model.asked).toHaveLength(2);
+  });
+
+  test.each(["NO_REPLY", '{"reply":"NO_REPLY"}', "<b>ΝО_RЕРLY</b>"])("%j for ever becomes a plain line", async (token) => {
+    s = await stage();
+    s.model.answers(() => token);
+    await s.person("ann").says("well?").gets(/no answer/);
+    expect(s.model.asked).toHaveLength(2);
+  });
+
+  test("the silent token to a group that called is none, and is a choice where silence is allowed or nobody called", async () => {
+    s = await stage({ telegram: groups });
     s.model.answers(() => "NO_REPLY");
-    s.person("ann").says("thanks");
-    await s.until(async () => (await s.rows()).some((row) => row.outcome === "silent"), "silence");
-    expect(s.model.asked).toHaveLength(1);
+    await inGroup(s, "ann", "-1")
+      .says("well?")
+      .gets(/no answer/);
+    await s.close();
+    for (const [config, addressed] of [
+      [{ agents: { defaults: { silentReply: { group: "allow" } } } }, true],
+      [{}, false],
+    ] as const) {
+      s = await stage({ config, telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } } });
+      s.model.answers(() => "NO_REPLY");
+      const ann = inGroup(s, "ann", "-1", { addressed });
+      ann.says("well?");
+      await s.until(async () => (await s.rows()).some((row) => row.state === "ended"), "the end of the row");
+      expect((await s.rows()).map(({ outcome }) => outcome)).toEqual(["silent"]);
+      expect(s.model.asked).toHaveLength(1);
+      if (addressed) await s.close();
+    }
+  });
+
+  test("a private prompt does not teach the token, a group's does", async () => {
+    s = await stage({ telegram: groups });
+    await s.person("ann").says("hello").gets(/re:/);
+    await inGroup(s, "ann", "-1").says("hello").gets(/re:/);
+    expect(s.model.asked.map(({ request }) => JSON.stringify(request.system).includes("NO_REPLY"))).toEqual([false, true]);
   });
 });
 

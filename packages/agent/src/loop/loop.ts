@@ -32,8 +32,8 @@ export interface LoopInput {
   readonly maxSteps?: number;
   /** A reply is owed: when the model ends without a word it is asked once more, without tools. */
   readonly finalPass?: boolean;
-  /** Whether nothing of an answer can be shown: only thoughts, only tags. Default: it is blank. */
-  readonly saysNothing?: (text: string) => boolean;
+  /** Why an answer says nothing to anybody, for the model: only thoughts, or silence where somebody asked. Default: it is blank. */
+  readonly saysNothing?: (text: string) => string | null;
 }
 
 /** Says before each call whether the turn may spend more: token and money caps. */
@@ -54,10 +54,11 @@ export interface LoopDeps extends CallPorts {
 const defaultMaxSteps = 50;
 
 /** Not kept: the transcript only holds what was said. A request must not end with the model's own words, some providers go on with those. */
-const askAgain: ModelMessage = {
-  role: "user",
-  content: [{ type: "text", text: "[Parley: nothing of your last message can be shown. Answer now, in words, without tools.]" }],
-};
+function askAgain(why: string): ModelMessage {
+  return { role: "user", content: [{ type: "text", text: `[Parley: ${why}. Answer now, in words, without tools.]` }] };
+}
+
+const unshown = "nothing of your last message can be shown";
 
 /** Ends with exactly one `end` event. Throws only what the journal, the gate or the ledger throws; models and tools fail as values. */
 export async function* runLoop(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent, void> {
@@ -111,7 +112,7 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     const view = viewOf(fitted.entries);
     const request: ModelRequest = {
       system: input.system,
-      messages: next.closing === "empty" ? [...view, askAgain] : view,
+      messages: next.closing === "empty" ? [...view, askAgain(saidNothing(entries, input))] : view,
       tools: schemas,
       ...(next.closing === null ? {} : { toolChoice: "none" }),
       thinking: input.thinking,
@@ -246,9 +247,14 @@ function textOf(entry: Extract<Entry, { type: "assistant" }>): string {
   return entry.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 
+function saidNothing(entries: readonly Entry[], { saysNothing }: LoopInput): string {
+  const last = entries.findLast((entry) => entry.type === "assistant");
+  return (last === undefined ? null : saysNothing?.(textOf(last))) ?? unshown;
+}
+
 function isEmpty(entry: Extract<Entry, { type: "assistant" }>, { saysNothing }: LoopInput): boolean {
   const text = textOf(entry);
-  return text.trim() === "" || saysNothing?.(text) === true;
+  return text.trim() === "" || (saysNothing?.(text) ?? null) !== null;
 }
 
 function toolSchema({ name, description, parameters }: CallPorts["tools"][number]): ToolSchema {

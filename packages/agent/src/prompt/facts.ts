@@ -91,6 +91,8 @@ export interface SurfaceFacts {
   readonly ttsHint?: string | undefined;
   /** The configured text of this group, or the task of this subagent. */
   readonly context?: string | undefined;
+  /** Where nothing need be said: nowhere (a private chat), to those who did not ask, or freely. */
+  readonly silence: "none" | "unasked" | "free";
   /** `context` already tells when to stay silent, so the general section would only repeat it. */
   readonly contextTellsSilence: boolean;
   /** The poll that heartbeats send; absent when heartbeats are off or kept out of the prompt. */

@@ -315,7 +315,13 @@ const conditions: readonly Condition[] = [
     phrase: "Several people write here",
   },
   { name: "a conversation's own text", section: "group_context", off: {}, on: { surface: { context: "Be kind." } }, phrase: "Be kind." },
-  { name: "silence told by the context", section: "silent_replies", off: { surface: { contextTellsSilence: true } }, on: {} },
+  {
+    name: "silence told by the context",
+    section: "silent_replies",
+    off: { surface: { silence: "free", contextTellsSilence: true } },
+    on: { surface: { silence: "free" } },
+  },
+  { name: "nobody is silent in private", section: "silent_replies", off: {}, on: { surface: { silence: "unasked" } } },
   {
     name: "a subagent's context",
     section: "subagent_context",

@@ -113,6 +113,7 @@ export function surfaceFacts(overrides: Partial<SurfaceFacts> = {}): SurfaceFact
     session: "agent:main:telegram:dm:1001",
     channel: telegram,
     reactions: "off",
+    silence: "none",
     contextTellsSilence: false,
     reasoningTags: false,
     reasoning: "off",

@@ -32,6 +32,7 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
     facts: surfaceFacts({
       session: "agent:main:telegram:group:-1007:topic:42",
       channel: { ...telegram, kind: "group", threaded: true },
+      silence: "unasked",
       reactions: "minimal",
       context: "This topic is about the garden.",
     }),
@@ -41,6 +42,7 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
     facts: surfaceFacts({
       session: "agent:main:discord:channel:9001",
       channel: discord,
+      silence: "free",
       reactions: "extensive",
       contextTellsSilence: true,
       context: "If nothing is to be said, answer with only NO_REPLY.",
@@ -50,12 +52,13 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
     shared: false,
     facts: surfaceFacts({ session: "agent:main:web:dm:web-1", channel: web, reasoningTags: true, reasoning: "stream" }),
   },
-  cron: { shared: false, facts: surfaceFacts({ session: "agent:main:cron:daily:run:7", channel: undefined }) },
+  cron: { shared: false, facts: surfaceFacts({ session: "agent:main:cron:daily:run:7", channel: undefined, silence: "free" }) },
   subagent: {
     shared: false,
     facts: surfaceFacts({
       session: "agent:main:subagent:5",
       channel: undefined,
+      silence: "free",
       context: "Find the three oldest files. Your last message is handed to your parent.",
     }),
   },

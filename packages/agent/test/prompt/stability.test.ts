@@ -11,6 +11,7 @@ const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
   reactions: fc.constantFrom("off" as const, "minimal" as const, "extensive" as const),
   ttsHint: fc.option(text, { nil: undefined }),
   context: fc.option(fc.string({ maxLength: 5_000 }), { nil: undefined }),
+  silence: fc.constantFrom("none" as const, "unasked" as const, "free" as const),
   contextTellsSilence: fc.boolean(),
   heartbeatPrompt: fc.option(text, { nil: undefined }),
   reasoningTags: fc.boolean(),

@@ -25,13 +25,13 @@ function routing({ stable: { tools }, surface: { channel } }: PromptFacts): stri
   ];
 }
 
-function messageTool({ stable: { tools }, surface: { channel } }: PromptFacts): string[] {
+function messageTool({ stable: { tools }, surface: { channel, silence } }: PromptFacts): string[] {
   if (!tools.has("message")) return [];
   const message = `\`${tools.name("message")}\``;
   return [
     `### ${tools.name("message")} tool`,
     `- Use ${message} for proactive sends and channel actions (polls, reactions, edits); for action=send give \`to\` and the text.`,
-    `- If you delivered your user-visible reply with ${message}(action=send), answer with ONLY ${silentToken}, so that it is not sent twice.`,
+    `- If you delivered your user-visible reply with ${message}(action=send), ${silence === "none" ? "do not repeat it: close with one short line" : `answer with ONLY ${silentToken}, so that it is not sent twice`}.`,
     "- Never send half-baked replies to messaging surfaces.",
     ...(channel === undefined ? [] : [buttons(channel)]),
   ];

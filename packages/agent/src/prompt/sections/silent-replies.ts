@@ -1,9 +1,14 @@
-// How to say nothing. Repetitive on purpose: models append the token to real answers unless shown that it is wrong.
+// How to say nothing, where nothing need be said: whoever writes in private is owed words, and is never shown the token. Repetitive on
+// purpose: models append it to real answers unless shown that it is wrong.
 import { silentToken } from "../control-tokens.ts";
+import type { SurfaceFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";
 
-const text = [
-  `When you have nothing to say, respond with ONLY: ${silentToken}`,
+const when = {
+  free: `When you have nothing to say, respond with ONLY: ${silentToken}`,
+  unasked: `When nobody asked you and you have nothing to add, respond with ONLY: ${silentToken}`,
+} as const;
+const rules = [
   "Rules:",
   "- It must be your ENTIRE message: nothing else.",
   "- Never append it to an actual response.",
@@ -11,7 +16,12 @@ const text = [
   `Wrong: "Here's the answer... ${silentToken}"`,
   `Wrong: "**${silentToken}**"`,
   `Right: ${silentToken}`,
-].join("\n");
+];
+const asked = "- Never to a message that calls you by name or answers yours: that one gets words.";
+
+function text(silence: Exclude<SurfaceFacts["silence"], "none">): string {
+  return [when[silence], ...rules, ...(silence === "unasked" ? [asked] : [])].join("\n");
+}
 
 export const silentReplies: VolatileSection = {
   id: "silent_replies",
@@ -20,6 +30,11 @@ export const silentReplies: VolatileSection = {
   zone: "volatile",
   modes: ["full"],
   priority: 50,
-  render: ({ surface }) => (surface.contextTellsSilence ? null : text),
-  why: ({ surface }) => (surface.contextTellsSilence ? "the conversation's context already tells it" : "always in full mode"),
+  render: ({ surface: { silence, contextTellsSilence } }) => (silence === "none" || contextTellsSilence ? null : text(silence)),
+  why: ({ surface: { silence, contextTellsSilence } }) =>
+    silence === "none"
+      ? "whoever writes here is owed an answer"
+      : contextTellsSilence
+        ? "the conversation's context already tells it"
+        : "where nothing need be said",
 };
