@@ -133,7 +133,7 @@ export const proseWithTags: readonly string[] = [
   "1 < 2 and 3 > 2, so a<b and b>c.",
   "x <- think(y); z -> answer",
   "<thinker> and <answers> are other words, <thinking-cap> too.",
-  "The attribute is in <think-time unit=\"s\">.",
+  'The attribute is in <think-time unit="s">.',
   "a < thinking b > answer is no tag.",
   "Tags in lists:\n- <think>: opens the thought\n- </think>: closes it",
   "| tag | use |\n| --- | --- |\n| <think> | opens |\n| </think> | closes |",

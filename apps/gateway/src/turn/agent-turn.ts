@@ -176,8 +176,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     }));
     const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
     /** Whoever waits in private, or called us in a group that wants answers, is not met with silence. */
-    const refusesSilence = (): boolean =>
-      (address.kind === "dm" || setup.tellsEmptyInGroups === true) && journal.rows().some(isAsked);
+    const refusesSilence = (): boolean => (address.kind === "dm" || setup.tellsEmptyInGroups === true) && journal.rows().some(isAsked);
     const parserOf = (finalOnly: boolean): ReplyParser =>
       newParser(
         journal.rows().filter((row) => !isWake(row, turn.id)),

@@ -197,7 +197,10 @@ describe("an answer that shows nothing", () => {
   test.each(["NO_REPLY", '{"reply":"NO_REPLY"}', "<b>ΝО_RЕРLY</b>"])("%j for ever becomes a plain line", async (token) => {
     s = await stage();
     s.model.answers(() => token);
-    await s.person("ann").says("well?").gets(/no answer/);
+    await s
+      .person("ann")
+      .says("well?")
+      .gets(/no answer/);
     expect(s.model.asked).toHaveLength(2);
   });
 

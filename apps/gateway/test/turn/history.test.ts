@@ -67,7 +67,8 @@ test("a history that was read is read on from its end; after a reset, a later su
 
 test("an answer that was whole when the turn's time ran out is the answer", () => {
   const end: LoopEnd = { type: "end", stop: "stop", entries: [], finalText: "done", usage: noUsage };
-  const of = (stop: LoopEnd["stop"]) => turnOutcome({ end: { ...end, stop }, timedOut: true, replyOwed: true, refusesSilence: true, parser: replyParser() });
+  const of = (stop: LoopEnd["stop"]) =>
+    turnOutcome({ end: { ...end, stop }, timedOut: true, replyOwed: true, refusesSilence: true, parser: replyParser() });
   expect(of("stop")).toMatchObject({ kind: "reply", parts: [{ markdown: "done" }] });
   expect(of("aborted")).toMatchObject({ kind: "failed", reason: "the turn took too long" });
 });

@@ -12,9 +12,10 @@ export interface HiddenBlock {
   readonly opening: string;
   readonly before: Before;
   readonly form: Tag["form"];
-  /** It counts only if it closes, in the form in which it was opened; `open`: and then its content is shown. */
+  /** It counts only if it closes, in the form in which it was opened; */
   readonly paired: boolean;
-  readonly then: "drop" | "open";
+  /** What becomes of its content once it is closed. */
+  readonly once: "drop" | "open";
   depth: number;
   text: string;
   /** The end of its last line; looking for it in a long text would cost the square of its length. */
@@ -95,7 +96,7 @@ function isPairNamed({ text, before }: HiddenBlock, after: After): boolean {
 function howEnded(block: HiddenBlock, after: After | null): BlockEnd["how"] | null {
   if (block.text.length <= shortChars && after === null) return null;
   if (after !== null && isPairNamed(block, after)) return "named";
-  return block.then === "open" ? "opened" : "hidden";
+  return block.once === "open" ? "opened" : "hidden";
 }
 
 function readFenced(cursor: Cursor, block: HiddenBlock): Step | BlockEnd {

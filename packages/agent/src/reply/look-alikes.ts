@@ -113,7 +113,7 @@ export function folded(text: string): string {
 }
 
 /** Regular expression source of what reads as this character, drawn in any way. */
-export function drawn(char: string, more = ""): string {
+export function drawn(char: string, ...more: string[]): string {
   const others = [...readsAs].flatMap(([other, plain]) => (plain === char ? [other] : []));
   const all = [char, ...others, ...more].map((each) => each.replace(/[\\\]^[\-/]/u, String.raw`\$&`));
   return `[${all.join("")}]`;

@@ -67,7 +67,7 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
   const before = (): Before => (afterRemoved ? "start" : beforeOf(line));
 
   const hide = (block: string, opening: string, more: Partial<HiddenBlock> = {}): void => {
-    hidden = { block, opening, before: "start", form: "angle", paired: false, then: "drop", ...more, depth: 1, text: "", line: "" };
+    hidden = { block, opening, before: "start", form: "angle", paired: false, once: "drop", ...more, depth: 1, text: "", line: "" };
   };
 
   const tagStep = (tag: Tag): Step => {
@@ -89,8 +89,13 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
       emit(written, false);
       return "on";
     }
-    if (verdict.kind === "hide" || isPaired(verdict)) 
-      hide(tag.block, written, { before: place, form: tag.form, paired: isPaired(verdict), then: verdict.kind === "open" ? "open" : "drop" });
+    if (verdict.kind === "hide" || isPaired(verdict))
+      hide(tag.block, written, {
+        before: place,
+        form: tag.form,
+        paired: isPaired(verdict),
+        once: verdict.kind === "open" ? "open" : "drop",
+      });
     else if (verdict.kind === "open") unwrap(tag.form);
     else if (beginsHeader(tag)) header = { names: tag.name === "channel" ? "channel" : "role", role: "", channel: "" };
     removed();
@@ -211,7 +216,13 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
   const run = (): void => {
     while (cursor.at < cursor.rest.length) {
       const step =
-        hidden !== null ? hiddenStep(hidden) : header !== null ? headerStep(header) : codeFence !== null ? fenceStep(codeFence) : plainStep();
+        hidden !== null
+          ? hiddenStep(hidden)
+          : header !== null
+            ? headerStep(header)
+            : codeFence !== null
+              ? fenceStep(codeFence)
+              : plainStep();
       if (step === "hold") break;
     }
     cursor.rest = cursor.rest.slice(cursor.at);

@@ -13,10 +13,7 @@ export interface After {
 }
 
 /** `hide` and `open` act at once; with `paired` the tag counts only if it is closed later, and is text otherwise. */
-export type Verdict =
-  | { readonly kind: "text" }
-  | { readonly kind: "drop" }
-  | { readonly kind: "hide" | "open"; readonly paired: boolean };
+export type Verdict = { readonly kind: "text" } | { readonly kind: "drop" } | { readonly kind: "hide" | "open"; readonly paired: boolean };
 
 const text: Verdict = { kind: "text" };
 const drop: Verdict = { kind: "drop" };

@@ -18,14 +18,14 @@ export interface TokenFilter {
   removed(): boolean;
 }
 
-const alike: { readonly [letter: string]: string } = { O: "0", L: "1" };
-const class_ = (letter: string): string => drawn(letter, alike[letter] ?? "");
+const alike: { readonly [letter: string]: readonly string[] } = { O: ["0"], L: ["1"] };
+const anyDrawing = (letter: string): string => drawn(letter, ...(alike[letter] ?? []));
 /** Models escape the underscore when they think in Markdown; unseen characters may stand between the letters. */
 const spelled = (token: string): string[] =>
   letters(token).flatMap((letter, index) => [
     ...(index === 0 ? [] : [unseenRun]),
     ...(letter === "_" ? [String.raw`\\?`] : []),
-    class_(letter),
+    anyDrawing(letter),
   ]);
 const boundary = String.raw`(?![A-Za-z0-9_])`;
 const gap = String.raw`[ \t\r\n]{0,4}`;

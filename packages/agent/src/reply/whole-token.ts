@@ -9,10 +9,16 @@ export const wholeChars = 400;
 
 // Quotes, emphasis, fences, punctuation, emoji, spaces: nothing that says anything.
 const dress = String.raw`[\s\p{P}\p{S}\p{Cf}\p{M}]*`;
-const word = (token: string): string => token.replaceAll("_", String.raw`\\?_`).replaceAll("O", "[O0]").replaceAll("L", "[LI1|]");
+const word = (token: string): string =>
+  token
+    .replaceAll("_", String.raw`\\?_`)
+    .replaceAll("O", "[O0]")
+    .replaceAll("L", "[LI1|]");
 const anyToken = `(?:${word(silentToken)}|${word(heartbeatToken)})`;
 const soFar = pattern(
-  [silentToken, heartbeatToken].map((token) => letters(token).flatMap((letter) => (letter === "_" ? [String.raw`\\?`, "_"] : [oneOf(letter)]))),
+  [silentToken, heartbeatToken].map((token) =>
+    letters(token).flatMap((letter) => (letter === "_" ? [String.raw`\\?`, "_"] : [oneOf(letter)])),
+  ),
   "i",
 );
 const tokensFirst = new RegExp(`^(?:${dress}${anyToken})*${dress}`, "iu");
@@ -45,7 +51,11 @@ function unwrapped(text: string, open: boolean): string {
 export function couldBeToken(text: string): boolean {
   if (text.length > wholeChars) return false;
   const bare = unwrapped(text.replace(fenceInfo, "$1"), true);
-  const start = bare.trimStart().replace(/^[*_]+/u, "").toLowerCase().replaceAll(" ", "_");
+  const start = bare
+    .trimStart()
+    .replace(/^[*_]+/u, "")
+    .toLowerCase()
+    .replaceAll(" ", "_");
   if (start !== "" && labels.some((each) => each.startsWith(start))) return true;
   const done = tokensFirst.exec(bare)?.[0].length ?? 0;
   return done === bare.length || soFar.begins(bare, done);

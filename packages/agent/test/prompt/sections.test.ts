@@ -20,7 +20,14 @@ const everything = promptFacts(
     provider: { ...builtInOverlay("gpt-5"), stablePrefix: "P.", dynamicSuffix: "S." },
     files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: "Soul.", rawChars: 5, truncated: false }] },
   }),
-  surfaceFacts({ silence: "unasked", reactions: "minimal", ttsHint: "Short.", context: "Text.", heartbeatPrompt: "Look.", reasoningTags: true }),
+  surfaceFacts({
+    silence: "unasked",
+    reactions: "minimal",
+    ttsHint: "Short.",
+    context: "Text.",
+    heartbeatPrompt: "Look.",
+    reasoningTags: true,
+  }),
 );
 const rendered = (section: Section): string | null =>
   section.zone === "stable" ? section.render(everything.stable) : section.render(everything);

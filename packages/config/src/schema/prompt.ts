@@ -28,7 +28,9 @@ export const silentReplySchema = z
     group: z
       .enum(["deny", "allow"])
       .default("deny")
-      .describe('Whether a request in a group may end without a word: "deny" tells when the agent found none or chose silence, "allow" says nothing.'),
+      .describe(
+        'Whether a request in a group may end without a word: "deny" tells when the agent found none or chose silence, "allow" says nothing.',
+      ),
   })
   .prefault({})
   .describe("Answers that came out empty or silent. In private they are asked for once more, and then told.");
