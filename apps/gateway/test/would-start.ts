@@ -2,9 +2,12 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { configDesk, loadConfig } from "@parley/config";
 import { systemClock, systemIds, type JsonObject } from "@parley/protocol";
+import { expect } from "vitest";
 import { startDaemon } from "../src/daemon.ts";
+import { oddConfigs } from "./odd-configs.ts";
 
 export interface BothWords {
   readonly validate: string | null;
@@ -25,6 +28,22 @@ export async function bothWords(config: JsonObject): Promise<BothWords> {
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** Of so many odd configs: validation says that all is well if and only if the start comes up. */
+export async function holdOddConfigs(numRuns: number, seed: number): Promise<void> {
+  let cameUp = 0;
+  await fc.assert(
+    fc.asyncProperty(oddConfigs, async (config) => {
+      const { validate, start } = await bothWords(config);
+      if (start === null) cameUp += 1;
+      expect(start === null, `validate: ${validate}\nstart: ${start}`).toBe(validate === null);
+    }),
+    { numRuns, seed, endOnFailure: true },
+  );
+  // Of both kinds there are enough to say something.
+  expect(cameUp).toBeGreaterThan(numRuns / 5);
+  expect(cameUp).toBeLessThan(numRuns - numRuns / 5);
 }
 
 async function startWords(home: string, env: { readonly [name: string]: string | undefined }): Promise<string | null> {
