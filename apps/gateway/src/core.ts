@@ -33,6 +33,7 @@ import { causeRows } from "./outbound/cause-rows.ts";
 import { closedChats, type ClosedChats } from "./outbound/closed-chats.ts";
 import { deliverer } from "./outbound/deliver.ts";
 import { ownerNotices } from "./outbound/owner-notices.ts";
+import { personNotices } from "./outbound/person-notices.ts";
 import { channelRender } from "./outbound/render.ts";
 import { programSinks } from "./programs/sink.ts";
 import type { Pools, PoolsOptions } from "./pools.ts";
@@ -278,6 +279,7 @@ export function gatewayCore(options: CoreOptions): Core {
         log,
         rowsOf: causeRows(store.inbox, log),
         onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
+        onFailed: personNotices({ outbox: store.outbox, closed, log }),
         onSent: () => {},
       }),
   };

@@ -62,7 +62,11 @@ export function userMessage(input: UserMessageInput): {
     ...(context.length === 0
       ? []
       : [fence("HISTORY", mark, "what others wrote here before.", context.map((row) => said(row, true, null)).join("\n"))]),
-    ...rows.map((row) => (announced?.has(row.id) === true ? announcement(row) : [...quote(row, mark), said(row, shared, mark)].join("\n"))),
+    ...rows.map((row, index) => {
+      if (announced?.has(row.id) === true) return announcement(row);
+      const above = [...context, ...rows.slice(0, index)].map(({ messageId }) => messageId);
+      return [...quote(row, above, mark), said(row, shared, mark)].join("\n");
+    }),
     ...documents.map(({ name, text }) => fence("DOCUMENT", mark, `the attached file ${named(name, fileNameChars)}.`, text)),
   ];
   return { content: [{ type: "text", text: blocks.join("\n\n") }, ...images], rows: rows.map((row) => row.id) };
@@ -82,8 +86,11 @@ function announcement({ text }: Inbound): string {
   return `[System Message] ${unspoofed(text)}`;
 }
 
-function quote({ replyTo }: Inbound, mark: string): string[] {
-  if (replyTo?.text === undefined) return [];
+/** `above`: what the model has just read need not be told again. */
+function quote({ replyTo }: Inbound, above: readonly string[], mark: string): string[] {
+  if (replyTo === undefined) return [];
+  if (above.includes(replyTo.messageId)) return [`[reply to the message above of ${named(replyTo.sender ?? "someone", nameChars)}]`];
+  if (replyTo.text === undefined) return [];
   const whose = replyTo.toBot ? "your message" : `a message of ${named(replyTo.sender ?? "someone", nameChars)}`;
   return [fence("QUOTE", mark, `the next message replies to ${whose}.`, unspoofed(shortQuote(replyTo.text)))];
 }
@@ -151,7 +158,7 @@ function indented(text: string): string {
 // Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for another. These are the first
 // words of all that this file writes; a word of mixed scripts could be meant to look like one of them.
 const labelWord =
-  /^\s{0,8}(?:from|parley|attached|pressed|edited|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post)(?![\p{L}\p{M}\p{N}_])/iu;
+  /^\s{0,8}(?:from|parley|attached|pressed|edited|reply|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post)(?![\p{L}\p{M}\p{N}_])/iu;
 const mixedWord = /^\s{0,8}[^\s\]]*(?:\p{Script=Latin}[\p{L}--\p{Script=Latin}]|[\p{L}--\p{Script=Latin}]\p{Script=Latin})/v;
 const opensLine = /^([^\S\n]*)([[［⟦〚【〔⁅])([^\n]{0,40})/gmu;
 

@@ -184,14 +184,11 @@ function dmFindings(at: ConfigPath, policy: DmPolicy, allowFrom: readonly string
   if (policy === "open" && !allowFrom.includes("*")) {
     return [finding([...at, "dmPolicy"], 'dmPolicy "open" lets everybody in and must say so', 'Set allowFrom: ["*"], or use "pairing"')];
   }
-  if (policy === "allowlist" && allowFrom.length === 0) {
-    return [
-      finding(
-        [...at, "dmPolicy"],
-        'dmPolicy "allowlist" with an empty allowFrom lets nobody in',
-        'List ids in allowFrom, or use "pairing" or "disabled"',
-      ),
-    ];
+  // Under "allowlist" the star counts in groups alone.
+  if (policy === "allowlist" && allowFrom.every((id) => id === "*")) {
+    const what = allowFrom.length === 0 ? "an empty allowFrom" : 'allowFrom: ["*"]';
+    const fix = allowFrom.length === 0 ? 'use "pairing" or "disabled"' : 'use "open" for everybody';
+    return [finding([...at, "dmPolicy"], `dmPolicy "allowlist" with ${what} lets nobody in`, `List ids in allowFrom, or ${fix}`)];
   }
   return [];
 }

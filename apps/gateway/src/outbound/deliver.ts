@@ -32,6 +32,8 @@ export interface DeliverOptions {
   readonly rowsOf: (cause: string) => Promise<readonly string[]>;
   /** Told of each delivery that ended in trouble, once it is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
+  /** Told as well when it failed for good. */
+  readonly onFailed: (delivery: DeliveryView) => void;
   /** Told of each part that was sent, once it is recorded. */
   readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
 }

@@ -1,6 +1,6 @@
 // What becomes of a part that could not be sent, or of which nobody knows whether it was: sent again only where a repeat cannot be seen (I5),
 // else recorded as failed or ambiguous, and the owner told. A part that failed for good takes those behind it along (I4).
-import { chatIsClosed, migratedChatId } from "@parley/channels";
+import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
 import { isFault, type Clock, type Fault, type Log } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
 import type { MovedChats } from "../inbound/moved-chats.ts";
@@ -17,6 +17,8 @@ export interface FailedSendsOptions {
   readonly mayRepeat: (error: Fault) => boolean;
   /** Told once it is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
+  /** Told as well when what is said will surely never arrive. */
+  readonly onFailed: (delivery: DeliveryView) => void;
   readonly clock: Clock;
 }
 
@@ -55,7 +57,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       switch (error.code) {
         case "rate_limited": {
           const afterMs = error.retryAfterMs ?? 1_000;
-          pacer.limited(delivery.lane, afterMs);
+          pacer.limited(delivery.lane, afterMs, limitReach(error));
           await record(place, [{ ...name, to: "queued", reason: error.message }]);
           return { release: { afterMs, reason: error.message, refund: true } };
         }
@@ -90,6 +92,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       await record(place, changes);
       told.warn({ reason }, "delivery failed for good");
       onTrouble(delivery, reason);
+      options.onFailed(delivery);
       return null;
     },
   };

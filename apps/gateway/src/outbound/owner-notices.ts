@@ -3,6 +3,7 @@
 import { accountKey, parseConversationKey, type Address, type Clock, type Log } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import { textDelivery } from "./notice.ts";
+import { isPersonNotice } from "./person-notices.ts";
 
 export interface OwnerNoticesOptions {
   readonly outbox: Pick<Outbox, "post">;
@@ -34,7 +35,7 @@ export function ownerNotices({ outbox, owners, clock, log }: OwnerNoticesOptions
   }
 
   return (delivery, reason) => {
-    if (delivery.id.startsWith(idPrefix)) return;
+    if (delivery.id.startsWith(idPrefix) || isPersonNotice(delivery)) return;
     tell(delivery, reason).catch((error: unknown) => log.warn({ delivery: delivery.id, error }, "the owners could not be told"));
   };
 }

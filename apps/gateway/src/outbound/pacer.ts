@@ -20,8 +20,11 @@ export interface PacerOptions {
 export interface Pacer {
   /** How long to wait for the next place, in milliseconds; reserves it unless that is longer than `patienceMs`. */
   reserve(lane: string, group: boolean, patienceMs: number): number;
-  /** The platform asked for a pause of this chat; when it asks again within a minute, the whole account pauses. */
-  limited(lane: string, retryAfterMs: number): void;
+  /**
+   * A pause of this chat, or of the whole account, as the platform said. Where it does not say which (null), it is the chat's; that another
+   * chat was limited within a minute makes it the account's.
+   */
+  limited(lane: string, retryAfterMs: number, reach: "chat" | "account" | null): void;
 }
 
 interface Bucket {
@@ -37,7 +40,7 @@ export function pacer(options: PacerOptions): Pacer {
   const { clock } = options;
   const chats = new Map<string, Bucket>();
   const account: Bucket = { fullAtMs: 0, pausedUntilMs: 0 };
-  let lastLimitedAtMs = -Infinity;
+  let last = { lane: "", atMs: -Infinity };
 
   function bucketOf(lane: string): Bucket {
     const known = chats.get(lane);
@@ -77,12 +80,13 @@ export function pacer(options: PacerOptions): Pacer {
       }
       return forMs;
     },
-    limited(lane, retryAfterMs) {
+    limited(lane, retryAfterMs, reach) {
       const nowMs = clock.mono();
       const chat = bucketOf(lane);
       chat.pausedUntilMs = Math.max(chat.pausedUntilMs, nowMs + retryAfterMs);
-      if (nowMs - lastLimitedAtMs < repeatWithinMs) account.pausedUntilMs = Math.max(account.pausedUntilMs, nowMs + retryAfterMs);
-      lastLimitedAtMs = nowMs;
+      const isAccounts = reach === "account" || (reach === null && last.lane !== lane && nowMs - last.atMs < repeatWithinMs);
+      if (isAccounts) account.pausedUntilMs = Math.max(account.pausedUntilMs, nowMs + retryAfterMs);
+      if (reach === null) last = { lane, atMs: nowMs };
     },
   };
 }

@@ -48,17 +48,34 @@ test("an account never exceeds its own rate over all chats", () => {
 describe("a platform that asks for a pause", () => {
   test("pauses the chat it spoke of", () => {
     const own = pacer({ ...rates, clock: virtualClock() });
-    own.limited("a", 7_000);
+    own.limited("a", 7_000, null);
     expect(own.reserve("a", false, patient)).toBe(7_000);
     expect(own.reserve("b", false, patient)).toBe(0);
   });
 
-  test("pauses the whole account when it asks again within a minute", async () => {
+  test("pauses the whole account when it says so, and one chat when it says that", () => {
+    const own = pacer({ ...rates, clock: virtualClock() });
+    for (const lane of ["a", "b", "a"]) own.limited(lane, 3_000, "chat");
+    expect(own.reserve("c", false, patient)).toBe(0);
+    own.limited("a", 3_000, "account");
+    expect(own.reserve("c", false, patient)).toBe(3_000);
+  });
+
+  test("pauses the account for no limit that the same chat met twice", async () => {
     const clock = virtualClock();
     const own = pacer({ ...rates, clock });
-    own.limited("a", 1_000);
+    own.limited("a", 1_000, null);
     await clock.advance(5_000);
-    own.limited("b", 4_000);
+    own.limited("a", 4_000, null);
+    expect(own.reserve("c", false, patient)).toBe(0);
+  });
+
+  test("pauses the whole account when it asks for another chat within a minute, and does not say what it means", async () => {
+    const clock = virtualClock();
+    const own = pacer({ ...rates, clock });
+    own.limited("a", 1_000, null);
+    await clock.advance(5_000);
+    own.limited("b", 4_000, null);
     expect(own.reserve("c", false, patient)).toBe(4_000);
   });
 });
@@ -68,7 +85,7 @@ test("quiet chats are forgotten, so that a flood of chats cannot grow it", async
   const own = pacer({ ...rates, account: { burst: 100_000, everyMs: 0 }, clock });
   for (let n = 0; n < 10_000; n += 1) own.reserve(`chat-${n}`, false, patient);
   await clock.advance(60_000);
-  own.limited("chat-5", 9_000);
+  own.limited("chat-5", 9_000, null);
   for (let n = 0; n < 5_000; n += 1) own.reserve(`other-${n}`, false, patient);
   expect(own.reserve("chat-5", false, patient)).toBeGreaterThan(8_000);
 });

@@ -46,6 +46,25 @@ test("too long after all: in two halves, nothing lost", async () => {
   expect((await w.answered(12, 2)).join(" ")).toBe(text);
 });
 
+test("an answer that is refused for good: whoever waits for it is told, once", async () => {
+  w.models.reply("never to be seen");
+  refuseNext("message text is of a kind that nobody foresaw");
+  w.telegram.as(16).says("hi");
+  expect(await w.answered(16, 1)).toEqual([
+    "⚠️ I had an answer here that could not be delivered. Please ask again, perhaps for something shorter or simpler; the operator can see why.",
+  ]);
+  w.models.reply("seen");
+  w.telegram.as(16).says("again");
+  expect(await w.answered(16, 2)).toHaveLength(2);
+});
+
+test("a quote that is refused: the answer goes without it", async () => {
+  w.models.reply("[[reply_to_current]] here you are");
+  refuseNext("QUOTE_TEXT_INVALID");
+  w.telegram.as(17).says("hi");
+  expect(await w.answered(17, 1)).toEqual(["here you are"]);
+});
+
 test("the quoted message is gone: the answer goes without a quote", async () => {
   w.models.reply("[[reply_to:99999]] here you are");
   w.telegram.as(13).says("hi");

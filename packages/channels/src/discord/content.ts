@@ -23,9 +23,17 @@ export const absentFields = {
 /** Flag of a message that is a recording. */
 const voiceMessage = 1 << 13;
 
+/** What a channel or a role is called. */
+export type NameOf = (id: string) => string | undefined;
+
 /** Null for what carries nothing to answer. `title` is that of the forum post which this message opens. */
-export function contentOf(message: APIMessage, me: { readonly id: string }, title?: string): Content | null {
-  const text = spoken(message.content, message.mentions, me);
+export function contentOf(
+  message: APIMessage,
+  me: { readonly id: string },
+  nameOf: NameOf = () => undefined,
+  title?: string,
+): Content | null {
+  const text = spoken(message.content, message.mentions, me, nameOf);
   const snapshots = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
   const attachments = [message, ...snapshots].flatMap((from) =>
     (from.attachments ?? []).map((file) => attachmentOf(file, message, ((from.flags ?? 0) & voiceMessage) !== 0)),
@@ -69,13 +77,14 @@ function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enc
 const nameChars = 64;
 
 /** Ids become names, as people see them, on one line whatever they hold; a leading mention of ours only called us. */
-function spoken(content: string, mentions: readonly APIUser[], me: { readonly id: string }): string {
+function spoken(content: string, mentions: readonly APIUser[], me: { readonly id: string }, nameOf: NameOf): string {
   const names = new Map(mentions.map((user) => [user.id, userName(user)]));
+  const people: NameOf = (id) => names.get(id);
   const called = new RegExp(`^\\s*<@!?${me.id}>[\\s,:]*`).exec(content)?.[0].length ?? 0;
   const rest = content.slice(called);
-  const shown = (rest === "" ? content : rest).replace(/<@!?(\d+)>/g, (whole, id: string) => {
-    const name = names.get(id);
-    return name === undefined ? whole : `@${label(name, nameChars)}`;
+  const shown = (rest === "" ? content : rest).replace(/<(@!?|@&|#)(\d+)>/g, (whole, sign: string, id: string) => {
+    const name = (sign === "#" || sign === "@&" ? nameOf : people)(id);
+    return name === undefined ? whole : `${sign.charAt(0)}${label(name, nameChars)}`;
   });
   return shown.replace(/<a?(:\w+:)\d+>/g, "$1");
 }

@@ -15,6 +15,8 @@ import { interactions } from "./interactions.ts";
 import type { DiscordMemory } from "./memory.ts";
 import { eventId } from "./normalize.ts";
 import { places } from "./places.ts";
+import { shownTexts } from "../shown-texts.ts";
+import { tokenWatch } from "../token-watch.ts";
 import { readDispatch } from "./reader.ts";
 import { discordRest } from "./rest.ts";
 import { sendPart, sentSince } from "./send.ts";
@@ -50,6 +52,8 @@ const typingDeadlineMs = 5_000;
 const unreadAgainMs = 60_000;
 /** READY and GUILD_CREATE of a bot in many servers are a few megabytes. */
 const mostFrameBytes = 64 * 1024 * 1024;
+/** A refused token is tried again this often. */
+const tokenAgainMs = 60_000;
 const handshakeWithinMs = 15_000;
 /** Parts of a message that are named in the log. */
 const mostNamed = 20;
@@ -60,14 +64,22 @@ const hiddenContent =
 export async function discord(options: DiscordOptions): Promise<Channel> {
   const { account, token, apiRoot = "https://discord.com/api", messageContent = true, memory, clock, ids, log } = options;
   if (!/^\S+$/.test(token)) throw new Fault("invalid", `the token of Discord account "${account}" is empty or has spaces in it`);
-  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, clock }), import("ws")]);
+  const ending = new AbortController();
+  const { signal } = ending;
+  const tokens = tokenWatch({
+    ask: (giveUp) => rest.call({ method: "GET", route: "/users/@me", signal: giveUp }),
+    everyMs: tokenAgainMs,
+    clock,
+    log,
+    signal,
+  });
+  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, onToken: tokens, clock }), import("ws")]);
   const health = healthBoard(clock, log);
   const known = places(rest, () => clock.mono());
   const kept = forms(memory, log);
+  const shown = shownTexts();
   const pending = interactions(rest, memory, kept, clock, log);
   const notes = watch(memory, clock, log);
-  const ending = new AbortController();
-  const { signal } = ending;
   const sending = {
     rest,
     places: known,
@@ -235,10 +247,17 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       rest.close();
       if (health.read().state !== "stopped") health.set("stopped");
     },
-    health: health.read,
-    send: (to, part, how) => sendPart(sending, to, part, how),
+    health: () => tokens.over(health.read()),
+    async send(to, part, how) {
+      const receipt = await sendPart(sending, to, part, how);
+      if (part.kind === "text") shown.now(to, receipt.messageId, part, part.buttons);
+      return receipt;
+    },
     sentSince: (to, part, sinceMs, giveUp) => sentSince(sending, to, part, sinceMs, giveUp),
-    act: (to, action, how) => performAction(sending, to, action, how.signal),
+    act: (to, action, how) => {
+      const perform = () => performAction(sending, to, action, how.signal);
+      return action.kind === "edit" ? shown.edit(to, action, perform) : perform();
+    },
     settle: pending.settle,
     async typing(to) {
       const giveUp = new AbortController();

@@ -48,6 +48,8 @@ const identifyEveryMs = 5_000;
 const scarceStarts = 100;
 const scarceEveryMs = 300_000;
 /** After a refused session Discord asks for one to five seconds. */
+/** Asked this seldom, a refused token is no loop. */
+const refusedTokenMs = 10 * 60_000;
 const refusedWaitMs = { least: 1_000, spread: 4_000 } as const;
 /** From then on it is not the resume address' fault alone, or it is: the general one is tried. */
 const unreachableResumes = 2;
@@ -58,6 +60,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
   let failures = 0;
   let failedResumes = 0;
   let unreachable = 0;
+  let hasBeenLive = false;
 
   const identify = async (): Promise<string | null> => {
     const { url, remaining, resetAfterMs } = await gatewayBot(rest, signal);
@@ -94,6 +97,7 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
         if (ready !== null) options.onIdentified(ready, identifiedAtMs);
         failedResumes = 0;
         unreachable = 0;
+        hasBeenLive = true;
         health.inboundCompleted();
         health.set("ok");
         options.onAttempt();
@@ -142,13 +146,17 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     } catch (error) {
       if (signal.aborted) return;
       failures++;
-      if (isFault(error, "denied")) {
-        health.set("down", refusalStatus(error) === 401 ? tokenInstruction : error.message);
-        return options.onAttempt();
+      const isToken = refusalStatus(error) === 401;
+      if (isToken || isFault(error, "denied")) {
+        health.set("down", isToken || !(error instanceof Error) ? tokenInstruction : error.message);
+        // A token that was right once may be so again: an outage can say so too.
+        if (!isToken || !hasBeenLive) return options.onAttempt();
+        waitMs = refusedTokenMs;
+      } else {
+        health.set("degraded", error instanceof Error ? error.message : String(error));
+        if (!isFault(error)) log.error({ err: error }, "the gateway loop met a bug");
+        waitMs = waitAfterMs(error, failures, ids);
       }
-      health.set("degraded", error instanceof Error ? error.message : String(error));
-      if (!isFault(error)) log.error({ err: error }, "the gateway loop met a bug");
-      waitMs = waitAfterMs(error, failures, ids);
     }
     options.onAttempt();
     if (waitMs === null) return;

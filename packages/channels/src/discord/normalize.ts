@@ -25,6 +25,8 @@ export interface NormalizeContext {
   readonly me: BotIdentity;
   /** The time of what carries none. */
   readonly nowMs: number;
+  /** What a channel or a role is called. */
+  readonly nameOf?: (id: string) => string | undefined;
   /** Told of parts that could not be read and were left out. */
   readonly onLeftOut?: (paths: readonly string[]) => void;
 }
@@ -61,12 +63,12 @@ export function isWanted(message: MessageEvent, me: BotIdentity, isEdit: boolean
 }
 
 export function normalizeMessage(message: MessageEvent, around: Surroundings, context: NormalizeContext, isEdit: boolean): Inbound | null {
-  const { me, nowMs } = context;
+  const { me, nowMs, nameOf } = context;
   const { place } = around;
   const opensPost = isForum(around.parentType) && message.id === place.id;
-  const content = contentOf(message, me, opensPost ? place.title : undefined);
+  const content = contentOf(message, me, nameOf, opensPost ? place.title : undefined);
   if (content === null) return null;
-  const replyTo = replyOf(message, me);
+  const replyTo = replyOf(message, me, nameOf);
   const mentions = message.mentions.map((user) => user.id);
   const roleMentions = message.mention_roles;
   const address = addressOf(place, context, message.author.id);
@@ -177,11 +179,11 @@ function senderOf(user: APIUser, nick: string | null | undefined, roles: readonl
   return { id: user.id, name: userName(user, nick), isBot, ...(roles.length === 0 ? {} : { roles: [...roles] }) };
 }
 
-function replyOf(message: APIMessage, me: BotIdentity): NonNullable<Inbound["replyTo"]> | null {
+function replyOf(message: APIMessage, me: BotIdentity, nameOf: NormalizeContext["nameOf"]): NonNullable<Inbound["replyTo"]> | null {
   const { message_reference: reference, referenced_message: quoted } = message;
   if (reference?.message_id === undefined || reference.type === forward) return null;
   if (quoted === undefined || quoted === null) return { messageId: reference.message_id, toBot: false };
-  const content = contentOf({ ...absentFields, ...quoted }, me);
+  const content = contentOf({ ...absentFields, ...quoted }, me, nameOf);
   const text = content === null ? undefined : wordsOf({ text: content.text, enclosed: [...content.enclosed] });
   return {
     messageId: quoted.id,

@@ -23,6 +23,10 @@ export interface Places {
   look(channel: string): Promise<Place>;
   /** From an event that describes channels. Anything else is ignored. */
   learn(channels: unknown, guild?: string): void;
+  /** What a channel or a role is called, as far as events have told. */
+  nameOf(id: string): string | undefined;
+  /** From a server's list. Anything else is ignored. */
+  learnRoles(roles: unknown): void;
   /** The id to send to. Opens the private chat if it must. Throws Fault. */
   target(to: Address, signal?: AbortSignal): Promise<string>;
   /** A private chat is known by its person; messages name only its channel. */
@@ -59,6 +63,7 @@ export function addressOf(place: Place, names: { readonly channel: string; reado
 
 const mostPlaces = 5_000;
 const mostMembers = 1_000;
+const mostNames = 10_000;
 /** Roles change; nobody should keep for long what was taken from them. */
 const rolesFreshMs = 60_000;
 
@@ -67,9 +72,16 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
   const direct = new Map<string, string>();
   const roles = new Map<string, { readonly ids: readonly string[]; readonly atMs: number }>();
 
+  const names = new Map<string, string>();
+  const learnName = (one: unknown): void => {
+    const { id, name } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    if (isSnowflake(id) && typeof name === "string") remember(names, id, name, mostNames);
+  };
+
   const learnOne = (channel: unknown, guild?: string): Place | null => {
     const { id, type, parent_id: parent, name, guild_id: own } = (channel ?? {}) as Readonly<Record<string, unknown>>;
     if (!isSnowflake(id) || typeof type !== "number" || (isThread(type) && !isSnowflake(parent))) return null;
+    learnName(channel);
     const server = isSnowflake(own) ? own : guild;
     const place: Place = {
       id,
@@ -106,6 +118,10 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
     learn(channels, guild) {
       if (Array.isArray(channels)) for (const channel of channels) learnOne(channel, guild);
       else learnOne(channels, guild);
+    },
+    nameOf: (id) => names.get(id),
+    learnRoles(roles) {
+      for (const role of Array.isArray(roles) ? roles : [roles]) learnName(role);
     },
     async target(to, signal) {
       if (to.thread !== undefined) return snowflake(to.thread, "thread");

@@ -91,11 +91,18 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
       return { event: normalizeInteraction(interaction, place, context) };
     }
     case "GUILD_CREATE": {
-      const { id, channels, threads } = body as { readonly id?: string; readonly channels?: unknown; readonly threads?: unknown };
+      const { id, channels, threads, roles } = body as { readonly id?: string } & {
+        readonly [list in "channels" | "threads" | "roles"]?: unknown;
+      };
+      places.learnRoles(roles ?? []);
       places.learn(channels ?? [], id);
       places.learn(threads ?? [], id);
       return nothing;
     }
+    case "GUILD_ROLE_CREATE":
+    case "GUILD_ROLE_UPDATE":
+      places.learnRoles((body as { readonly role?: unknown } | null)?.role);
+      return nothing;
     case "CHANNEL_CREATE":
     case "CHANNEL_UPDATE":
     case "THREAD_CREATE":
@@ -126,7 +133,7 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
     roles: message.member?.roles ?? (guild === undefined || message.webhook_id !== undefined ? [] : await places.rolesOf(guild, author.id)),
     myRoles: guild === undefined || named.length === 0 ? [] : await places.rolesOf(guild, context.me.id),
   };
-  const event = normalizeMessage(message, around, context, isEdit);
+  const event = normalizeMessage(message, around, { ...context, nameOf: places.nameOf }, isEdit);
   if (left.length > 0) context.onLeftOut?.(left);
   // Something was said, in a part that cannot be read.
   if (event === null && left.length > 0) throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);

@@ -16,6 +16,22 @@ export class DiscordRefusal extends Error {
   }
 }
 
+/** The cause of a limit's Fault: how far it reaches. */
+export class DiscordLimit extends Error {
+  override readonly name = "DiscordLimit";
+  readonly reach: "chat" | "account";
+
+  constructor(reach: "chat" | "account") {
+    super(`a limit of the ${reach}`);
+    this.reach = reach;
+  }
+}
+
+/** Null for a Fault that is no limit of Discord's. */
+export function discordLimitReach(error: unknown): "chat" | "account" | null {
+  return error instanceof Fault && error.cause instanceof DiscordLimit ? error.cause.reach : null;
+}
+
 export const refusalCodes = {
   unknownChannel: 10003,
   unknownMessage: 10008,
@@ -27,6 +43,7 @@ export const refusalCodes = {
   cannotWriteToUser: 50007,
   invalidWebhookToken: 50027,
   invalidForm: 50035,
+  replyWithoutHistory: 160002,
 } as const;
 
 /** Where the HTTP status alone would mislead. */
@@ -50,6 +67,7 @@ const table: ReadonlyMap<number, FaultCode> = new Map([
   [50027, "missing"],
   [50083, "denied"],
   [90001, "denied"],
+  [160002, "denied"],
   [160005, "denied"],
 ]);
 
@@ -63,7 +81,9 @@ export function faultOf(cause: DiscordRefusal): Fault {
   if (code === refusalCodes.tooManyCommandsToday) return new Fault("rate_limited", words, { cause, retryAfterMs: commandsAgainMs });
   const known = table.get(code);
   if (known !== undefined) return new Fault(known, words, { cause });
-  if (status === 401 || status === 403) return new Fault("denied", words, { cause });
+  // About the bot's token alone: what was to be done is still wanted when it is right again.
+  if (status === 401) return new Fault("unavailable", words, { cause });
+  if (status === 403) return new Fault("denied", words, { cause });
   if (status === 404) return new Fault("missing", words, { cause });
   if (status === 409) return new Fault("conflict", words, { cause });
   if (status >= 500 || status === 408) return new Fault("ambiguous", words, { cause });

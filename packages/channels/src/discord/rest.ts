@@ -1,10 +1,11 @@
 // Discord's REST API through discord.js's REST, which knows buckets and the global limit, over our transport, which knows whether bytes
 // went out. The only file that loads discord.js, and only when a channel is made. Nothing is retried, nothing waits inside: a limit is
 // Fault("rate_limited") with its wait, and every other failure leaves here as a Fault too.
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { RESTOptions, RouteLike } from "discord.js";
 import { type Clock, Fault } from "@parley/protocol";
 import { type Answer, type Exchange, fileTimes, transport } from "../transport.ts";
-import { DiscordRefusal, faultOf } from "./refusals.ts";
+import { DiscordLimit, DiscordRefusal, faultOf, refusalStatus } from "./refusals.ts";
 
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -26,10 +27,17 @@ export interface DiscordRest {
   close(): void;
 }
 
+/** How the platform takes the bot's token. */
+export interface TokenNews {
+  readonly accepted: () => void;
+  readonly refused: (reason: string) => void;
+}
+
 export interface RestOptions {
   readonly token: string;
   /** `https://discord.com/api`; the version is added. */
   readonly apiRoot: string;
+  readonly onToken: TokenNews;
   readonly clock: Clock;
 }
 
@@ -42,9 +50,11 @@ const longestWaitMs = 3_600_000;
 /** A hundred messages of full length with embeds are far below this. */
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-export async function discordRest({ token, apiRoot, clock }: RestOptions): Promise<DiscordRest> {
+export async function discordRest({ token, apiRoot, onToken, clock }: RestOptions): Promise<DiscordRest> {
   const { REST, DiscordAPIError, HTTPError, RateLimitError } = await import("discord.js");
   const line = transport(clock, "Discord");
+  /** Of the call under way: whether Discord itself limited it. What discord.js guesses from the headers of other calls is only a guess. */
+  const underWay = new AsyncLocalStorage<{ wasLimited: boolean }>();
   const makeRequest = async (url: string, init: { method?: string; headers?: object; body?: unknown; signal?: AbortSignal }) => {
     const { headers, body } = payload(init.headers, init.body);
     const answer = await line.exchange({
@@ -57,6 +67,8 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
       maxBytes: maxAnswerBytes,
       line: "calls",
     });
+    const call = underWay.getStore();
+    if (call !== undefined && answer.status === 429) call.wasLimited = true;
     return responseOf(answer);
   };
   const rest = new REST({
@@ -72,13 +84,14 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
     makeRequest: makeRequest as unknown as RESTOptions["makeRequest"],
   });
 
-  const asFault = (call: Call, error: unknown): Fault => {
+  const asFault = (call: Call, wasLimited: boolean, error: unknown): Fault => {
     if (error instanceof Fault) return error;
     if (error instanceof RateLimitError) {
       const askedMs = Math.max(error.retryAfter, error.sublimitTimeout);
       const retryAfterMs = Number.isFinite(askedMs) ? Math.min(Math.max(askedMs, 1), longestWaitMs) : usualWaitMs;
       const words = `Discord limits ${nameOf(call)}: wait ${retryAfterMs} ms (${error.global ? "global" : error.scope})`;
-      return new Fault("rate_limited", words, { retryAfterMs });
+      // Buckets belong to a channel; only a global limit is the account's.
+      return new Fault("rate_limited", words, { retryAfterMs, cause: new DiscordLimit(wasLimited && error.global ? "account" : "chat") });
     }
     if (error instanceof DiscordAPIError) return faultOf(new DiscordRefusal(nameOf(call), error.status, Number(error.code), error.message));
     if (error instanceof HTTPError) return faultOf(new DiscordRefusal(nameOf(call), error.status, 0, error.message));
@@ -90,18 +103,23 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
     async call(request) {
       const { method, route, body, form, query, signal } = request;
       if (signal?.aborted === true) throw new Fault("aborted", "the call was aborted before it began");
+      const state = { wasLimited: false };
       try {
-        const answer = await rest.request({
-          method: method as Parameters<typeof rest.request>[0]["method"],
-          fullRoute: route,
-          auth: false,
-          ...(form !== undefined ? { body: form, passThroughBody: true } : body !== undefined ? { body } : {}),
-          ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
-          ...(signal === undefined ? {} : { signal }),
-        });
+        const answer = await underWay.run(state, () =>
+          rest.request({
+            method: method as Parameters<typeof rest.request>[0]["method"],
+            fullRoute: route,
+            auth: false,
+            ...(form !== undefined ? { body: form, passThroughBody: true } : body !== undefined ? { body } : {}),
+            ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
+            ...(signal === undefined ? {} : { signal }),
+          }),
+        );
+        if (isByToken(route)) onToken.accepted();
         return answer instanceof ArrayBuffer ? undefined : answer;
       } catch (error) {
-        const fault = asFault(request, error);
+        const fault = asFault(request, state.wasLimited, error);
+        if (refusalStatus(fault) === 401 && isByToken(route)) onToken.refused(fault.message);
         // Reading twice changes nothing, so for a read "perhaps done" is as good as "not done".
         throw method === "GET" ? certain(fault) : fault;
       }
@@ -122,6 +140,11 @@ export async function discordRest({ token, apiRoot, clock }: RestOptions): Promi
       line.close();
     },
   };
+}
+
+/** Interactions are answered by tokens of their own. */
+function isByToken(route: string): boolean {
+  return !/^\/(?:webhooks|interactions)\//.test(route);
 }
 
 /** What a call is called in messages: ids and the tokens of interactions are no business of a log. */

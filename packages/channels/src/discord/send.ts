@@ -10,7 +10,7 @@ import { discordCapabilities, nonceChars, titleChars, uploadBytesByTier } from "
 import type { Forms } from "./forms.ts";
 import type { Interactions } from "./interactions.ts";
 import { isForum, type Place, type Places } from "./places.ts";
-import { refusalCode, refusalCodes } from "./refusals.ts";
+import { isRefusal, refusalCode, refusalCodes } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { idAt, isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
 import type { Self } from "./watch.ts";
@@ -52,14 +52,14 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
     return await create(quote);
   } catch (error) {
     // A message that cannot be quoted (another channel's, a system's) still gets its answer: nothing was sent yet.
-    if (
-      !("message_reference" in quote) ||
-      refusalCode(error) !== refusalCodes.invalidForm ||
-      !/message_reference|REPLIES_/.test(String(error))
-    )
-      throw error;
+    if (!("message_reference" in quote) || !isAboutQuote(error)) throw error;
     return create({});
   }
+}
+
+function isAboutQuote(error: unknown): boolean {
+  if (isRefusal(error, "unknownMessage", "replyWithoutHistory")) return true;
+  return refusalCode(error) === refusalCodes.invalidForm && /message_reference|REPLIES_/.test(String(error));
 }
 
 /** At most 25 characters, the same for the same send. */

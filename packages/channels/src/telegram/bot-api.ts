@@ -1,13 +1,15 @@
 // grammY's typed Api over our transport; the only file that loads grammY, and only when a channel is made. Every failure leaves here as a Fault, and nothing is retried.
 import type { InputFile, RawApi } from "grammy";
 import { type Clock, Fault } from "@parley/protocol";
-import { faultOf, type RefusedAnswer } from "./refusals.ts";
+import { faultOf, isTokenRefused, type RefusedAnswer } from "./refusals.ts";
 import { fileTimes, type Transport, transport } from "../transport.ts";
 
 export interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
   readonly proxy?: string;
+  /** How Telegram takes the token. */
+  readonly onToken: { readonly accepted: () => void; readonly refused: (reason: string) => void };
   readonly clock: Clock;
 }
 
@@ -39,7 +41,7 @@ const uploadDeadlineMs = 120_000;
 /** A hundred updates of full-length texts are below 4 MB; what is larger is not from Telegram, or is asked for again in smaller bites. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-export async function botApi({ token, apiRoot, proxy, clock }: BotApiOptions): Promise<BotApi> {
+export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOptions): Promise<BotApi> {
   const { Api, InputFile: File } = await import("grammy");
   const root = apiRoot.replace(/\/+$/, "");
   const line = transport(clock, "Telegram", proxy);
@@ -65,8 +67,13 @@ export async function botApi({ token, apiRoot, proxy, clock }: BotApiOptions): P
     const answer = await previous(method, payload, signal).catch((error: unknown) => {
       throw asFault(method, error);
     });
-    if (!answer.ok) throw isRead(method) ? certain(faultOf(method, answer)) : faultOf(method, answer);
-    return answer;
+    if (answer.ok) {
+      onToken.accepted();
+      return answer;
+    }
+    const fault = isRead(method) ? certain(faultOf(method, answer)) : faultOf(method, answer);
+    if (isTokenRefused(fault)) onToken.refused(fault.message);
+    throw fault;
   });
   return {
     raw: api.raw,

@@ -15,6 +15,7 @@ import {
   type Button,
   Fault,
   isFault,
+  type Log,
   type MediaFile,
   type MediaKind,
   type Receipt,
@@ -24,21 +25,40 @@ import {
 import { type BotApi, grammySignal, type Upload } from "./bot-api.ts";
 import { albumFiles, callbackBytes, photoBytes, telegramCapabilities } from "./capabilities.ts";
 import { refusalWords } from "./refusals.ts";
+import { spelledOut } from "./spelled-out.ts";
 
 export interface SendContext {
   readonly api: BotApi;
+  readonly log: Log;
   /** Where `MediaFile.path` begins. */
   readonly mediaFolder: string;
 }
 
 type Media = InputMediaAudio | InputMediaDocument | InputMediaPhoto | InputMediaVideo;
-type Sent = { readonly message_id: number };
+type Sent = { readonly message_id: number; readonly chat?: { readonly id?: number } };
 
 /** The thread id of a forum's General topic. Sends must leave it out ("message thread not found"); typing must name it. */
 export const generalThread = "1";
 
-export async function sendPart({ api, mediaFolder }: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
+/** A quote that Telegram refuses costs the quote and not the answer: nothing was sent yet. */
+export async function sendPart(context: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
+  try {
+    return await sendAsIs(context, to, part, abort);
+  } catch (error) {
+    if (part.replyTo === undefined || !isCertain(error) || !/repl(?:y|ied)|quote/i.test(refusalWords(error))) throw error;
+    const { replyTo: _refused, ...bare } = part;
+    return await sendAsIs(context, to, bare, abort);
+  }
+}
+
+/** Surely nothing was sent. */
+function isCertain(error: unknown): boolean {
+  return isFault(error) && ["invalid", "missing", "denied", "unsupported"].includes(error.code);
+}
+
+async function sendAsIs({ api, mediaFolder, log }: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
   const signal = grammySignal(abort);
+  const receipt = (...sent: readonly Sent[]): Receipt => receiptOf(to, log, sent);
   const target = { ...destination(to), ...replyParameters(part.replyTo) };
   switch (part.kind) {
     case "text": {
@@ -51,8 +71,10 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
           await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) => send(text, entities, keyboard)),
         );
       } catch (error) {
-        if (!/message is too long|message_too_long/i.test(refusalWords(error))) throw error;
-        return await sendHalves(part.plain, (text, isLast) => send(text, [], isLast ? keyboard : {}));
+        if (!needsPieces(error, part, telegramCapabilities.textChars)) throw error;
+        const whole = spelledOut(part);
+        const pieces = isTooLong(error) ? halves(whole) : [whole];
+        return receipt(...(await sendInPieces(pieces, (text, isLast) => send(text, [], isLast ? keyboard : {}))));
       }
     }
     case "media": {
@@ -62,7 +84,7 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
         throw new Fault("invalid", `an album on Telegram has 1 to ${albumFiles} files, not ${part.files.length}`);
       }
       await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
-      return await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, async (text, entities) => {
+      const sendMedia = async (text: string, entities: MessageEntity[]): Promise<Sent[]> => {
         // An upload is read once: every attempt makes its own.
         const kind = part.media === "image" && !part.files.every(isPhoto) ? "file" : part.media;
         const media = part.files.map((file, index) => ({
@@ -70,9 +92,18 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
           ...(index === 0 && text !== "" ? { caption: text, caption_entities: entities } : {}),
         }));
         const [only] = media;
-        if (media.length === 1 && only !== undefined) return receipt(await sendOne(api, target, only, signal));
-        return receipt(...(await api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal)));
-      });
+        if (media.length === 1 && only !== undefined) return [await sendOne(api, target, only, signal)];
+        return api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal);
+      };
+      try {
+        return receipt(...(await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, sendMedia)));
+      } catch (error) {
+        if (caption.text === "" || !needsPieces(error, caption, telegramCapabilities.captionChars)) throw error;
+        const sent = await sendMedia("", []);
+        const say = (text: string): Promise<Sent> =>
+          api.raw.sendMessage({ ...destination(to), text, link_preview_options: { is_disabled: true } }, signal);
+        return receipt(...sent, ...(await sendInPieces([spelledOut(caption)], say, sent.length)));
+      }
     }
     case "voice":
       await checkFile(mediaFolder, part.file);
@@ -93,22 +124,50 @@ export async function sendPart({ api, mediaFolder }: SendContext, to: Address, p
   }
 }
 
+function isTooLong(error: unknown): boolean {
+  return /(?:message|caption) is too long|message_too_long|caption_too_long/i.test(refusalWords(error));
+}
+
+function isAboutEntities(error: unknown): boolean {
+  return /entit/i.test(refusalWords(error));
+}
+
+/** Telegram counted more than we did, or refused the entities of what without them is too long for one message. */
+function needsPieces(error: unknown, text: RenderedText, limitChars: number): boolean {
+  return isTooLong(error) || (isAboutEntities(error) && spelledOut(text).length > limitChars);
+}
+
+/** No server takes less; what is refused at this length is refused for something else. */
+const leastPieceChars = 16;
+
 /**
- * Telegram counted more than we did: the plain text in two messages. What fails after the first went out is `ambiguous`, because it was
- * neither sent nor unsent.
+ * Telegram counted more than we did: the plain text in as many messages as it takes. What fails after something went out (`before` of it
+ * already) is `ambiguous`, because it was neither sent nor unsent.
  */
-async function sendHalves(plain: string, send: (text: string, isLast: boolean) => Promise<Sent>): Promise<Receipt> {
+async function sendInPieces(
+  pieces: readonly string[],
+  send: (text: string, isLast: boolean) => Promise<Sent>,
+  before = 0,
+): Promise<readonly Sent[]> {
   const sent: Sent[] = [];
-  const pieces = halves(plain);
-  for (const [index, text] of pieces.entries()) {
+  const left = [...pieces];
+  for (let text = left.shift(); text !== undefined; text = left.shift()) {
+    if (text.length > telegramCapabilities.textChars) {
+      left.unshift(...halves(text));
+      continue;
+    }
     try {
-      sent.push(await send(text, index === pieces.length - 1));
+      sent.push(await send(text, left.length === 0));
     } catch (error) {
-      if (sent.length === 0 || !isFault(error)) throw error;
+      if (isTooLong(error) && text.length > leastPieceChars) {
+        left.unshift(...halves(text));
+        continue;
+      }
+      if (sent.length + before === 0 || !isFault(error)) throw error;
       throw new Fault("ambiguous", `only the beginning was sent: ${error.message}`, { cause: error });
     }
   }
-  return receipt(...sent);
+  return sent;
 }
 
 /** Cut at the last line or word of the first half; a text of one word in the middle, between characters. */
@@ -148,16 +207,18 @@ function replyParameters(replyTo: string | undefined): {
 
 /** Runs `attempt` with the entities, and once more without them when Telegram finds fault with them. Any other failure passes through. */
 export async function withoutEntitiesIfRefused<T>(
-  { text, entities, plain }: RenderedText,
+  { text, entities }: RenderedText,
   limitChars: number,
   attempt: (text: string, entities: MessageEntity[]) => Promise<T>,
 ): Promise<T> {
   try {
     return await attempt(text, entities as MessageEntity[]);
   } catch (error) {
-    if (!isFault(error, "invalid") || entities.length === 0 || !/entit/i.test(refusalWords(error))) throw error;
-    // The plain form may spell out links and so be longer: then the text itself, which fits.
-    return await attempt(plain.length <= limitChars ? plain : text, []);
+    if (!isFault(error, "invalid") || entities.length === 0 || !isAboutEntities(error)) throw error;
+    // With its addresses written out it may no longer fit: then whoever can sends it in pieces.
+    const plain = spelledOut({ text, entities });
+    if (plain.length > limitChars) throw error;
+    return await attempt(plain, []);
   }
 }
 
@@ -234,7 +295,10 @@ function sendOne(
 }
 
 /** An album's receipt is its first message; `extra.messageIds` names all. */
-function receipt(...sent: readonly Sent[]): Receipt {
+function receiptOf(to: Address, log: Log, sent: readonly Sent[]): Receipt {
+  const elsewhere = sent.find(({ chat }) => chat?.id !== undefined && String(chat.id) !== to.peer);
+  if (elsewhere !== undefined)
+    log.warn({ chat: to.peer, answered: String(elsewhere.chat?.id) }, "Telegram names another chat than the one sent to");
   const messageIds = sent.map((message) => String(message.message_id));
   const [messageId] = messageIds;
   if (messageId === undefined) throw new Fault("ambiguous", "Telegram accepted the message without naming it");

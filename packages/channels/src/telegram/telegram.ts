@@ -11,7 +11,10 @@ import { telegramActions, telegramCapabilities } from "./capabilities.ts";
 import { healthBoard } from "../health.ts";
 import { type ChatMigration, wantedUpdates } from "./normalize.ts";
 import { untilDone } from "../persist.ts";
+import { shownTexts } from "../shown-texts.ts";
+import { tokenWatch } from "../token-watch.ts";
 import { pollUpdates } from "./poll.ts";
+import { refusalWords } from "./refusals.ts";
 import { chatId, sendPart, wholeNumber } from "./send.ts";
 import { checkWebhook, type TelegramWebhook, type WebhookHandler, webhookHandler } from "./webhook.ts";
 
@@ -43,6 +46,8 @@ export interface TelegramChannel extends Channel {
 
 const telegramRoot = "https://api.telegram.org";
 const typingDeadlineMs = 5_000;
+/** A refused token is tried again this seldom, as by polling. */
+const tokenAgainMs = 10 * 60_000;
 const foreignPress = "This button is no longer in use.";
 
 /** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
@@ -50,9 +55,16 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   const { account, token, apiRoot = telegramRoot, proxy, mediaFolder, webhook, clock, ids, log } = options;
   if (webhook !== undefined) checkWebhook(webhook);
   checkToken(token, apiRoot, account);
-  const api = await botApi({ token, apiRoot, ...(proxy === undefined ? {} : { proxy }), clock });
-  const health = healthBoard(clock, log);
   const ending = new AbortController();
+  const tokens = tokenWatch({
+    ask: (giveUp) => api.raw.getMe(grammySignal(giveUp)),
+    everyMs: tokenAgainMs,
+    clock,
+    log,
+    signal: ending.signal,
+  });
+  const api = await botApi({ token, apiRoot, ...(proxy === undefined ? {} : { proxy }), onToken: tokens, clock });
+  const health = healthBoard(clock, log);
   const persistence = { clock, ids, health, signal: ending.signal };
   const inFlight = new Set<Promise<void>>();
   let accept: ((updates: readonly Update[]) => Promise<void>) | null = null;
@@ -90,6 +102,20 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     if ((await untilDone(() => setWebhook(api, webhook, ending.signal), persistence)) !== null) health.set("ok");
   };
 
+  const shown = shownTexts();
+
+  async function fetchOnce(
+    ref: string,
+    limitBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: Uint8Array; readonly name: string }> {
+    const file = await api.raw.getFile({ file_id: ref }, grammySignal(signal));
+    const { file_path: path, file_size: size } = file;
+    if (size !== undefined && size > limitBytes) throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
+    if (path === undefined) throw new Fault("missing", "Telegram no longer has the file");
+    return { bytes: await api.fetchFile(path, limitBytes, signal), name: basename(path) };
+  }
+
   return {
     name: "telegram",
     account,
@@ -118,9 +144,16 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
       api.transport.close();
       if (health.read().state !== "stopped") health.set("stopped");
     },
-    health: health.read,
-    send: (to, part, { signal }) => sendPart({ api, mediaFolder }, to, part, signal),
-    act: (to, action, { signal }) => performAction(api, to, action, signal),
+    health: () => tokens.over(health.read()),
+    async send(to, part, { signal }) {
+      const receipt = await sendPart({ api, mediaFolder, log }, to, part, signal);
+      if (part.kind === "text") shown.now(to, receipt.messageId, part, part.buttons);
+      return receipt;
+    },
+    act: (to, action, { signal }) =>
+      action.kind === "edit"
+        ? shown.edit(to, action, () => performAction(api, to, action, signal))
+        : performAction(api, to, action, signal),
     async typing(to) {
       const giveUp = new AbortController();
       const timer = clock.after(typingDeadlineMs, () => giveUp.abort());
@@ -133,12 +166,13 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
       }
     },
     async download(ref, limitBytes, signal) {
-      const file = await api.raw.getFile({ file_id: ref }, grammySignal(signal));
-      const { file_path: path, file_size: size } = file;
-      if (size !== undefined && size > limitBytes)
-        throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
-      if (path === undefined) throw new Fault("missing", "Telegram no longer has the file");
-      return { bytes: await api.fetchFile(path, limitBytes, signal), name: basename(path) };
+      try {
+        return await fetchOnce(ref, limitBytes, signal);
+      } catch (error) {
+        // A link that is gone says nothing of the file: asked again, Telegram makes another.
+        if (!isFault(error, "missing") || refusalWords(error) !== "") throw error;
+        return await fetchOnce(ref, limitBytes, signal);
+      }
     },
     ...(webhook === undefined ? {} : { webhook: webhookHandler(webhook.secret, () => accept) }),
   };

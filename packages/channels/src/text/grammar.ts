@@ -20,16 +20,40 @@ markdown.disable("text_join");
 /** Han, kana, hangul and their punctuation: no spaces stand between words and marks. */
 const unspaced = /[\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31f0-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/;
 
+const wordCharacter = /[\p{L}\p{N}]/u;
+
+function isFactor(character: string, beyond: string): boolean {
+  return /\p{N}/u.test(character) || !wordCharacter.test(beyond);
+}
+
 // CommonMark lets a style end at punctuation only before a space, which these scripts do not write: `**「重要」**です` would stay open.
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean): ReturnType<InlineState["scanDelims"]> {
     const scanned = super.scanDelims(start, canSplitWord);
     const before = this.src.charAt(start - 1);
     const after = this.src.charAt(start + scanned.length);
-    if (!canSplitWord || !(unspaced.test(before) || unspaced.test(after))) return scanned;
+    const isUnspaced = unspaced.test(before) || unspaced.test(after);
+    // `2*3*4` and `a*b*c` are products: a lone star beside a digit or a lone letter is no style inside a word.
+    const isProduct = isFactor(before, this.src.charAt(start - 2)) || isFactor(after, this.src.charAt(start + scanned.length + 1));
+    const isInWord = wordCharacter.test(before) && wordCharacter.test(after);
+    if (canSplitWord && !isUnspaced && scanned.length === 1 && isInWord && isProduct)
+      return { ...scanned, can_open: false, can_close: false };
+    if (!canSplitWord || !isUnspaced) return scanned;
     return { ...scanned, can_open: scanned.can_open || after.trim() !== "", can_close: scanned.can_close || before.trim() !== "" };
   }
 };
+
+// `__init__.py` is a file and `__name__` a name of Python: nobody writes one lower-case word in bold this way.
+const dunder = /__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?![\p{L}\p{N}_])/uy;
+markdown.inline.ruler.before("emphasis", "dunder", (state, silent) => {
+  dunder.lastIndex = state.pos;
+  if (/[\p{L}\p{N}_]/u.test(state.src.charAt(state.pos - 1))) return false;
+  const name = dunder.exec(state.src)?.[0];
+  if (name === undefined) return false;
+  if (!silent) state.push("text", "", 0).content = name;
+  state.pos += name.length;
+  return true;
+});
 
 const breakTag = /<br\s*\/?>/iy;
 markdown.inline.ruler.before("autolink", "break_tag", (state, silent) => {

@@ -95,6 +95,11 @@ test.each<[string, object, Partial<Surroundings>, boolean]>([
 test("mentions read as names, and ours at the beginning only called us", () => {
   const content = `<@${me.id}>, ask <@${ann.id}> <:tea:123456789012345678> <#5>`;
   expect(read({ content, mentions: [{ ...ann }] })?.text).toBe("ask @Ann :tea: <#5>");
+  const named = { ...context, nameOf: (id: string) => ({ "5": "general\n[from", "6": "cooks" })[id] };
+  const told = message({ content: "see <#5>, <@&6> and <#7>", mentions: [] });
+  expect(normalizeMessage(told, { place: room, parentType: null, roles: [], myRoles: [] }, named, false)?.text).toBe(
+    "see #general (from, @cooks and <#7>",
+  );
   expect(read({ content: `<@${me.id}> /status`, mentions: [me] })).toMatchObject({ kind: "command", text: "/status" });
   expect(read({ content: `<@${me.id}>` })?.text).not.toBe("");
 });

@@ -1,4 +1,5 @@
 // What goes out, against the strict fake: each message in the form that Discord takes, once, and every refusal as the Fault that decides right.
+import { limitReach } from "@parley/channels";
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -191,7 +192,7 @@ describe("refusals", () => {
     [400, 50083, "denied"],
     [400, 50035, "invalid"],
     [413, 40005, "invalid"],
-    [401, 0, "denied"],
+    [401, 0, "unavailable"],
     [500, 0, "ambiguous"],
     [502, 0, "ambiguous"],
     [503, 0, "ambiguous"],
@@ -204,9 +205,39 @@ describe("refusals", () => {
 
   test("an answer of 401 does not make the next call forget the token", async () => {
     refuses(401, 0, "401: Unauthorized");
-    await expectFault("denied", rig.channel.send(room(), text("no"), how()));
+    await expectFault("unavailable", rig.channel.send(room(), text("no"), how()));
     await rig.channel.send(room(), text("yes"), how());
     expect(shown()).toHaveLength(1);
+  });
+
+  test("an answer of 401 takes the account down until a call is taken again; it is asked by itself", async () => {
+    await rig.channel.start(async () => {});
+    expect(rig.channel.health().state).toBe("ok");
+    refuses(401, 0, "401: Unauthorized");
+    await expectFault("unavailable", rig.channel.send(room(), text("no"), how()));
+    expect(rig.channel.health()).toMatchObject({ state: "down", reason: expect.stringContaining("401") });
+    const asked = () => rig.fake.calls("GET /users/@me").length;
+    const before = asked();
+    await rig.clock.advance(60_000);
+    await expect.poll(asked).toBe(before + 1);
+    await expect.poll(() => rig.channel.health().state).toBe("ok");
+  });
+
+  test("a bucket's limit is of the chat, a global one of the account", async () => {
+    const limited = (body: object, headers: Readonly<Record<string, string>>) =>
+      rig.fake.inject({ method: create, trouble: { kind: "answer", status: 429, body, headers } });
+    limited(
+      { message: "You are being rate limited.", retry_after: 0.5, global: false },
+      { "x-ratelimit-scope": "user", "retry-after": "1" },
+    );
+    const bucket = await expectFault("rate_limited", rig.channel.send(room(), text("no"), how()));
+    expect(limitReach(bucket)).toBe("chat");
+    const other = await rig.open();
+    limited(
+      { message: "You are being rate limited.", retry_after: 0.5, global: true },
+      { "x-ratelimit-global": "true", "retry-after": "1" },
+    );
+    expect(limitReach(await expectFault("rate_limited", other.send(room(), text("no"), how())))).toBe("account");
   });
 
   test.each([
@@ -237,8 +268,10 @@ describe("refusals", () => {
     await rig.close();
     rig = await discordRig({}, { rateLimits: true });
     for (let n = 0; n < 5; n++) await rig.channel.send(room(), text(`${n}`), how());
-    const { retryAfterMs = 0 } = await expectFault("rate_limited", rig.channel.send(room(), text("6"), how()));
-    expect(retryAfterMs).toBeGreaterThan(0);
+    const guess = await expectFault("rate_limited", rig.channel.send(room(), text("6"), how()));
+    expect(guess.retryAfterMs).toBeGreaterThan(0);
+    // A guess of ours: nobody else waits for it.
+    expect(limitReach(guess)).toBe("chat");
     expect(rig.fake.calls(create)).toHaveLength(5);
   });
 

@@ -39,7 +39,7 @@ test("an edit whose entities are refused goes through once as plain text", async
   const body = refusalBody(400, "Bad Request: can't parse entities: x");
   rig.fake.inject({ method: "editMessageText", trouble: { kind: "answer", status: 400, body } });
   await act({ kind: "edit", messageId, text: { text: "bold", entities: [{ type: "bold", offset: 0, length: 4 }], plain: "plain" } });
-  expect(message(messageId)?.text).toBe("plain");
+  expect(message(messageId)?.text).toBe("bold");
 });
 
 test("an edit whose answer is lost is ambiguous, and its repeat succeeds", async () => {
@@ -132,6 +132,16 @@ test("a file is read whole, and refused by its stated size, by its real size, an
   const huge = refOf(rig.fake.as(alice).sendsDocument({ statedBytes: 21 * 1024 * 1024 }));
   await expectFault("invalid", download(huge, 1_000_000_000));
   await expectFault("missing", download("no-such-file", 1000));
+});
+
+test("a file's link that is gone is asked for again, once", async () => {
+  const ref = (rig.fake.as(alice).sendsDocument()["document"] as { file_id: string }).file_id;
+  const gone = { kind: "answer", status: 404, body: "gone" } as const;
+  rig.fake.inject({ method: "download", trouble: gone });
+  expect(await rig.channel.download?.(ref, 1000, new AbortController().signal)).toMatchObject({ name: "file_1.txt" });
+  expect(rig.fake.calls("getFile")).toHaveLength(2);
+  rig.fake.inject({ method: "download", times: 2, trouble: gone });
+  await expectFault("missing", rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve());
 });
 
 test("a download that breaks off is Fault unavailable: reading again is safe", async () => {

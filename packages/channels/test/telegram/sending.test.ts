@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Address, type Fault, type RenderedPart } from "@parley/protocol";
+import { type Address, type Fault, type RenderedPart, silentLog } from "@parley/protocol";
 import { refusalBody, type Trouble } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { migratedChatId } from "@parley/channels";
@@ -226,7 +226,7 @@ describe("text", () => {
   ])("%s: the same chunk goes out once as plain text", async (description) => {
     refuses(400, description);
     await send(bold("words"));
-    expect(mine().map((message) => message.text)).toEqual(["plain words"]);
+    expect(mine().map((message) => message.text)).toEqual(["words"]);
     expect(sends()).toHaveLength(2);
   });
 
@@ -237,7 +237,7 @@ describe("text", () => {
     expect(sends()).toHaveLength(2);
   });
 
-  test("what Telegram calls too long goes in two plain halves, the keyboard under the second, and is not cut a third time", async () => {
+  test("what Telegram calls too long goes in plain pieces, the keyboard under the last", async () => {
     const words = "one two three four";
     const part: RenderedPart = { kind: "text", text: words, entities: [], plain: words, buttons: [[{ label: "go", value: "go" }]] };
     refuses(400, "Bad Request: message is too long");
@@ -249,16 +249,75 @@ describe("text", () => {
     ).toBe(words);
     expect(mine().map((message) => message.buttons.length)).toEqual([0, 1]);
     expect(receipt.extra?.["messageIds"]).toEqual(mine().map((message) => String(message.id)));
-    refuses(400, "Bad Request: MESSAGE_TOO_LONG");
-    refuses(400, "Bad Request: MESSAGE_TOO_LONG");
+    for (let n = 0; n < 9; n += 1) refuses(400, "Bad Request: MESSAGE_TOO_LONG");
     await expectFault("invalid", send(part));
     expect(mine()).toHaveLength(2);
   });
 
-  test("a plain form beyond the limit gives way to the text without entities", async () => {
+  test("a plain form beyond the limit goes out in pieces, so that no address of a link is lost", async () => {
     refuses(400, "Bad Request: can't parse entities: x");
-    await send({ kind: "text", text: "short", entities: [{ type: "bold", offset: 0, length: 5 }], plain: "x".repeat(5000) });
-    expect(mine().map((message) => message.text)).toEqual(["short"]);
+    const entities = Array.from({ length: 90 }, (_, n) => ({
+      type: "text_link",
+      offset: n * 5,
+      length: 4,
+      url: `https://example.org/${"x".repeat(40)}/${n}`,
+    }));
+    const words = "link ".repeat(90).trim();
+    await send({ kind: "text", text: words, entities, plain: words });
+    const said = mine()
+      .map((message) => message.text)
+      .join(" ");
+    expect(mine().length).toBeGreaterThan(1);
+    for (const { url } of entities) expect(said).toContain(url);
+  });
+
+  test("refused entities leave addresses and the edges of code written out", async () => {
+    refuses(400, "Bad Request: can't parse entities: x");
+    const words = "see here: let a; or b";
+    const entities = [
+      { type: "bold", offset: 0, length: 21 },
+      { type: "text_link", offset: 4, length: 4, url: "https://example.org" },
+      { type: "pre", offset: 10, length: 6, language: "js" },
+      { type: "code", offset: 20, length: 1 },
+    ];
+    await send({ kind: "text", text: words, entities, plain: words });
+    expect(mine()[0]?.text).toBe("see here (https://example.org): ```js\nlet a;\n``` or `b`");
+  });
+
+  test("is halved as often as it takes", async () => {
+    const words = Array.from({ length: 64 }, (_, n) => `word${n}`).join(" ");
+    for (let n = 0; n < 3; n += 1) refuses(400, "Bad Request: message is too long");
+    await send({ kind: "text", text: words, entities: [], plain: words });
+    expect(mine().length).toBeGreaterThan(2);
+    expect(
+      mine()
+        .map((message) => message.text)
+        .join(" "),
+    ).toBe(words);
+  });
+
+  test.each(["message to be replied not found", "REPLY_MESSAGE_ID_INVALID", "QUOTE_TEXT_INVALID", "replied message not found"])(
+    "a quote that is refused (%s) costs the quote and not the answer",
+    async (description) => {
+      refuses(400, `Bad Request: ${description}`);
+      await send({ ...text("answer"), replyTo: "7" } as RenderedPart);
+      expect(mine().map((message) => message.text)).toEqual(["answer"]);
+      expect(sends()[1]?.params).not.toHaveProperty("reply_parameters");
+    },
+  );
+
+  test("an edit that changes nothing is not sent, also the first after the message", async () => {
+    const words = { text: "grows", entities: [], plain: "grows" };
+    const { messageId } = await send({ kind: "text", ...words });
+    const edit = (to: string) =>
+      rig.channel.act?.(
+        dm,
+        { kind: "edit", messageId, text: { text: to, entities: [], plain: to } },
+        { idempotencyKey: "e", signal: new AbortController().signal },
+      );
+    for (const to of ["grows", "grows on", "grows on", "grows on"]) await edit(to);
+    expect(rig.fake.calls("editMessageText")).toHaveLength(1);
+    expect(mine()[0]?.text).toBe("grows on");
   });
 
   test("a reply quotes its message, and goes out alone when that is gone", async () => {
@@ -267,6 +326,15 @@ describe("text", () => {
     await send({ ...text("too late"), replyTo: "9999" } as RenderedPart);
     await send({ ...text("to a button"), replyTo: "callback-77" } as RenderedPart);
     expect(mine().map((message) => message.replyTo)).toEqual([question, undefined, undefined]);
+  });
+
+  test("a result that names another chat is told in the log", async () => {
+    const warned: object[] = [];
+    const channel = await rig.open({ log: { ...silentLog, warn: (fields: object) => void warned.push(fields) } });
+    const body = { ok: true, result: { message_id: 9, date: 1, chat: { id: 777, type: "private" }, text: "x" } };
+    rig.fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: 200, body } });
+    await channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal });
+    expect(warned).toEqual([{ chat: dm.peer, answered: "777" }]);
   });
 
   test("a topic gets its thread id, General gets none", async () => {

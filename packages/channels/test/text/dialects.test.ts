@@ -57,6 +57,14 @@ const cases: readonly Case[] = [
     html: "<p>un<em>believ</em>able</p>",
   },
   {
+    name: "products are no italics, and names of Python not bold",
+    markdown: "2*3*4 and a*b*c, see __init__.py and __main__, **but** __This one__",
+    plain: "2*3*4 and a*b*c, see __init__.py and __main__, but This one",
+    entities: ["bold=but", "bold=This one"],
+    discord: "2\\*3\\*4 and a\\*b\\*c, see \\_\\_init\\_\\_.py and \\_\\_main\\_\\_, **but** **This one**",
+    html: "<p>2*3*4 and a*b*c, see __init__.py and __main__, <strong>but</strong> <strong>This one</strong></p>",
+  },
+  {
     name: "backticks in code",
     markdown: "`` a`b ``",
     plain: "a`b",
@@ -229,11 +237,11 @@ const cases: readonly Case[] = [
   },
   {
     name: "neighbours that would run together on Discord",
-    markdown: "a*b***c**",
-    plain: "abc",
-    entities: ["italic=b", "bold=c"],
-    discord: `a*b*${zeroWidthSpace}**c**`,
-    html: "<p>a<em>b</em><strong>c</strong></p>",
+    markdown: "aa*bb***cc**",
+    plain: "aabbcc",
+    entities: ["italic=bb", "bold=cc"],
+    discord: `aa*bb*${zeroWidthSpace}**cc**`,
+    html: "<p>aa<em>bb</em><strong>cc</strong></p>",
   },
   {
     name: "mentions: persons, places and emoji pass on Discord, everyone does not",
