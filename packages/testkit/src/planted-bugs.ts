@@ -1,7 +1,7 @@
 // Bugs planted on purpose, one at a time, in a copy of a package: the suite named with each must fail, or it could never have noticed that bug.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,7 @@ export interface PlantedBugs {
 export function plantedBugs(root: string, env: { readonly [name: string]: string | undefined }): PlantedBugs {
   const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
   const copy = mkdtempSync(join(tmpdir(), "parley-planted-"));
+  chmodSync(copy, 0o755); // A suite may run a part of it as another user.
   for (const name of ["src", "test", "package.json"]) cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   writeFileSync(join(copy, "vitest.config.ts"), "export default { test: { testTimeout: 30_000, maxWorkers: 1 } };\n");

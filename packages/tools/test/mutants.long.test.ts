@@ -276,6 +276,7 @@ const mutants: readonly PlantedBug[] = [
     "stat.nlink > 1) return true;",
     "stat.nlink > 9) return true;",
   ],
+  ["links of a build are hidden", "guarded", "sandbox/guard-scan.ts", "paths.length < names ? paths : []", "paths"],
   ["mounts have no bound", "guarded", "sandbox/guard-scan.ts", "const mostMounts = 500;", "const mostMounts = 5_000;"],
   ["relative folders of the search path count", "exec.test", "exec/find-program.ts", "if (!isAbsolute(folder)) continue;", ""],
   [

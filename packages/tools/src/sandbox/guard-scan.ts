@@ -35,7 +35,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
   const unseen = new Set(await Promise.all(hidden.map((path) => realpath(path).catch(() => path)))); // Not there: not seen.
   const guarded = new Map<string, string>();
   const readOnly = new Set<string>();
-  const masked: string[] = [];
+  /** Files with several names, and those names of them that were met. */
+  const linked = new Map<string, { readonly names: number; readonly paths: string[] }>();
   let entries = 0;
 
   async function guard(path: string, stat: Stats): Promise<void> {
@@ -70,7 +71,10 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
         if (stat === null) return [];
         const isLinked = stat.isFile() && stat.nlink > 1;
         if (isGuarded) await guard(path, stat);
-        else if (isLinked) masked.push(path);
+        else if (isLinked) {
+          const known = linked.get(identityOf(stat)) ?? { names: stat.nlink, paths: [] };
+          linked.set(identityOf(stat), { ...known, paths: [...known.paths, path] });
+        }
         return [];
       }),
     );
@@ -93,6 +97,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
     level = next;
   }
   const mounted = outermost([...readOnly]);
+  // Builds link within the workspace; only a name that was not met may lie outside.
+  const masked = [...linked.values()].flatMap(({ names, paths }) => (paths.length < names ? paths : []));
   return { guarded, readOnly: mounted, masked, tooMuch: entries > mostEntries || mounted.length + masked.length > mostMounts };
 }
 
