@@ -308,6 +308,19 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
     expect([...origins.files]).toEqual([]);
   });
 
+  test("has what it left kept for the last hundred commands", async () => {
+    for (let i = 0; i < 120; i += 1) await mkdir(at(`.parley/held/old-${i}/1-git`), { recursive: true });
+    await run("mkdir n n/.git");
+    expect(await names(".parley/held")).toHaveLength(100);
+    expect((await names(".parley/held")).filter((name) => !name.startsWith("old-"))).toHaveLength(1);
+  });
+
+  test("is not run where Parley's own folder is a link", async () => {
+    await rm(at(".parley"), { recursive: true, force: true });
+    await symlink("sub", at(".parley"));
+    expect(await refusedWith(exec(it.context), { command: "true" })).toContain(".parley");
+  });
+
   test("that renames the folder of a repository and makes another in its place leaves the old one alone", async () => {
     const told = await run("mv sub other && mkdir -p sub/.git && echo evil > sub/.git/config");
     expect(told).toContain("sub/.git (now .parley/held/");

@@ -55,9 +55,7 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
 
   test("works in the workspace, and nothing else of the machine is there", async () => {
     await open();
-    expect(await run("pwd; echo hi > made; ls; id -u > /dev/null; echo $HOME")).toMatch(
-      /^\/workspace\nhidden\nmade\n\/workspace\n\[exit code 0/,
-    );
+    expect(await run("pwd; echo hi > made; ls; id -u > /dev/null; echo $HOME")).toMatch(/^\/workspace\nhidden\nmade\n\/tmp\n\[exit code 0/);
     expect(await readFile(join(it.workspace, "made"), "utf8")).toBe("hi\n");
     const text = await run(
       `cat ${it.outside}/secret; ls ${it.outside} /root /home /work; cat /etc/shadow; cat hidden/state.db; ls -a hidden`,
@@ -184,7 +182,13 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
 });
 
 describe("docker", () => {
-  const mounts = { workspace: "/home/me/a,b", readOnly: true, readRoots: ["/skills"], hidden: ["/home/me/a,b/state", "/elsewhere"] };
+  const mounts = {
+    workspace: "/home/me/a,b",
+    readOnly: true,
+    userHome: "/workspace",
+    readRoots: ["/skills"],
+    hidden: ["/home/me/a,b/state", "/elsewhere"],
+  };
   const of = (command: object, change: Partial<SandboxSettings> = {}) =>
     dockerCommand(
       {

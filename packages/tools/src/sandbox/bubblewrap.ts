@@ -29,7 +29,7 @@ const kernelSettings = "sys sysrq-trigger irq bus fs acpi asound scsi driver dyn
 
 export async function bubblewrap(
   { network, limits }: SandboxSettings,
-  { workspace, readOnly, readRoots, hidden }: Mounts,
+  { workspace, readOnly, userHome, readRoots, hidden }: Mounts,
   host: { readonly [name: string]: string },
 ): Promise<{ readonly path: string; wrap(command: SandboxedCommand): HostCommand }> {
   const [bwrap, prlimit] = await Promise.all([findProgram("bwrap", host["PATH"] ?? path), findProgram("prlimit", path)]);
@@ -68,7 +68,7 @@ export async function bubblewrap(
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
         argv: [bwrap, ...view, ...keeps(inner, isRoot), ...place(guarded.all), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
-        env: { ...env, PATH: path, HOME: insidePath, TMPDIR: "/tmp" },
+        env: { ...env, PATH: path, HOME: userHome, TMPDIR: "/tmp" },
         ...(isRoot ? { mostProcesses: limits.processes } : {}),
       };
     },

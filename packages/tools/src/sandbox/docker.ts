@@ -60,7 +60,7 @@ export function dockerCommand({ argv, cwd, env, pty, input, guarded }: Sandboxed
       ...(guarded.all ? [] : guarded.masked).map((path) => mount("/dev/null", `${insidePath}/${path}`, true)),
       ...mounts.readRoots.map((root) => mount(root, root, true)),
       ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
-      ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${insidePath}`],
+      ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${mounts.userHome}`],
       // Names alone: docker takes the values from its own environment, which others on the machine cannot read.
       ...Object.keys(inside).map((key) => ["--env", key]),
       pty ? ["--tty"] : [],

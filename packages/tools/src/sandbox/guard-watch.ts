@@ -1,14 +1,14 @@
 // Around a command that may not change what is guarded. Before: all that lies there is found, so that it is mounted
 // read-only, and written down. After: whatever could not be mounted, because it was not there, is put aside; and on the
 // host, what a stranger's command changed in files that enter prompts is written down as theirs.
-import { mkdir, rename } from "node:fs/promises";
+import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isFault } from "@parley/protocol";
+import { Fault, isFault } from "@parley/protocol";
 import { guardOf, ownFolder } from "../files/guarded-paths.ts";
 import { isOlder, type Begun, type Origin, type Origins, type Watch } from "../files/origins.ts";
 import { filesBelow, promptFiles } from "../files/prompt-files.ts";
 import { contentHash, rooted, type Rooted } from "../files/rooted.ts";
-import { entryPath, walk } from "../files/walk.ts";
+import { entryPath, ignoring, walk } from "../files/walk.ts";
 import { isMounted, scanGuarded } from "./guard-scan.ts";
 import type { GuardedView } from "./sandbox.ts";
 
@@ -52,6 +52,8 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
   async function begin(): Promise<Watched> {
     // So that a command cannot make it: what stands in there is Parley's to act upon.
     await mkdir(join(root, ownFolder), { recursive: true });
+    if (!(await lstat(join(root, ownFolder))).isDirectory())
+      throw new Fault("invalid", `${ownFolder} in the workspace is a link; remove it, because Parley keeps its own files there`);
     const { guarded, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
     const single = [...guarded.keys()].filter((path) => guardOf(path, alsoPrompt) === "prompt");
     const prompts = await hashes(root, single);
@@ -101,6 +103,7 @@ export async function endWatch(watch: Watch, hidden: readonly string[], origins:
   const now = Object.entries(await hashes(root, looked)).map(([path, sha256]) => ({ path, sha256 }));
   const changed = now.filter((file) => !isOlder(watch, file));
   await origins?.end(watch, changed);
+  if (aside.length > 0) await pruneHeld(root);
   return aside.length === 0 ? "" : `put aside, because commands in a sandbox may not make them: ${aside.join(", ")}`;
 }
 
@@ -119,6 +122,22 @@ async function newlyGuarded(watch: Watch, hidden: readonly string[]): Promise<re
     else found.push(...(await filesBelow(root, path)).filter((file) => !(file in made)));
   }
   return found;
+}
+
+/** Of so many commands what was put aside is kept; the oldest goes (I9). */
+const mostHeld = 100;
+
+async function pruneHeld(root: string): Promise<void> {
+  const held = join(root, ownFolder, "held");
+  // Another command may prune at the same time.
+  const folders = await Promise.all(
+    (await readdir(held)).map(async (name) => {
+      const found = await lstat(join(held, name)).catch(ignoring("ENOENT"));
+      return { path: join(held, name), atMs: found?.mtimeMs ?? 0 };
+    }),
+  );
+  const oldest = folders.toSorted((a, b) => b.atMs - a.atMs).slice(mostHeld);
+  for (const { path } of oldest) await rm(path, { recursive: true, force: true });
 }
 
 /** By way of `walk`, because what still runs in another sandbox may turn a folder into a link. */

@@ -36,7 +36,8 @@ export async function openSandbox(settings: SandboxSettings, request: SandboxReq
   const workspace = access === "none" ? await scratch(settings, request) : request.workspace;
   // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is mounted.
   const readRoots = request.readRoots.filter((root) => relative(request.workspace, root).startsWith(".."));
-  const mounts: Mounts = { workspace, readOnly: access === "ro", readRoots, hidden: request.hidden };
+  const userHome = access === "rw" ? "/tmp" : insidePath;
+  const mounts: Mounts = { workspace, userHome, readOnly: access === "ro", readRoots, hidden: request.hidden };
   const opened = await (settings.backend === "docker" ? docker : bubblewrap)(settings, mounts, request.host, request.mark);
   const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
   return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, scratch: access === "none", inside: insidePath, ...opened };
