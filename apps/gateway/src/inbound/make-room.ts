@@ -10,7 +10,8 @@ export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings
 
 /** Far over what one turn holds. */
 const mostClaimed = 1_000;
-const interrupted = "interrupted by a newer message";
+/** The reason of a turn that a newer message took the place of. */
+export const interrupted = "interrupted by a newer message";
 
 /** `onStopped` hears of each turn that has to end. */
 export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStopped: (turn: string) => void): MakeRoom {

@@ -14,7 +14,7 @@ import { defaultContext } from "./context-settings.ts";
 import { finishTurn } from "./finish-turn.ts";
 import { growingAnswer } from "./growing-answer.ts";
 import { historyReader } from "./history.ts";
-import { listen, newParser, saysNothing } from "./listen.ts";
+import { listen, newParser, saysNothing, visibleOf } from "./listen.ts";
 import { resultName } from "./long-results.ts";
 import { turnMedia } from "./media.ts";
 import type { ReadMedia } from "./media-reader.ts";
@@ -225,6 +225,10 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
       );
       const previewed = await answer.close();
+      const last = end.entries.at(-1);
+      if (end.stop === "aborted" && last?.type === "assistant" && last.stop === "aborted") {
+        options.running.leave(turn.id, visibleOf(parser(), last));
+      }
       return await finishTurn(
         options,
         {

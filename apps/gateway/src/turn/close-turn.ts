@@ -1,20 +1,24 @@
 // Ends a turn that was told to stop. Its fence was raised by the stop; whoever holds it next closes it: what was said and done stays in the
-// transcript, every call paired (I11), a preview taken away.
+// transcript, every call paired (I11), with the mark that it was stopped; a preview is taken away.
 import { runLoop, type LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
-import type { Turns } from "@parley/store";
+import type { Outbox, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { showsWaiting } from "../inbound/end-waiting.ts";
 import { formatContent } from "../outbound/content.ts";
 import type { SpendLedger } from "./ledger.ts";
+import type { RunningTurns } from "./running-turns.ts";
 import { isCommand, type TurnWork } from "./run-lane.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
+import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
 import { turnMessages } from "./turn-messages.ts";
 import { turnNames } from "./turn-names.ts";
 
 export interface CloseTurnOptions {
   readonly turns: Turns;
+  readonly outbox: Pick<Outbox, "find">;
+  readonly running: Pick<RunningTurns, "left">;
   readonly tools: readonly Tool[];
   readonly bootAtMs: number;
   readonly ledger: SpendLedger;
@@ -71,30 +75,36 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     // What earlier holders asked was used, whatever became of the turn.
     const spending = options.ledger.forTurn(turn);
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
+    const said = options.running.left(turn.id) ?? (await shownBefore(journal, options.outbox));
+    const mark = isCommand(turn) ? null : stoppedMark(turn.stop ?? "stopped");
+    const entries = [...(end?.entries ?? []), ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())])];
+    const message = mark === null ? null : stoppedMessage(turn, said, journal.blocks.at(-1)?.said ?? "", mark);
     const cells = end === undefined ? [] : await spending.note(end, { id: asked });
     await turns.commit(turn, turn.id, {
       outcome: "stopped",
       reason: turn.stop ?? "stopped",
-      entries: (end?.entries ?? []).map((entry) => JSON.stringify(entry)),
+      entries: entries.map((entry) => JSON.stringify(entry)),
       ...(cells.length === 0 ? {} : { cells }),
       deliveries:
-        preview === undefined && !waits
-          ? []
-          : [
-              {
-                id: `${turn.id}/stopped`,
-                pool: accountKey(address),
-                lane: turn.conversation,
-                cause: turn.id,
-                ...(preview === undefined ? {} : { closes: preview.delivery }),
-                parts: [
-                  {
-                    content: formatContent({ v: 1, kind: "remove" }),
-                    ...(preview === undefined ? {} : { into: `${preview.delivery}/0` }),
-                  },
-                ],
-              },
-            ],
+        message !== null
+          ? [message]
+          : preview === undefined && !waits
+            ? []
+            : [
+                {
+                  id: `${turn.id}/stopped`,
+                  pool: accountKey(address),
+                  lane: turn.conversation,
+                  cause: turn.id,
+                  ...(preview === undefined ? {} : { closes: preview.delivery }),
+                  parts: [
+                    {
+                      content: formatContent({ v: 1, kind: "remove" }),
+                      ...(preview === undefined ? {} : { into: `${preview.delivery}/0` }),
+                    },
+                  ],
+                },
+              ],
     });
     spending.committed();
     log.info({ ...turnNames(turn), reason: turn.stop }, "turn stopped");

@@ -50,7 +50,7 @@ export function withEarlyEnd(outcome: Outcome, stop: LoopStop): Outcome {
 }
 
 /** A code block that was cut off would swallow what follows it. */
-function closed(markdown: string): string {
+export function closed(markdown: string): string {
   const fences = markdown.match(/^\s*```/gm) ?? [];
   return fences.length % 2 === 0 ? markdown.trimEnd() : `${markdown.trimEnd()}\n\`\`\``;
 }

@@ -1,5 +1,6 @@
 // Listens to the loop: the visible text as it grows, and whether an answer says anything at all (I8).
 import { replyParser, type LoopEnd, type LoopEvent, type Redaction, type ReplyParser } from "@parley/agent";
+import type { AssistantEntry } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import type { TurnMessages } from "./turn-messages.ts";
 
@@ -29,6 +30,12 @@ export async function listen(
     }
   }
   throw new Error("the loop ended without saying so");
+}
+
+/** What people could see of an answer that was not finished. */
+export function visibleOf(parser: ReplyParser, { content }: AssistantEntry): string {
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  return parser.push(text).visible;
 }
 
 /** Why an answer is none, for the model; null for one that may stand. `isAsked`: somebody waits for words, so silence is none. */

@@ -41,6 +41,8 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
     solitude: options.solitude,
     close: closeTurn({
       turns,
+      outbox,
+      running: options.running,
       tools: options.tools,
       bootAtMs,
       ledger,

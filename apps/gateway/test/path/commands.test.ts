@@ -25,12 +25,59 @@ describe("/stop", () => {
     expect(s.clock.mono() - from).toBeLessThan(2_000);
     expect((await s.rows()).map((row) => row.outcome)).toEqual(["commanded", "stopped", "stopped"]);
     const entries = await s.transcript("agent:main:telegram:dm:alice");
-    expect(entries.map((entry) => entry.type)).toEqual(["user", "assistant", "toolResult"]);
+    expect(entries.map((entry) => entry.type)).toEqual(["user", "assistant", "toolResult", "assistant"]);
+    expect(JSON.stringify(entries[3])).toContain("[stopped by the user]");
     // No process died: the model is told what happened.
     expect(JSON.stringify(entries[2])).toContain("stopped while this ran");
     expect(JSON.stringify(entries[2])).not.toContain("process");
     await alice.says("go on").gets("re: go on");
   });
+
+  test("keeps what was said so far and that it was stopped: the next message is answered alone", async () => {
+    s = await stage({ telegram: { streaming: "edit" } });
+    s.model.answers(({ text }) =>
+      text === "tell me much" ? { says: ["Once upon ", "a time <think>s3cret", " plan"], pauseMs: 5_000 } : `re: ${text}`,
+    );
+    const alice = s.person("alice");
+    alice.says("tell me much");
+    await s.pass(7_000);
+    alice.says("/stop");
+    await s.until(async () => (await s.rows()).every((row) => row.state === "ended"), "the end");
+    alice.says("and now?");
+    await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
+    const [said, answer] = (s.model.asked.at(-1)?.messages ?? []).slice(0, 2);
+    expect(said).toMatchObject({ role: "user", content: [{ type: "text", text: "tell me much" }] });
+    expect(answer).toMatchObject({ role: "assistant", content: [{ type: "text", text: "Once upon a time\n\n[stopped by the user]" }] });
+    expect(s.model.asked.at(-1)?.text).toBe("and now?");
+    expect(s.model.asked).toHaveLength(2);
+  });
+
+  test.each(["before the first word", "in a pause of the answer"])(
+    "%s and then a death: what people saw is kept, nothing is asked anew",
+    async (when) => {
+      s = await stage({ telegram: { streaming: "edit" } });
+      const slow = {
+        says: ["Once upon ", "a time", " there was"],
+        pauseMs: 5_000,
+        ...(when === "before the first word" ? { afterMs: 60_000 } : {}),
+      };
+      s.model.answers(({ text }) => (text === "tell me much" ? slow : `re: ${text}`));
+      const alice = s.person("alice");
+      alice.says("tell me much");
+      await s.pass(7_000);
+      alice.says("/stop");
+      await s.until(async () => (await s.rows({ id: "telegram:default:alice-alice-2" })).length > 0, "the stop");
+      await s.kill();
+      await s.start();
+      await s.until(async () => (await s.rows()).every((row) => row.state === "ended"), "the end");
+      alice.says("and now?");
+      await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
+      expect(s.model.asked).toHaveLength(2);
+      const [, answer] = s.model.asked.at(-1)?.messages ?? [];
+      const text = when === "before the first word" ? /^\[stopped by the user\]$/ : /^Once upon[^[]*\n\n\[stopped by the user\]$/;
+      expect(answer).toMatchObject({ role: "assistant", content: [{ type: "text", text: expect.stringMatching(text) as string }] });
+    },
+  );
 
   test("says so when there is nothing to stop, and acts once however often it is delivered", async () => {
     s = await stage();

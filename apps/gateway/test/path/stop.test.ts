@@ -43,6 +43,26 @@ test("the page's stop button ends commands in the background too", async () => {
   client.close();
 });
 
+test("the page keeps what was said of a stopped answer, with the mark, and the next message is answered alone", async () => {
+  const daemon = await startDaemon({});
+  const client = await controlClient(daemon);
+  await client.call("chat.send", { text: "!say Once upon a time\n!hang", idempotencyKey: "long" });
+  const grown = (): string => JSON.stringify(client.events().filter(({ event }) => event !== "chat.message"));
+  await eventually(() => grown().includes("Once upon a time"), 15_000, "the beginning of the answer");
+  expect(await client.call("chat.abort")).toEqual({ stopped: true, cancelled: 0 });
+  await eventually(async () => (await history(client)).includes("[stopped by the user]"), 15_000, "the mark");
+  await client.call("chat.send", { text: "!history", idempotencyKey: "next" });
+  await eventually(async () => ((await client.call("chat.history")) as { messages: object[] }).messages.length === 4, 15_000, "the answer");
+  const { messages } = (await client.call("chat.history")) as { messages: { role: string; text: string }[] };
+  expect(messages.map(({ role, text }) => `${role}: ${text}`)).toEqual([
+    "user: !say Once upon a time\n!hang",
+    "assistant: Once upon a time\n\n[stopped by the user]",
+    "user: !history",
+    expect.stringContaining("assistant: "),
+  ]);
+  client.close();
+});
+
 describe("a tool's processes", () => {
   test.each([
     ["/stop", 3_511, { method: "chat.send", params: { text: "/stop", idempotencyKey: "stop" } }],

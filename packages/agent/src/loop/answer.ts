@@ -37,7 +37,7 @@ export async function* ask(
       }
       const event = waited.value.value;
       if (event.type === "end") {
-        const content = event.error === undefined ? event.content : event.content.filter((part) => part.type !== "toolCall");
+        const content = event.error === undefined ? event.content : unfinished(event.content, text);
         const calls = event.error === undefined ? bad : [];
         const named = content.map((part) => (part.type === "toolCall" ? { ...part, id: freshCallId(part.id, taken) } : part));
         const { stop, usage, error } = event;
@@ -71,4 +71,10 @@ export async function* ask(
     // Not awaited: a stream that hangs would hang its return too.
     void Promise.resolve(stream.return?.()).catch(() => {});
   }
+}
+
+/** What an answer that failed had said: its calls were never whole, and its words may stand only in the deltas. */
+function unfinished(content: readonly AssistantContent[], text: string): AssistantContent[] {
+  const kept = content.filter((part) => part.type !== "toolCall");
+  return text === "" || kept.some((part) => part.type === "text") ? kept : [...kept, { type: "text", text }];
 }
