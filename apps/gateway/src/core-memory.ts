@@ -5,12 +5,10 @@ import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "./inbound/bot-loops.ts";
 import type { Pacer } from "./outbound/pacer.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
-import { solitude, type Solitude } from "./turn/solitude.ts";
 
 export interface CoreMemory {
   readonly running: RunningTurns;
   readonly cooldowns: Cooldowns;
-  readonly solitude: Solitude;
   readonly botLoops: BotLoops;
   /** See `SetUp.stableMoves`. */
   readonly stableMoves: Map<string, number>;
@@ -23,7 +21,6 @@ export function coreMemory(clock: Clock): CoreMemory {
   return {
     running: runningTurns(),
     cooldowns: cooldowns(clock),
-    solitude: solitude(),
     botLoops: botLoops(clock),
     stableMoves: new Map(),
     pacers: new Map(),

@@ -48,6 +48,7 @@ import { promptBook, type PromptBook } from "./turn/prompt-book.ts";
 import { agentIn, setUp, type SetUp } from "./turn/set-up.ts";
 import { noSkills, type SkillBook } from "./turn/skills.ts";
 import { sessionLane } from "./turn/session-lane.ts";
+import { suspects, type Suspects } from "./turn/suspects.ts";
 import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
 import { toolBook, type Hands } from "./turn/tool-book.ts";
 import type { House } from "./turn/turn-facts.ts";
@@ -109,6 +110,8 @@ export interface Core {
   /** What /stop and the page's button end. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
+  /** Why not all is well with turns, in words for the status. */
+  readonly suspects: Pick<Suspects, "reasons">;
   /** Which models people may choose. */
   readonly models: ModelBook;
   /** What the menu of commands of an account shows. */
@@ -239,12 +242,13 @@ export function gatewayCore(options: CoreOptions): Core {
     log,
   });
 
+  const suspected = suspects({ ...store, bootId: options.bootId, bootAtMs, clock, log });
   const lane = sessionLane({
     config,
     store,
     setUp: forTurn,
     channel,
-    solitude: kept.solitude,
+    suspects: suspected,
     tools: options.tools,
     commands: commands.inLane,
     approvals,
@@ -297,6 +301,7 @@ export function gatewayCore(options: CoreOptions): Core {
     usage,
     ledger,
     running,
+    suspects: suspected,
     approvals,
     hold,
     stop,

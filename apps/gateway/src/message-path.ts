@@ -130,6 +130,7 @@ export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "mo
     prompts: live(() => now().core.prompts),
     usage: live(() => now().core.usage),
     ledger: live(() => now().core.ledger),
+    suspects: live(() => now().core.suspects),
     running: live(() => now().core.running),
     approvals: live(() => now().core.approvals),
     hold: live(() => now().core.hold),

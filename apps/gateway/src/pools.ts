@@ -70,6 +70,7 @@ export function startPools(options: PoolsOptions): Pools {
       maxRows: rowsPerTurn,
       about: turnNames,
       work: options.runTurn,
+      lost: store.turns.lived,
       bury: options.buryTurn,
     }),
   );

@@ -24,12 +24,13 @@ export interface GatewayState {
   look(): Promise<void>;
 }
 
-/** `config`: why the config file as it is now was refused. `damage`: what the full check of the database found; null while that is nothing. */
+/** `config`: why the config file as it is now was refused. `turns`: why not all is well with turns. `damage`: what the full check of the database found; null while that is nothing. */
 export function gatewayState(
   store: Pick<Store, "check">,
   channels: () => readonly Channel[],
   damage: () => string | null = () => null,
   config: () => readonly string[] = () => [],
+  turns: () => readonly string[] = () => [],
 ): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
@@ -72,6 +73,7 @@ export function gatewayState(
         ...(checked.ok && checked.danger !== undefined ? [`the store may forget: ${checked.danger}`] : []),
         ...(damaged === null ? [] : [damaged]),
         ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
+        ...turns(),
         ...unheard.map(({ words }) => words),
       ];
       if (phase !== "running") return { state: phase, reasons };

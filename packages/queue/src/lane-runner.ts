@@ -26,6 +26,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   /** Hints that work may be ready; the runner answers whether it looks now. */
   readonly onReady: Waker["onReady"];
   readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
+  /** The lease was lost, and this process lives. */
+  readonly lost?: (lease: L) => Promise<void>;
   /** Ends work for good that threw what is no Fault, which is a bug, or a Fault that no repeat can heal. */
   readonly bury: (lease: L, error: unknown) => Promise<void>;
 }
@@ -141,6 +143,9 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   async function failed(lease: L, hand: HeldLease, error: unknown): Promise<void> {
     if (isFault(error, "conflict")) {
       log.info({ ...about(lease), token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
+      await options.lost?.(lease).catch((cause: unknown) => {
+        log.warn({ ...about(lease), error: cause }, "could not tell that nobody died with the lease");
+      });
       return;
     }
     if (!isFault(error) || hopeless.has(error.code)) {

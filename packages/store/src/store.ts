@@ -181,7 +181,8 @@ export interface Step {
 export interface Turn extends Lease {
   /** `<lane>#<token that opened it>`, kept over every resume. */
   readonly id: string;
-  /** Already raised by take; back to 1 after a checkpoint. */
+  /** Holds of it that nobody lived to end, this one counted in: raised by take where the holder before is not the one that takes, back
+   *  to 1 after a checkpoint, and by `lived`. */
   readonly attempt: number;
   readonly epoch: number;
   readonly pool: string;
@@ -262,6 +263,13 @@ export interface Turns extends Lanes<Turn> {
   absorb(lease: Lease, at: number, maxRows: number): Promise<readonly Row[]>;
   /** Appends steps at position `at` and queues deliveries in one step; returns the log's length. The attempt count goes back to 1. */
   checkpoint(lease: Lease, at: number, what: Checkpoint): Promise<number>;
+  /** The holder lives, so this hold was no death: the attempt count of a turn that is held goes back to 1; of one whose lease ran out, what
+   *  its next holder counted for it is taken back. Refuses nothing. */
+  lived(lease: Lease): Promise<void>;
+  /** Finds the one row of several in which processes die: all but the first wait again, at their places, each to be a turn of its own that
+   *  begins with this one's count. Left as it is once its log has more than previews and absorbed rows: a step has read them all. Returns the
+   *  turn as it is now. */
+  split(lease: Lease): Promise<Turn>;
   /** Frees the slot, keeps rows and log. An answer that came before the park is seen by it. */
   park(lease: Lease, how: Park): Promise<void>;
   /** All or nothing: transcript, rows ended, deliveries and rows handed over, patch, turn gone, lane free. A repeat by the same holder returns the same seq. */

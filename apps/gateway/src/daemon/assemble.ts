@@ -78,11 +78,13 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const isLed = (account: string): boolean => nodes !== null && !isWeb(account);
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
   const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
+  let path: MessagePath | null = null;
   const state = gatewayState(
     store,
     () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
     options.damage,
     () => reloading.state().problems,
+    () => path?.core.suspects.reasons() ?? [],
   );
   const desk = configDesk({
     env,
@@ -128,8 +130,9 @@ export async function assemble(options: Assembly): Promise<Parts> {
     ids,
     log,
   });
-  let path = await pathOf(config);
-  const pathNow = (): MessagePath => path;
+  const first = await pathOf(config);
+  path = first;
+  const pathNow = (): MessagePath => path ?? first;
   const live = livePath(pathNow);
   const { core } = live;
   const control = await controlPlane({ ...options, ...restart, hub, wired, state, pathNow, live, desk, listNodes: () => roll.list() });
@@ -168,7 +171,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     });
   return {
     core,
-    configNow: () => path.config,
+    configNow: () => pathNow().config,
     pathOf,
     use: (next) => void (path = next),
     wired,

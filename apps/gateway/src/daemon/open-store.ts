@@ -7,6 +7,7 @@ import { fullCheck } from "../full-check.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { freeLeaders } from "../nodes/leadership.ts";
 import type { NodePlace } from "../nodes/node-place.ts";
+import { settleTrial } from "../turn/suspects.ts";
 import { wireStore, type WiredStore } from "../wiring-store.ts";
 
 export interface OpenStoreOptions {
@@ -33,6 +34,10 @@ export async function openStore({ place, metrics, jobs, ...wiring }: OpenStoreOp
   const { bootId, log } = wiring;
   const store = metrics.store(await wireStore({ ...wiring, exclusive: true, node: place.name }));
   if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
+  if (place.deadBoot !== null) {
+    const before = (await store.bootHistory()).find(({ boot }) => boot === place.deadBoot);
+    await settleTrial(store.cells, place.deadBoot, before === undefined || before.stoppedAtMs === null);
+  }
   place.settle(bootId);
   return { store, damage: store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null };
 }

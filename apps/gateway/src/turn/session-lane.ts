@@ -14,7 +14,7 @@ import { laneCommand, type LaneCommand } from "./lane-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./media-reader.ts";
 import { overflow } from "./overflow.ts";
 import { runLane, type RunLane } from "./run-lane.ts";
-import type { Solitude } from "./solitude.ts";
+import type { Suspects } from "./suspects.ts";
 
 export interface SessionLaneOptions extends Pick<
   AgentTurnOptions,
@@ -22,7 +22,7 @@ export interface SessionLaneOptions extends Pick<
 > {
   readonly config: Config;
   readonly store: Pick<Store, "turns" | "cells" | "sessions" | "outbox">;
-  readonly solitude: Solitude;
+  readonly suspects: Pick<Suspects, "rule">;
   readonly tools: CloseTurnOptions["tools"];
   readonly approvals: ApprovalDesk;
   readonly hold: ToolHold;
@@ -37,8 +37,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
   const { turns, cells, sessions, outbox } = store;
   return runLane({
     turns,
-    cells,
-    solitude: options.solitude,
+    suspects: options.suspects,
     close: closeTurn({
       turns,
       outbox,
@@ -77,6 +76,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       clock,
       log,
     }),
+    clock,
     log,
   });
 }

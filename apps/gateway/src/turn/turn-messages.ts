@@ -9,6 +9,7 @@ import { readDirectives } from "./directives.ts";
 import type { ReadMessage } from "./media.ts";
 import type { Shortened } from "./overflow.ts";
 import { skillWords } from "./skill-call.ts";
+import { messageIdOf } from "./turn-rows.ts";
 
 export interface TurnMessagesInput {
   readonly turn: string;
@@ -104,11 +105,7 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
       return (opening ??= openingEntries());
     },
     entryOf: (row) => entry([row], {}),
-    messageIdOf(row) {
-      const { kind, messageId, channel, address } = inboundOf(row);
-      // A webhook's call is no message of the chat that its answer goes to.
-      return kind === "callback" || kind === "reaction" || channel !== address.channel || isInternal(row) ? null : messageId;
-    },
+    messageIdOf,
   };
 }
 

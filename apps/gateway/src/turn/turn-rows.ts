@@ -46,6 +46,14 @@ export function isAsked({ payload }: Row): boolean {
   return internal === undefined && isWords && !inbound.sender.isBot && inbound.addressed;
 }
 
+/** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction, what Parley wrote. */
+export function messageIdOf({ payload }: Row): string | null {
+  const { inbound, internal } = parseRowPayload(payload);
+  const { kind, messageId, channel, address } = inbound;
+  // A webhook's call is no message of the chat that its answer goes to.
+  return kind === "callback" || kind === "reaction" || channel !== address.channel || internal !== undefined ? null : messageId;
+}
+
 export function isAddressed({ payload }: Row): boolean {
   return parseRowPayload(payload).inbound.addressed;
 }

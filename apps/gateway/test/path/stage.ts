@@ -4,6 +4,7 @@ import { noRedaction } from "@parley/agent";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { loadConfig, type Config } from "@parley/config";
 import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type LogFields, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
@@ -12,6 +13,7 @@ import type { Tool } from "@parley/tools";
 import { gatewayCore, type Core, type CoreOptions } from "../../src/core.ts";
 import { movedChats } from "../../src/inbound/moved-chats.ts";
 import type { Pools } from "../../src/pools.ts";
+import { settleTrial } from "../../src/turn/suspects.ts";
 import { noProgress } from "../../src/turn/progress.ts";
 import type { SkillBook } from "../../src/turn/skills.ts";
 import { atRest, life, type Life } from "./life.ts";
@@ -65,10 +67,14 @@ export interface Stage {
   /** kill -9, and nothing runs until `start`. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** What a row carries becomes something that no build can read; while nothing runs. */
+  spoil(row: string): Promise<void>;
   /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
   terminate(turnsMs?: number): Promise<void>;
   /** What admission refused, each with its reason. */
   readonly refused: readonly LogFields[];
+  /** What the status says of turns. */
+  reasons(): readonly string[];
   rows(filter?: Partial<Parameters<SqliteStore["inbox"]["find"]>[0]>): Promise<readonly RowView[]>;
   deliveries(filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>): Promise<readonly DeliveryView[]>;
   /** What every session keeps, oldest first. */
@@ -84,6 +90,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const refused: LogFields[] = [];
   let now: { store: SqliteStore; core: Core; pools: Pools; life: Life } | null = null;
   let boots = 0;
+  let killed = false;
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
   const model = scriptedModel(options.contextWindow);
   const telegram = platform("telegram", clock);
@@ -109,6 +116,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         throw error;
       },
     });
+    await settleTrial(store.cells, `boot-${boots - 1}`, killed);
     const channels = [telegram, loopback].map((each) => each.channel());
     const core = gatewayCore({
       config,
@@ -236,7 +244,10 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     pass: (ms) => clock.advance(ms),
     until,
     start,
-    kill: stop,
+    async kill() {
+      killed = true;
+      await stop();
+    },
     async terminate(turnsMs = 0) {
       let drained = false;
       receive = null;
@@ -246,9 +257,16 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
           drained = true;
         });
       await until(() => drained, "the drain");
+      killed = false;
       await stop();
     },
     refused,
+    async spoil(row) {
+      const db = new DatabaseSync(join(home, "state.db"));
+      db.prepare("update rows set payload = 'spoilt' where id = ?").run(row);
+      db.close();
+    },
+    reasons: () => running().core.suspects.reasons(),
     rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
     deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
     async transcript(session, epoch) {

@@ -234,14 +234,21 @@ describe("a poison message", () => {
       await s.kill();
       await s.start();
     }
-    // The suspect has the process to itself: Bob's turn does not begin beside it.
+    // It waits, to show whether the process dies without it; Bob does not.
     bob.says("hello");
-    await s.pass(500);
-    expect(s.model.asked.map((asked) => asked.text)).toEqual(["poison", "poison", "poison"]);
+    await s.pass(4_000);
+    expect(s.model.asked.map((asked) => asked.text)).toEqual(["poison", "poison", "hello"]);
+    expect(s.reasons()).toEqual([expect.stringMatching(/^one turn is under suspicion.*none runs now/)]);
+    await bob.gets("re: hello");
+    bob.says("and again");
+    await s.pass(1_500);
+    expect(s.model.asked.map((asked) => asked.text)).toEqual(["poison", "poison", "hello", "and again", "poison"]);
+    expect(s.reasons()).toEqual([expect.stringMatching(/^one turn is under suspicion.*now agent:main/)]);
     await s.kill();
     await s.start();
-    await mallory.gets(/failed on your last message for good/);
-    await bob.gets("re: hello");
+    await mallory.gets(/failed on your message for good/);
+    await bob.gets("re: and again");
+    expect(s.reasons()).toEqual([]);
     expect((await s.rows({ outcome: "dead" })).map((row) => row.id)).toEqual(["telegram:default:mallory-mallory-1"]);
     expect(s.model.asked.filter((asked) => asked.text === "poison")).toHaveLength(3);
   });

@@ -14,6 +14,7 @@ import type { Plan, PlannedNode, Script } from "./plan.ts";
 import { noPlant, type Plant } from "./plants.ts";
 import { platform, type Platform } from "./platform.ts";
 import { drain, probeEveryMs, restartMs, settleMs, troubledMs, unsettled, type Simulated } from "./simulate.ts";
+import { settleTrial } from "../../src/turn/suspects.ts";
 import { simulatedBus } from "./simulated-bus.ts";
 import { storePort, type Line } from "./store-port.ts";
 import { witnessBook, witnessed } from "./witness.ts";
@@ -30,6 +31,7 @@ interface Standing {
   line: Line;
   boots: number;
   deadBoot: string | null;
+  endedWell: boolean;
 }
 
 export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise<Simulated> {
@@ -59,6 +61,7 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     line: "up",
     boots: 0,
     deadBoot: null,
+    endedWell: false,
   }));
   const awake = (node: Standing): boolean => node.current !== null && node.current.life.frozenUntilMs <= at.time.now();
   let boots = 0;
@@ -86,6 +89,7 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     if (node.deadBoot !== null) {
       await freeLeases(store, accounts, { holder: node.deadBoot });
       await freeLeaders(store.cells, node.deadBoot);
+      await settleTrial(store.cells, node.deadBoot, !node.endedWell);
     }
     const booted = await boot({
       world: at,
@@ -110,6 +114,7 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
         hasClients: () => standing.find((each) => awake(each) && each.line === "up") === node,
       },
     });
+    node.endedWell = false;
     if (self.alive) node.current = { life: self, booted };
   }
 
@@ -124,6 +129,7 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     await booted.pools.drain(drain);
     await booted.cluster?.handOver();
     booted.cluster?.close();
+    node.endedWell = true;
     self.die("its end");
   }
 

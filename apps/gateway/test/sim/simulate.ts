@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
+import { settleTrial } from "../../src/turn/suspects.ts";
 import { boot, type Booted } from "./boot.ts";
 import { discordMemory } from "./discord.ts";
 import { life, type Life } from "./life.ts";
@@ -56,6 +57,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
   let opened: Store | null = null;
   let current: { readonly life: Life; readonly booted: Booted } | null = null;
   let boots = 0;
+  let endedWell = false;
 
   async function openStore(bootId: string): Promise<Store> {
     if (opened !== null && file === null) return opened;
@@ -69,6 +71,8 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     const bootId = `boot-${boots}`;
     at.note(`${bootId} starts`);
     const store = await openStore(bootId);
+    await settleTrial(store.cells, `boot-${boots - 1}`, !endedWell);
+    endedWell = false;
     const self = life(at, bootId, () => {
       current = null;
       at.time.after(1, async () => {
@@ -97,6 +101,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     at.note(`${self.bootId} is told to end`);
     await Promise.all(booted.channels.map((channel) => channel.stop()));
     await booted.pools.drain(drain);
+    endedWell = true;
     self.die("its end");
   }
 

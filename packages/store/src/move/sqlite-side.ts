@@ -97,7 +97,13 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
         return paged(
           all("select * from rows where seq > ? order by seq limit ?", Number(from ?? 0), pageThings),
           ({ seq }) => nameOf(seq),
-          (each) => thing({ ...pick(each, rowColumns), barrier: bit(each["barrier"]), dismissed: bit(each["dismissed"]) }),
+          (each) =>
+            thing({
+              ...pick(each, rowColumns),
+              barrier: bit(each["barrier"]),
+              dismissed: bit(each["dismissed"]),
+              strikes: each["strikes"] === 0 ? undefined : value(each["strikes"]),
+            }),
         );
       case "turns":
         return paged(
@@ -184,7 +190,12 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
       case "entries":
         return put("entries", of(each, ["lane", "epoch", "seq", "turn", "body"]));
       case "rows":
-        return put("rows", { ...of(each, rowColumns), barrier: each["barrier"] ?? false, dismissed: each["dismissed"] ?? false });
+        return put("rows", {
+          ...of(each, rowColumns),
+          barrier: each["barrier"] ?? false,
+          dismissed: each["dismissed"] ?? false,
+          strikes: each["strikes"] ?? 0,
+        });
       case "turns": {
         put("turns", { ...of(each, turnColumns), alone: each["alone"] ?? false });
         const id = nameOf(each["id"]);

@@ -16,8 +16,10 @@ import {
   commitScript,
   extendTurnScript,
   findTurnScript,
+  livedScript,
   parkScript,
   releaseTurnScript,
+  splitScript,
   takeScript,
 } from "./verbs/turns.ts";
 
@@ -61,6 +63,12 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
       if (steps.some((step) => step.kind === "absorbed")) throw new Fault("invalid", "absorbed steps are written by absorb alone");
       checkParts(deliveries);
       return call(checkpointScript, { lease: leaseOf(lease), at, steps, deliveries, cells: cellWrites(cells) });
+    },
+    async lived(lease) {
+      await call(livedScript, { lease: leaseOf(lease) });
+    },
+    async split(lease) {
+      return turnOf(await call<TurnReply>(splitScript, { lease: leaseOf(lease) }));
     },
     async park(lease, { tickets, wake, untilMs }) {
       await call(parkScript, { lease: leaseOf(lease), tickets, wake, untilMs });

@@ -18,6 +18,8 @@ export interface Claims {
   /** Is there a row that wakes a turn parked with `wake: any`? */
   hasKin(lane: string, turn: Kin): boolean;
   claim(turn: string, rows: readonly RowRecord[]): readonly Row[];
+  /** All but the first wait again, each for a turn of its own. */
+  unclaim(turn: string, strikes: number): void;
 }
 
 export function absorbedStep(rows: readonly Row[]): Step {
@@ -37,6 +39,12 @@ export function rowClaims({ db }: Scope): Claims {
        claim = (select coalesce(max(claim) + 1, 0) from rows where turn = ?1) where seq = ?2`,
   );
 
+  const unclaim = query(
+    db,
+    `update rows set state = 'waiting', turn = null, claim = null, strikes = ?2
+     where turn = ?1 and state = 'claimed' and claim > (select min(claim) from rows where turn = ?1 and state = 'claimed')`,
+  );
+
   const following: Claims["following"] = (lane, turn, maxRows) => prefix(waiting.all(lane, maxRows), turn);
   return {
     following,
@@ -44,7 +52,7 @@ export function rowClaims({ db }: Scope): Claims {
       const rows = waiting.all(lane, maxRows);
       const [head] = rows;
       if (head === undefined) return [];
-      return head.barrier === 1 ? [head] : prefix(rows, head);
+      return isAlone(head) ? [head] : prefix(rows, head);
     },
     answers: (lane, tickets) => (tickets.length === 0 ? [] : answers.all(lane, JSON.stringify(tickets))),
     hasKin: (lane, { conversation, authority }) => kin.get(lane, conversation, authority) !== undefined,
@@ -52,10 +60,16 @@ export function rowClaims({ db }: Scope): Claims {
       for (const row of rows) claim.run(turn, row.seq);
       return rows.map(rowOf);
     },
+    unclaim: (turn, strikes) => void unclaim.run(turn, strikes),
   };
 }
 
+/** A turn of its own: a barrier, and a row that may be what processes died of. */
+export function isAlone(row: RowRecord): boolean {
+  return row.barrier === 1 || row.strikes > 0;
+}
+
 function prefix(rows: readonly RowRecord[], { conversation, authority }: Kin): readonly RowRecord[] {
-  const end = rows.findIndex((row) => row.barrier === 1 || row.conversation !== conversation || row.authority !== authority);
+  const end = rows.findIndex((row) => isAlone(row) || row.conversation !== conversation || row.authority !== authority);
   return end === -1 ? rows : rows.slice(0, end);
 }

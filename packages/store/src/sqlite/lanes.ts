@@ -18,6 +18,11 @@ export interface LaneRecord {
   readonly turn: string | null;
 }
 
+/** A lane that was leased just now, and the lease that ran out for it; null where it was free. */
+export interface Leased extends LaneRecord {
+  readonly before: Pick<Lease, "holder" | "token"> | null;
+}
+
 export interface LaneTable {
   get(lane: string): LaneRecord | undefined;
   /** Makes the lane if it is new. */
@@ -25,7 +30,7 @@ export interface LaneTable {
   /** Sets when a free lane may be taken, and wakes whoever takes from its pool. */
   schedule(lane: string, pool: string, at: number | null): void;
   /** Gives the lane to the holder of `want`: the one that has been runnable longest. */
-  lease(want: Want): LaneRecord | null;
+  lease(want: Want): Leased | null;
   /** Takes the lane from whoever holds it. */
   revoke(lane: string): void;
   free(lane: string): void;
@@ -43,10 +48,10 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
   const select = query<LaneRecord>(db, `select * from lanes where ${k} and lane = ?`);
   const insert = query(db, `insert into lanes (kind, lane, pool) values ('${kind}', ?, ?) on conflict do nothing`);
   const setAt = query(db, `update lanes set at = ?, pool = ? where ${k} and lane = ?`);
+  const longest = query<LaneRecord>(db, `select * from lanes where ${k} and pool = ?2 and at <= ?1 order by at, token limit 1`);
   const take = query<LaneRecord>(
     db,
-    `update lanes set token = max(token + 1, ?1), holder = ?2, at = ?1 + ?3
-     where ${k} and lane = (select lane from lanes where ${k} and pool = ?4 and at <= ?1 order by at, token limit 1) returning *`,
+    `update lanes set token = max(token + 1, ?1), holder = ?2, at = ?1 + ?3 where ${k} and lane = ?4 returning *`,
   );
   const revoke = query(db, `update lanes set token = max(token + 1, ?), holder = null where ${k} and lane = ?`);
   const free = query(db, `update lanes set holder = null where ${k} and lane = ?`);
@@ -77,7 +82,12 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       setAt.run(at, pool, lane);
       if (at !== null) tx.ready(pool);
     },
-    lease: ({ pool, holder, leaseMs }) => take.get(clock.now(), holder, leaseMs, pool) ?? null,
+    lease({ pool, holder, leaseMs }) {
+      const found = longest.get(clock.now(), pool);
+      const taken = found === undefined ? undefined : take.get(clock.now(), holder, leaseMs, found.lane);
+      if (found === undefined || taken === undefined) return null;
+      return { ...taken, before: found.holder === null ? null : { holder: found.holder, token: found.token } };
+    },
     revoke: (lane) => void revoke.run(clock.now(), lane),
     free: (lane) => void free.run(lane),
     setTurn: (lane, turn) => void setTurn.run(turn, lane),

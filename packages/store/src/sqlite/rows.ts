@@ -17,6 +17,7 @@ export interface RowRecord {
   readonly due: number;
   readonly ticket: string | null;
   readonly barrier: number;
+  readonly strikes: number;
   readonly turn: string | null;
   readonly accepted: number;
   readonly ended: number | null;

@@ -22,6 +22,7 @@ export interface TurnRecord {
   readonly ended: number | null;
   readonly token: number | null;
   readonly seq: number | null;
+  readonly struck: number | null;
 }
 
 export interface TurnTable {
@@ -30,6 +31,8 @@ export interface TurnTable {
   logLength(id: string): number;
   stepAt(id: string, n: number): Step | undefined;
   addStep(id: string, n: number, step: Step): void;
+  /** Puts these in place of the whole log. */
+  setLog(id: string, steps: readonly Step[]): void;
   log(id: string): readonly Step[];
   /** What a holder is handed. */
   read(lane: LaneRecord, id: string): Turn;
@@ -42,8 +45,10 @@ export function turnTable({ db }: Scope): TurnTable {
   const length = query<{ readonly n: number }>(db, "select coalesce(max(n) + 1, 0) as n from steps where turn = ?");
   const step = query<Step>(db, "select kind, body from steps where turn = ? and n = ?");
   const steps = query<Step>(db, "select kind, body from steps where turn = ? order by n");
+  const dropSteps = query(db, "delete from steps where turn = ?");
   const insertStep = query(db, "insert into steps (turn, n, kind, body) values (?, ?, ?, ?)");
 
+  const addStep: TurnTable["addStep"] = (id, n, { kind, body }) => void insertStep.run(id, n, kind, body);
   const get: TurnTable["get"] = (id) => select.get(id);
   const log: TurnTable["log"] = (id) => steps.all(id).map(({ kind, body }) => ({ kind, body }));
   const rowsOf = (id: string): readonly Row[] => rows.all(id).map(rowOf);
@@ -52,7 +57,11 @@ export function turnTable({ db }: Scope): TurnTable {
     rows: rowsOf,
     logLength: (id) => length.get(id)?.n ?? 0,
     stepAt: (id, n) => step.get(id, n),
-    addStep: (id, n, { kind, body }) => void insertStep.run(id, n, kind, body),
+    addStep,
+    setLog(id, log) {
+      dropSteps.run(id);
+      log.forEach((each, n) => addStep(id, n, each));
+    },
     log,
     read(lane, id) {
       const turn = get(id);

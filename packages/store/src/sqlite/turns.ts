@@ -5,8 +5,8 @@ import type { SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";
 import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
 import type { CellBook } from "./cells.ts";
-import { absorbedStep, rowClaims } from "./claim.ts";
-import type { LaneRecord, LaneTable } from "./lanes.ts";
+import { absorbedStep, isAlone, rowClaims } from "./claim.ts";
+import type { LaneRecord, Leased, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
 import type { Scope } from "./scope.ts";
 import type { SessionBook } from "./sessions.ts";
@@ -30,9 +30,12 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
   const insert = query(
     db,
     `insert into turns (id, lane, pool, conversation, authority, epoch, attempt, state, alone, opened)
-     values (?, ?, ?, ?, ?, ?, 1, 'running', ?, ?)`,
+     values (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)`,
   );
-  const resume = query(db, "update turns set state = 'running', attempt = attempt + 1 where id = ?");
+  const resume = query(db, "update turns set state = 'running' where id = ?");
+  const strike = query(db, "update turns set attempt = attempt + 1, struck = ? where id = ?");
+  const forgive = query(db, "update turns set attempt = max(1, attempt - 1), struck = null where id = ? and struck = ?");
+  const single = query(db, "update turns set alone = 1 where id = ?");
   const setAttempt = query(db, "update turns set attempt = ? where id = ?");
   const park = query(db, "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?");
 
@@ -50,18 +53,20 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     if (head === undefined) return null;
     const id = `${lane.lane}#${lane.token}`;
     const { epoch } = sessions.open(lane.lane as SessionKey);
-    insert.run(id, lane.lane, lane.pool, head.conversation, head.authority, epoch, head.barrier, clock.now());
+    insert.run(id, lane.lane, lane.pool, head.conversation, head.authority, epoch, head.strikes + 1, isAlone(head) ? 1 : 0, clock.now());
     claims.claim(id, rows);
     lanes.setTurn(lane.lane, id);
     return id;
   };
 
   /** A parked turn takes the answers to its tickets along, also those of another conversation. */
-  const reopen = (lane: LaneRecord, id: string): void => {
+  const reopen = ({ lane, holder, before }: Leased, id: string): void => {
     const turn = turns.get(id);
+    // Who takes its own lane again lives: it was late, and nobody died.
+    if (before?.holder !== holder) strike.run(before?.token ?? null, id);
     resume.run(id);
     if (turn?.state !== "parked") return;
-    const answers = claims.answers(lane.lane, JSON.parse(turn.tickets) as readonly string[]);
+    const answers = claims.answers(lane, JSON.parse(turn.tickets) as readonly string[]);
     if (answers.length > 0) turns.addStep(id, turns.logLength(id), absorbedStep(claims.claim(id, answers)));
   };
 
@@ -145,6 +150,26 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         cells.write(what.cells ?? []);
         setAttempt.run(1, turn.id);
         return at + what.steps.length;
+      }),
+    lived: (lease) =>
+      tx.run(() => {
+        const lane = lanes.get(lease.lane);
+        if (lane === undefined || lane.turn === null) return;
+        if (lane.token === lease.token && lane.holder === lease.holder) setAttempt.run(1, lane.turn);
+        else forgive.run(lane.turn, lease.token);
+      }),
+    split: (lease) =>
+      tx.run(() => {
+        const { lane, turn } = heldTurn(lease);
+        const log = turns.log(turn.id);
+        if (log.some(({ kind }) => kind !== "preview" && kind !== "absorbed")) return turns.read(lane, turn.id);
+        claims.unclaim(turn.id, Math.max(1, turn.attempt - 1));
+        turns.setLog(
+          turn.id,
+          log.filter(({ kind }) => kind === "preview"),
+        );
+        single.run(turn.id);
+        return turns.read(lane, turn.id);
       }),
     park: (lease, { tickets, wake, untilMs }) =>
       tx.run(() => {

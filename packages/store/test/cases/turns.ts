@@ -51,7 +51,7 @@ export const turnCases: readonly StoreCase[] = [
       const old = await takeTurn(store);
       clock.advance(want.leaseMs);
       const again = await takeTurn(store);
-      expect(again).toMatchObject({ id: old.id, holder: old.holder, attempt: 2 });
+      expect(again).toMatchObject({ id: old.id, holder: old.holder, attempt: 1 });
       await expect(store.turns.commit(old, old.id, answered)).rejects.toMatchObject(lost);
       expect(await store.turns.commit(again, again.id, answered)).toEqual({ seq: 2 });
     },
@@ -78,7 +78,7 @@ export const turnCases: readonly StoreCase[] = [
       await store.inbox.accept([row("1")]);
       expect((await takeTurn(store)).attempt).toBe(1);
       clock.advance(want.leaseMs);
-      expect((await takeTurn(store)).attempt).toBe(2);
+      expect((await takeTurn(store, { holder: "w2" })).attempt).toBe(2);
       clock.advance(want.leaseMs);
       const third = await takeTurn(store);
       expect(third.attempt).toBe(3);
@@ -91,6 +91,91 @@ export const turnCases: readonly StoreCase[] = [
       expect(fifth.attempt).toBe(2);
       await store.turns.park(fifth, { tickets: ["t"], wake: "answer", untilMs: clock.now() });
       expect((await takeTurn(store)).attempt).toBe(1);
+    },
+  },
+  {
+    title: "a holder that lives was no death: it clears what it holds, and takes back what was counted for a lease that ran out",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1")]);
+      const taken = async (holder: string) => {
+        clock.advance(want.leaseMs);
+        return takeTurn(store, { holder });
+      };
+      const first = await taken("w1");
+      await taken("w2");
+      const third = await taken("w3");
+      expect(third.attempt).toBe(3);
+      // Only the last one that was counted can still be taken back.
+      await store.turns.lived(first);
+      const fourth = await taken("w1");
+      expect(fourth.attempt).toBe(4);
+      await store.turns.lived(third);
+      await store.turns.lived(third);
+      const fifth = await taken("w2");
+      expect(fifth.attempt).toBe(4);
+      await store.turns.lived(fifth);
+      await store.turns.lived(fifth);
+      const sixth = await taken("w3");
+      expect(sixth.attempt).toBe(2);
+      await store.turns.commit(sixth, sixth.id, answered);
+      await store.turns.lived(sixth);
+      await store.turns.lived({ ...sixth, lane: lane("none") });
+    },
+  },
+  {
+    title: "a split turn keeps its first row; the others wait at their places, each for a turn of its own with the same count",
+    async run({ store, clock }) {
+      const note = row("c", { as: { kind: "context", keep: 5 } });
+      await store.inbox.accept([row("1"), row("2"), note]);
+      const dying = await takeTurn(store);
+      await store.inbox.accept([row("3"), row("4", { authority: "owner" })]);
+      await store.turns.absorb(dying, 0, 20);
+      await store.turns.checkpoint(dying, 1, { steps: [{ kind: "preview", body: "{}" }] });
+      clock.advance(want.leaseMs);
+      await takeTurn(store, { holder: "w2" });
+      clock.advance(want.leaseMs);
+      const suspect = await takeTurn(store, { holder: "w3" });
+      expect([suspect.attempt, ids(suspect.rows), ids(suspect.context)]).toEqual([3, ["1", "2", "3"], ["c"]]);
+      const left = await store.turns.split(suspect);
+      expect(left).toMatchObject({
+        id: suspect.id,
+        token: suspect.token,
+        holder: "w3",
+        attempt: 3,
+        log: [{ kind: "preview", body: "{}" }],
+      });
+      expect([ids(left.rows), ids(left.context)]).toEqual([["1"], []]);
+      expect(await store.turns.split(left)).toEqual(left);
+      expect(await store.turns.absorb(left, 1, 20)).toEqual([]);
+      expect(await store.turns.extend(left, want.leaseMs)).toBe(3);
+      expect(ids(await store.inbox.find({ turn: suspect.id, limit: 9 }))).toEqual(["1"]);
+      await store.turns.commit(left, left.id, answered);
+      for (const [id, attempt] of [
+        ["2", 3],
+        ["3", 3],
+        ["4", 1],
+      ] as const) {
+        const next = await takeTurn(store);
+        expect([ids(next.rows), next.attempt]).toEqual([[id], attempt]);
+        expect(await store.turns.absorb(next, 0, 20)).toEqual([]);
+        await store.turns.commit(next, next.id, answered);
+      }
+      expect((await store.inbox.find({ limit: 20 })).filter(({ turn }) => turn === suspect.id).map(({ outcome }) => outcome)).toEqual([
+        "answered",
+      ]);
+    },
+  },
+  {
+    title: "a turn whose model has read its rows is left as it is, and a lost lease splits nothing",
+    async run({ store, clock }) {
+      await store.inbox.accept([row("1"), row("2")]);
+      const turn = await takeTurn(store);
+      await store.turns.checkpoint(turn, 0, { steps: [step("a")] });
+      expect(await store.turns.split(turn)).toEqual({ ...turn, log: [step("a")] });
+      clock.advance(want.leaseMs);
+      const next = await takeTurn(store, { holder: "w2" });
+      await expect(store.turns.split(turn)).rejects.toMatchObject(lost);
+      expect(ids(next.rows)).toEqual(["1", "2"]);
     },
   },
   {

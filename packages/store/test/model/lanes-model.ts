@@ -38,11 +38,12 @@ export function laneBook(now: () => number) {
       const times = [...lanes.values()].flatMap((lane) => (lane.pool === pool && lane.at !== null ? [lane.at] : []));
       return times.length === 0 ? null : Math.min(...times);
     },
-    lease(lane: ModelLane, holder: string, leaseMs: number): ModelLease {
+    lease(lane: ModelLane, holder: string, leaseMs: number): ModelLease & { readonly before: ModelLease | null } {
+      const before = lane.holder === null ? null : { lane: lane.lane, token: lane.token, holder: lane.holder };
       lane.token += 1;
       lane.holder = holder;
       lane.at = now() + leaseMs;
-      return { lane: lane.lane, token: lane.token, holder };
+      return { lane: lane.lane, token: lane.token, holder, before };
     },
     fenced(lease: ModelLease): ModelLane {
       const lane = lanes.get(lease.lane);

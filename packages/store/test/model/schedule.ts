@@ -20,6 +20,8 @@ const verbs = [
   "extend",
   "release",
   "absorb",
+  "lived",
+  "split",
   "checkpoint",
   "park",
   "ticket",
@@ -292,6 +294,18 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
           verb,
           async () => (await store.turns.absorb(real, Math.max(0, length - (c % 3)), 3)).map(({ id }) => id),
           () => model.absorb(lease, Math.max(0, length - (c % 3)), 3),
+        );
+      case "lived":
+        return same(
+          verb,
+          () => store.turns.lived(real),
+          () => model.lived(lease),
+        );
+      case "split":
+        return same(
+          verb,
+          async () => (await store.turns.split(real)).rows.map(({ id }) => id),
+          () => model.split(lease),
         );
       case "checkpoint": {
         const steps = [{ kind: "model" as const, body: `"${c}"` }];

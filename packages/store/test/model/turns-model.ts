@@ -11,15 +11,19 @@ export interface ModelRow {
   turn: string | null;
   payload: string;
   version: number;
+  strikes: number;
 }
 
 interface ModelTurn {
   readonly id: string;
   readonly lane: string;
   readonly epoch: number;
-  readonly rows: ModelRow[];
+  rows: ModelRow[];
   readonly log: string[];
   attempt: number;
+  /** Token of the hold that was counted as a death last. */
+  struck: number | null;
+  alone: boolean;
   state: "running" | "parked" | "done";
   park: Park | null;
   stop: string | null;
@@ -54,7 +58,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
   const isKin = (row: ModelRow, turn: ModelTurn): boolean =>
     row.row.conversation === turn.rows[0]?.row.conversation && row.row.authority === turn.rows[0]?.row.authority;
   const isAnswer = (row: ModelRow, park: Park): boolean => park.tickets.includes(work(row)?.ticket ?? "");
-  const isBarrier = (row: ModelRow | undefined): boolean => row !== undefined && work(row)?.barrier === true;
+  const isAlone = (row: ModelRow | undefined): boolean => row !== undefined && (work(row)?.barrier === true || row.strikes > 0);
   const wakes = (row: ModelRow, turn: ModelTurn, park: Park): boolean => isAnswer(row, park) || (park.wake === "any" && isKin(row, turn));
   const claim = (turn: ModelTurn, found: readonly ModelRow[]): void => {
     for (const row of found) {
@@ -65,7 +69,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
   };
   const absorbed = (found: readonly ModelRow[]): string => `absorbed ${JSON.stringify(found.map(({ row }) => row.id))}`;
   const prefix = (found: readonly ModelRow[], fits: (row: ModelRow) => boolean): readonly ModelRow[] => {
-    const stop = found.findIndex((row) => isBarrier(row) || !fits(row));
+    const stop = found.findIndex((row) => isAlone(row) || !fits(row));
     return stop === -1 ? found : found.slice(0, stop);
   };
   const settle = (lane: ModelLane): void => {
@@ -116,6 +120,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       turn: null,
       payload: given.payload,
       version,
+      strikes: 0,
     };
     rows.push(made);
     return place(made, as);
@@ -162,7 +167,10 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
           known.state === "parked" && known.park !== null ? waiting(lane.lane).filter((row) => isAnswer(row, known.park as Park)) : [];
         claim(known, answers);
         if (answers.length > 0) known.log.push(absorbed(answers));
-        known.attempt += 1;
+        if (lease.before?.holder !== lease.holder) {
+          known.attempt += 1;
+          known.struck = lease.before?.token ?? null;
+        }
         known.state = "running";
         return { lease, turn: known };
       }
@@ -175,14 +183,16 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
         epoch: session(lane.lane).epoch,
         rows: [],
         log: [],
-        attempt: 1,
+        attempt: (head?.strikes ?? 0) + 1,
+        struck: null,
+        alone: isAlone(head),
         state: "running",
         park: null,
         stop: null,
         doneBy: 0,
         seq: 0,
       };
-      claim(turn, isBarrier(head) ? list.slice(0, 1) : prefix(list, fits));
+      claim(turn, isAlone(head) ? list.slice(0, 1) : prefix(list, fits));
       turns.set(id, turn);
       lane.turn = id;
       return { lease, turn };
@@ -203,7 +213,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       const logged = turn.log[at];
       if (logged !== undefined) return logged.startsWith("absorbed ") ? (JSON.parse(logged.slice(9)) as readonly string[]) : [];
       if (at !== turn.log.length) throw new Refusal("invalid");
-      const found = isBarrier(turn.rows[0]) ? [] : prefix(waiting(lane.lane).slice(0, maxRows), (row) => isKin(row, turn));
+      const found = turn.alone ? [] : prefix(waiting(lane.lane).slice(0, maxRows), (row) => isKin(row, turn));
       claim(turn, found);
       if (found.length > 0) turn.log.push(absorbed(found));
       return found.map(({ row }) => row.id);
@@ -216,6 +226,29 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       turn.attempt = 1;
       post(deliveries);
       return turn.log.length;
+    },
+    lived(lease: ModelLease): void {
+      const lane = lanes.get(lease.lane);
+      const turn = turns.get(lane?.turn ?? "");
+      if (lane === undefined || turn === undefined) return;
+      if (lane.token === lease.token && lane.holder === lease.holder) turn.attempt = 1;
+      else if (turn.struck === lease.token) {
+        turn.attempt = Math.max(1, turn.attempt - 1);
+        turn.struck = null;
+      }
+    },
+    split(lease: ModelLease): readonly string[] {
+      const { turn } = held(lease);
+      if (turn.log.some((step) => !step.startsWith("absorbed "))) return turn.rows.map(({ row }) => row.id);
+      for (const row of turn.rows.slice(1)) {
+        row.state = "waiting";
+        row.turn = null;
+        row.strikes = Math.max(1, turn.attempt - 1);
+      }
+      turn.rows = turn.rows.slice(0, 1);
+      turn.log.length = 0;
+      turn.alone = true;
+      return turn.rows.map(({ row }) => row.id);
     },
     park(lease: ModelLease, how: Park): void {
       const { lane, turn } = held(lease);

@@ -50,6 +50,8 @@ function lanes.lease(kind, want)
   local name = call('ZRANGEBYSCORE', key.due(kind, want.pool), '-inf', now, 'LIMIT', 0, 1)[1]
   if not name then return nil end
   local lane = lanes.get(kind, name)
+  -- The lease that ran out, where it was not free.
+  if lane.holder then lane.before = { holder = lane.holder, token = lane.token } end
   lane.token = most(lane.token + 1, now)
   lane.holder = want.holder
   call('HSET', key.lane(kind, name), 'token', lane.token, 'holder', want.holder, 'ask', want.ask)

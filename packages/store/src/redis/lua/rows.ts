@@ -59,10 +59,15 @@ function rows.waiting(lane, limit)
   return found
 end
 
+-- A turn of its own: a barrier, and a row that may be what processes died of.
+function rows.isAlone(row)
+  return row.barrier or row.strikes ~= nil
+end
+
 local function prefix(list, kin)
   local fit = {}
   for _, row in ipairs(list) do
-    if row.barrier or row.conversation ~= kin.conversation or row.authority ~= kin.authority then break end
+    if rows.isAlone(row) or row.conversation ~= kin.conversation or row.authority ~= kin.authority then break end
     fit[#fit + 1] = row
   end
   return fit
@@ -71,7 +76,7 @@ end
 -- The rows that a new turn would get.
 function rows.opening(lane, maxRows)
   local list = rows.waiting(lane, maxRows)
-  if not list[1] or list[1].barrier then return { list[1] } end
+  if not list[1] or rows.isAlone(list[1]) then return { list[1] } end
   return prefix(list, list[1])
 end
 
@@ -106,6 +111,17 @@ function rows.claim(turn, list)
     rows.put(row)
     turn.rows[#turn.rows + 1] = row.id
   end
+end
+
+-- All but the first wait again, each for a turn of its own.
+function rows.unclaim(turn, strikes)
+  for n = 2, #turn.rows do
+    local row = rows.get(turn.rows[n])
+    row.state, row.turn, row.strikes = 'waiting', nil, strikes
+    rows.put(row)
+    call('ZADD', key.waiting(row.lane), row.seq, row.id)
+  end
+  turn.rows = { turn.rows[1] }
 end
 
 local longestDebounceMs = ${longestDebounceMs}

@@ -19,7 +19,7 @@ local function open(lane)
   local head = list[1]
   if not head then return nil end
   local turn = { id = lane.name .. '#' .. lane.token, lane = lane.name, pool = lane.pool, conversation = head.conversation,
-    authority = head.authority, epoch = sessions.open(lane.name)[1], attempt = 1, state = 'running', alone = head.barrier, tickets = '[]',
+    authority = head.authority, epoch = sessions.open(lane.name)[1], attempt = (head.strikes or 0) + 1, state = 'running', alone = rows.isAlone(head) or nil, tickets = '[]',
     opened = now, rows = {} }
   rows.claim(turn, list)
   turns.put(turn)
@@ -31,7 +31,11 @@ end
 local function reopen(lane)
   local turn = turns.get(lane.turn)
   local parked = turn.state == 'parked'
-  turn.state, turn.attempt = 'running', turn.attempt + 1
+  turn.state = 'running'
+  -- Who takes its own lane again lives: it was late, and nobody died.
+  if not lane.before or lane.before.holder ~= lane.holder then
+    turn.attempt, turn.struck = turn.attempt + 1, lane.before and lane.before.token
+  end
   if parked then
     local answers = rows.answers(lane.name, cjson.decode(turn.tickets))
     if #answers > 0 then turns.absorb(turn, answers) end
@@ -125,6 +129,41 @@ cells.write(arg.cells)
 turn.attempt = 1
 turns.put(turn)
 return length + #arg.steps`,
+);
+
+export const livedScript = script(
+  parts,
+  String.raw`
+local lane = lanes.get('i', arg.lease.lane)
+local turn = lane and lane.turn and turns.get(lane.turn)
+if not turn then return end
+if lane.token == arg.lease.token and lane.holder == arg.lease.holder then
+  turn.attempt = 1
+elseif turn.struck == arg.lease.token then
+  turn.attempt, turn.struck = most(1, turn.attempt - 1), nil
+else
+  return
+end
+turns.put(turn)`,
+);
+
+/** Answers the lane's turn as take does. */
+export const splitScript = script(
+  parts,
+  String.raw`
+local lane, turn = turns.held(arg.lease)
+local kept = {}
+for _, text in ipairs(call('LRANGE', key.steps(turn.id), 0, -1)) do
+  local kind = cjson.decode(text).kind
+  if kind == 'preview' then kept[#kept + 1] = text
+  elseif kind ~= 'absorbed' then return turns.handed(lane, turn, false) end
+end
+rows.unclaim(turn, most(1, turn.attempt - 1))
+call('DEL', key.steps(turn.id))
+for _, text in ipairs(kept) do call('RPUSH', key.steps(turn.id), text) end
+turn.alone = true
+turns.put(turn)
+return turns.handed(lane, turn, false)`,
 );
 
 /** An answer that came before the park is seen by it. */

@@ -1,0 +1,173 @@
+// Which turn kills the process? One in which it died twice is a suspect. Suspects run one at a time, over all nodes, while everybody else goes
+// on; what dies then was that one, unless processes die of something else: so each boot first watches for a while, with no suspect running.
+// Everything that proves something is in cells: it has to outlive the death that it tells of.
+import type { Clock, Log } from "@parley/protocol";
+import type { Cell, Cells, CellWrite, Release, Turn, Turns } from "@parley/store";
+import { turnNames } from "./turn-names.ts";
+
+/** Deaths in a turn after which it is a suspect. */
+const strikesBeforeSuspect = 2;
+/** Whoever lives this long with a turn is not killed by it. */
+export const clearedAfterMs = 60_000;
+
+export function isSuspect(turn: Pick<Turn, "attempt">): boolean {
+  return turn.attempt > strikesBeforeSuspect;
+}
+
+export type Ruling =
+  /** It runs as everybody's. */
+  | { readonly kind: "free" }
+  /** Given back meanwhile, so that it takes nobody's place. */
+  | { readonly kind: "wait"; readonly how: Release }
+  /** It is the one suspect that runs, until `end`. */
+  | { readonly kind: "alone"; readonly end: () => Promise<void> }
+  /** The process died while it was. `cells` is the proof, used up by the commit that buries it. */
+  | { readonly kind: "guilty"; readonly cells: readonly CellWrite[] };
+
+export interface Suspects {
+  /** What is to be done with a suspect that is held. */
+  rule(turn: Turn): Promise<Ruling>;
+  /** Those of this process, in words for the status; empty when there are none. */
+  reasons(): readonly string[];
+}
+
+export interface SuspectsOptions {
+  readonly cells: Cells;
+  readonly turns: Pick<Turns, "find">;
+  readonly bootId: string;
+  readonly bootAtMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What stands in the one cell: the boot that tries suspects, and the turn that it tries now. */
+interface Trial {
+  readonly boot: string;
+  /** Null while none runs: what dies then, dies of something else. */
+  readonly turn: string | null;
+  readonly sinceMs: number;
+  /** The boot is taken for gone after this, if it did not say anything since. */
+  readonly untilMs: number;
+  /** It is known that the boot died with it. */
+  readonly died?: true;
+}
+
+const trialCell = "suspects:trial";
+/** Processes die of something else: while this stands, no turn is a suspect. */
+const elsewhereCell = "suspects:elsewhere";
+const elsewhereMs = 5 * 60_000;
+/** A proof waits this long for its turn. */
+const proofMs = 7 * 86_400_000;
+const leastWatchMs = 5_000;
+const mostWatchMs = 30_000;
+/** Longer than the processes lived until they died of this turn: what kills them by itself is likely to do it within that. */
+const watchTimes = 3;
+const graceMs = 15_000;
+const againMs = 1_000;
+
+export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: SuspectsOptions): Suspects {
+  /** The one that runs here; the cell may lag behind it when the store was away. */
+  let running: string | null = null;
+  const known = new Map<string, { readonly alone: boolean; readonly untilMs: number }>();
+
+  const wait = (turn: Turn, afterMs: number): Ruling => {
+    known.set(turn.id, { alone: false, untilMs: clock.now() + afterMs + graceMs });
+    return { kind: "wait", how: { afterMs, reason: "a suspect waits until it may run", refund: true } };
+  };
+
+  const watchMs = ({ attempt, openedAtMs }: Turn): number => {
+    const livedMs = (bootAtMs - openedAtMs) / (attempt - 1);
+    return Math.min(mostWatchMs, Math.max(leastWatchMs, watchTimes * livedMs));
+  };
+
+  const write = (trial: Trial, expect: number, ttlMs: number): Promise<Cell | null> =>
+    cells.put(trialCell, JSON.stringify(trial), { expect, ttlMs });
+
+  async function watch(turn: Turn, version: number): Promise<Ruling> {
+    const forMs = watchMs(turn);
+    const now = clock.now();
+    await write({ boot: bootId, turn: null, sinceMs: now, untilMs: now + forMs + graceMs }, version, forMs + clearedAfterMs);
+    log.warn(
+      { ...turnNames(turn), attempt: turn.attempt, forMs },
+      "the process died in this turn twice, watching whether it dies without it",
+    );
+    return wait(turn, forMs);
+  }
+
+  async function tryAlone(turn: Turn, { sinceMs }: Trial, version: number): Promise<Ruling> {
+    const trial: Trial = { boot: bootId, turn: turn.id, sinceMs, untilMs: clock.now() + clearedAfterMs + graceMs };
+    if ((await write(trial, version, proofMs)) === null) return wait(turn, againMs);
+    running = turn.id;
+    known.set(turn.id, { alone: true, untilMs: trial.untilMs });
+    log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, it is the one suspect that runs");
+    return { kind: "alone", end: () => endOf(turn, sinceMs) };
+  }
+
+  /** The next suspect may run at once: this boot has watched long enough. */
+  async function endOf(turn: Turn, sinceMs: number): Promise<void> {
+    if (running !== turn.id) return;
+    running = null;
+    known.delete(turn.id);
+    const cell = await cells.get(trialCell);
+    if (cell === null) return;
+    const { boot, turn: tried } = readTrial(cell);
+    if (boot !== bootId || tried !== turn.id) return;
+    const untilMs = clock.now() + clearedAfterMs;
+    await write({ boot: bootId, turn: null, sinceMs, untilMs }, cell.version, clearedAfterMs);
+  }
+
+  async function ruleOnDead(turn: Turn, trial: Trial, version: number): Promise<Ruling> {
+    if (trial.turn === null) {
+      log.warn({ ...turnNames(turn) }, "the process died while no suspect ran: what kills it is none of them");
+      await cells.put(elsewhereCell, "1", { ttlMs: elsewhereMs });
+      await cells.remove(trialCell, version);
+      return { kind: "free" };
+    }
+    if (trial.turn === turn.id) {
+      known.delete(turn.id);
+      return { kind: "guilty", cells: [{ key: trialCell, value: null }] };
+    }
+    // Its lane is due, and whoever takes it buries it; unless somebody stopped it meanwhile.
+    const tried = await turns.find(trial.turn);
+    return tried === null || tried.state === "done" ? watch(turn, version) : wait(turn, againMs);
+  }
+
+  return {
+    async rule(turn) {
+      if ((await cells.get(elsewhereCell)) !== null) return { kind: "free" };
+      const cell = await cells.get(trialCell);
+      if (cell === null) return watch(turn, 0);
+      const trial = readTrial(cell);
+      if (trial.died === true) return ruleOnDead(turn, trial, cell.version);
+      const now = clock.now();
+      if (trial.boot !== bootId) return trial.untilMs <= now ? watch(turn, cell.version) : wait(turn, againMs);
+      if (running !== null && running !== turn.id) return wait(turn, againMs);
+      const leftMs = trial.sinceMs + watchMs(turn) - now;
+      return leftMs > 0 ? wait(turn, leftMs) : tryAlone(turn, trial, cell.version);
+    },
+    reasons() {
+      for (const [id, { untilMs }] of known) if (untilMs <= clock.now()) known.delete(id);
+      if (known.size === 0) return [];
+      const what = known.size === 1 ? "one turn is" : `${known.size} turns are`;
+      const now = [...known].find(([, { alone }]) => alone);
+      return [
+        `${what} under suspicion: Parley died twice while it worked on each; they run one at a time, everybody else goes on ` +
+          `(${now === undefined ? "none runs now" : `now ${now[0]}`})`,
+      ];
+    },
+  };
+}
+
+/** At the start: what the boot that stood here before was trying is proof if it died, and none if it ended well. */
+export async function settleTrial(cells: Cells, boot: string, died: boolean): Promise<void> {
+  const cell = await cells.get(trialCell);
+  if (cell === null) return;
+  const trial = readTrial(cell);
+  if (trial.boot !== boot || trial.died === true) return;
+  if (died) await cells.put(trialCell, JSON.stringify({ ...trial, died }), { expect: cell.version, ttlMs: proofMs });
+  else await cells.remove(trialCell, cell.version);
+}
+
+function readTrial({ value }: Cell): Trial {
+  return JSON.parse(value) as Trial;
+}
