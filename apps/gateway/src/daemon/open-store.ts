@@ -36,7 +36,8 @@ export async function openStore({ place, metrics, jobs, ...wiring }: OpenStoreOp
   if (place.deadBoot !== null) await freeDead(store, place.deadBoot, log);
   if (place.deadBoot !== null) {
     const before = (await store.bootHistory()).find(({ boot }) => boot === place.deadBoot);
-    await settleTrial(store.cells, place.deadBoot, before === undefined || before.stoppedAtMs === null);
+    const endedWell = before !== undefined && before.stoppedAtMs !== null;
+    await settleTrial(store.cells, place.deadBoot, endedWell ? null : wiring.clock.now());
   }
   place.settle(bootId);
   return { store, damage: store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null };

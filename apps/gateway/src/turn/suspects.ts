@@ -1,5 +1,6 @@
 // Which turn kills the process? One in which it died twice is a suspect. Suspects run one at a time, over all nodes, while everybody else goes
-// on; what dies then was that one, unless processes die of something else: so each boot first watches for a while, with no suspect running.
+// on; what dies then was that one, unless processes die of something else: so each boot first watches for a while, with no suspect running,
+// and a death proves something only if the process lived twice as long without the suspect as with it.
 // Everything that proves something is in cells: it has to outlive the death that it tells of.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cell, Cells, CellWrite, Release, Turn, Turns } from "@parley/store";
@@ -43,13 +44,17 @@ export interface SuspectsOptions {
 /** What stands in the one cell: the boot that tries suspects, and the turn that it tries now. */
 interface Trial {
   readonly boot: string;
-  /** Null while none runs: what dies then, dies of something else. */
-  readonly turn: string | null;
+  /** Since when this boot watches, and how long it does before the first suspect may run. */
   readonly sinceMs: number;
+  readonly forMs: number;
+  /** The one that runs, and since when; null while none does: what dies then, dies of something else. */
+  readonly alone: { readonly turn: string; readonly atMs: number } | null;
+  /** Deaths of this turn before that proved nothing. */
+  readonly unclear: number;
   /** The boot is taken for gone after this, if it did not say anything since. */
   readonly untilMs: number;
-  /** It is known that the boot died with it. */
-  readonly died?: true;
+  /** It is known that the boot died with it, and when at the latest. */
+  readonly diedByMs?: number;
 }
 
 const trialCell = "suspects:trial";
@@ -60,8 +65,11 @@ const elsewhereMs = 5 * 60_000;
 const proofMs = 7 * 86_400_000;
 const leastWatchMs = 5_000;
 const mostWatchMs = 30_000;
-/** Longer than the processes lived until they died of this turn: what kills them by itself is likely to do it within that. */
+/** So many times as long as the processes lived with this turn: what kills them by itself is likely to do it within that. */
 const watchTimes = 3;
+const mostUnclearWatchMs = 75_000;
+/** More deaths while one suspect ran prove something, however long each took. */
+const mostUnclear = 2;
 const graceMs = 15_000;
 const againMs = 1_000;
 
@@ -83,10 +91,10 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
   const write = (trial: Trial, expect: number, ttlMs: number): Promise<Cell | null> =>
     cells.put(trialCell, JSON.stringify(trial), { expect, ttlMs });
 
-  async function watch(turn: Turn, version: number): Promise<Ruling> {
-    const forMs = watchMs(turn);
-    const now = clock.now();
-    await write({ boot: bootId, turn: null, sinceMs: now, untilMs: now + forMs + graceMs }, version, forMs + clearedAfterMs);
+  async function watch(turn: Turn, version: number, forMs = watchMs(turn), unclear = 0): Promise<Ruling> {
+    const sinceMs = clock.now();
+    const trial: Trial = { boot: bootId, sinceMs, forMs, alone: null, unclear, untilMs: sinceMs + forMs + graceMs };
+    await write(trial, version, forMs + clearedAfterMs);
     log.warn(
       { ...turnNames(turn), attempt: turn.attempt, forMs },
       "the process died in this turn twice, watching whether it dies without it",
@@ -94,41 +102,46 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
     return wait(turn, forMs);
   }
 
-  async function tryAlone(turn: Turn, { sinceMs }: Trial, version: number): Promise<Ruling> {
-    const trial: Trial = { boot: bootId, turn: turn.id, sinceMs, untilMs: clock.now() + clearedAfterMs + graceMs };
+  async function tryAlone(turn: Turn, watched: Trial, version: number): Promise<Ruling> {
+    const atMs = clock.now();
+    const trial: Trial = { ...watched, alone: { turn: turn.id, atMs }, untilMs: atMs + clearedAfterMs + graceMs };
     if ((await write(trial, version, proofMs)) === null) return wait(turn, againMs);
     running = turn.id;
     known.set(turn.id, { alone: true, untilMs: trial.untilMs });
     log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, it is the one suspect that runs");
-    return { kind: "alone", end: () => endOf(turn, sinceMs) };
+    return { kind: "alone", end: () => endOf(turn) };
   }
 
   /** The next suspect may run at once: this boot has watched long enough. */
-  async function endOf(turn: Turn, sinceMs: number): Promise<void> {
+  async function endOf(turn: Turn): Promise<void> {
     if (running !== turn.id) return;
     running = null;
     known.delete(turn.id);
     const cell = await cells.get(trialCell);
     if (cell === null) return;
-    const { boot, turn: tried } = readTrial(cell);
-    if (boot !== bootId || tried !== turn.id) return;
+    const trial = readTrial(cell);
+    if (trial.boot !== bootId || trial.alone?.turn !== turn.id) return;
     const untilMs = clock.now() + clearedAfterMs;
-    await write({ boot: bootId, turn: null, sinceMs, untilMs }, cell.version, clearedAfterMs);
+    await write({ ...trial, alone: null, unclear: 0, untilMs }, cell.version, clearedAfterMs);
   }
 
-  async function ruleOnDead(turn: Turn, trial: Trial, version: number): Promise<Ruling> {
-    if (trial.turn === null) {
+  async function ruleOnDead(turn: Turn, { alone, sinceMs, unclear }: Trial, diedByMs: number, version: number): Promise<Ruling> {
+    if (alone === null) {
       log.warn({ ...turnNames(turn) }, "the process died while no suspect ran: what kills it is none of them");
       await cells.put(elsewhereCell, "1", { ttlMs: elsewhereMs });
       await cells.remove(trialCell, version);
       return { kind: "free" };
     }
-    if (trial.turn === turn.id) {
+    if (alone.turn === turn.id) {
+      const livedWithMs = diedByMs - alone.atMs;
+      const isProof = 2 * livedWithMs <= alone.atMs - sinceMs || unclear >= mostUnclear;
+      // Longer than that boot lived: what kills by the clock then does it while the next one watches.
+      if (!isProof) return watch(turn, version, Math.min(mostUnclearWatchMs, 2 * (diedByMs - sinceMs)), unclear + 1);
       known.delete(turn.id);
       return { kind: "guilty", cells: [{ key: trialCell, value: null }] };
     }
     // Its lane is due, and whoever takes it buries it; unless somebody stopped it meanwhile.
-    const tried = await turns.find(trial.turn);
+    const tried = await turns.find(alone.turn);
     return tried === null || tried.state === "done" ? watch(turn, version) : wait(turn, againMs);
   }
 
@@ -138,11 +151,11 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
       const cell = await cells.get(trialCell);
       if (cell === null) return watch(turn, 0);
       const trial = readTrial(cell);
-      if (trial.died === true) return ruleOnDead(turn, trial, cell.version);
+      if (trial.diedByMs !== undefined) return ruleOnDead(turn, trial, trial.diedByMs, cell.version);
       const now = clock.now();
       if (trial.boot !== bootId) return trial.untilMs <= now ? watch(turn, cell.version) : wait(turn, againMs);
       if (running !== null && running !== turn.id) return wait(turn, againMs);
-      const leftMs = trial.sinceMs + watchMs(turn) - now;
+      const leftMs = trial.sinceMs + trial.forMs - now;
       return leftMs > 0 ? wait(turn, leftMs) : tryAlone(turn, trial, cell.version);
     },
     reasons() {
@@ -158,13 +171,13 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
   };
 }
 
-/** At the start: what the boot that stood here before was trying is proof if it died, and none if it ended well. */
-export async function settleTrial(cells: Cells, boot: string, died: boolean): Promise<void> {
+/** At the start: what the boot that stood here before was trying may prove something if it died, at the latest then; null: it ended well. */
+export async function settleTrial(cells: Cells, boot: string, diedByMs: number | null): Promise<void> {
   const cell = await cells.get(trialCell);
   if (cell === null) return;
   const trial = readTrial(cell);
-  if (trial.boot !== boot || trial.died === true) return;
-  if (died) await cells.put(trialCell, JSON.stringify({ ...trial, died }), { expect: cell.version, ttlMs: proofMs });
+  if (trial.boot !== boot || trial.diedByMs !== undefined) return;
+  if (diedByMs !== null) await cells.put(trialCell, JSON.stringify({ ...trial, diedByMs }), { expect: cell.version, ttlMs: proofMs });
   else await cells.remove(trialCell, cell.version);
 }
 

@@ -116,7 +116,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
         throw error;
       },
     });
-    await settleTrial(store.cells, `boot-${boots - 1}`, killed);
+    await settleTrial(store.cells, `boot-${boots - 1}`, killed ? clock.now() : null);
     const channels = [telegram, loopback].map((each) => each.channel());
     const core = gatewayCore({
       config,

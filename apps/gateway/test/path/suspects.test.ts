@@ -61,7 +61,8 @@ describe("a killer from outside", () => {
   test.each([
     ["every second, twenty times", 20, 1_000],
     ["every four seconds, ten times", 10, 4_000],
-    ["every twenty seconds, six times", 6, 20_000],
+    ["every eight seconds, ten times", 10, 8_000],
+    ["every fifty seconds, six times", 6, 50_000],
   ])("that strikes %s, while no answer is ready, buries nobody, and then all are answered at once", async (_, times, everyMs) => {
     s = await stage();
     s.model.answers(({ text }) => ({ afterMs: everyMs + 3_000, says: [`re: ${text}`] }));
@@ -72,6 +73,27 @@ describe("a killer from outside", () => {
     expect(people.map((person) => person.sees())).toEqual(people.map(() => ["re: hello"]));
     expect(await dead()).toEqual([]);
   });
+});
+
+test("a message that kills the process only when its answer is ready is buried too, one death later", async () => {
+  s = await stage();
+  s.model.answers(() => ({ afterMs: 9_000, says: ["deadly"] }));
+  const mallory = s.person("mallory");
+  mallory.says("poison");
+  let deaths = 0;
+  while (mallory.sees().length === 0) {
+    const at = s.model.asked.length;
+    await s.until(() => s.model.asked.length > at || mallory.sees().length > 0, "the next call of the model");
+    if (s.model.asked.length === at) continue;
+    await s.pass(8_900);
+    deaths += 1;
+    await s.kill();
+    // Whoever starts it again takes a while.
+    await s.pass(12_000);
+    await s.start();
+  }
+  expect(mallory.sees()).toEqual([expect.stringMatching(/failed on your message for good/)]);
+  expect(deaths).toBe(4);
 });
 
 describe("of several messages in one turn", () => {

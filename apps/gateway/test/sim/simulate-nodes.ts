@@ -89,7 +89,7 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     if (node.deadBoot !== null) {
       await freeLeases(store, accounts, { holder: node.deadBoot });
       await freeLeaders(store.cells, node.deadBoot);
-      await settleTrial(store.cells, node.deadBoot, !node.endedWell);
+      await settleTrial(store.cells, node.deadBoot, node.endedWell ? null : at.time.now());
     }
     const booted = await boot({
       world: at,

@@ -71,7 +71,7 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     const bootId = `boot-${boots}`;
     at.note(`${bootId} starts`);
     const store = await openStore(bootId);
-    await settleTrial(store.cells, `boot-${boots - 1}`, !endedWell);
+    await settleTrial(store.cells, `boot-${boots - 1}`, endedWell ? null : at.time.now());
     endedWell = false;
     const self = life(at, bootId, () => {
       current = null;
