@@ -267,8 +267,8 @@ export interface Turns extends Lanes<Turn> {
    *  its next holder counted for it is taken back. Refuses nothing. */
   lived(lease: Lease): Promise<void>;
   /** Finds the one row of several in which processes die: all but the first wait again, at their places, each to be a turn of its own that
-   *  begins with this one's count. Left as it is once its log has more than previews and absorbed rows: a step has read them all. Returns the
-   *  turn as it is now. */
+   *  begins with this one's count. Once its log has more than previews and absorbed rows, a step has read them all: then it keeps them.
+   *  Nothing joins the turn from then on. Returns it as it is now. */
   split(lease: Lease): Promise<Turn>;
   /** Frees the slot, keeps rows and log. An answer that came before the park is seen by it. */
   park(lease: Lease, how: Park): Promise<void>;

@@ -64,8 +64,8 @@ export function runLane(options: RunLaneOptions): RunLane {
       case "alone":
         try {
           await held.cover(0);
-          // One row at a time, so that it is known which of them did it.
-          return await outlived(turn.rows.length > 1 ? await turns.split(turn) : turn, held, ruling.end);
+          // One row at a time, and none joins it, so that it is known which of them did it.
+          return await outlived(await turns.split(turn), held, ruling.end);
         } finally {
           // Also after a drain or an outage: the process lived, so nothing is proven against the turn.
           await ruling

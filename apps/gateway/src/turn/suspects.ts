@@ -61,6 +61,8 @@ const trialCell = "suspects:trial";
 /** Processes die of something else: while this stands, no turn is a suspect. */
 const elsewhereCell = "suspects:elsewhere";
 const elsewhereMs = 5 * 60_000;
+/** So many more deaths end it too: one that a message causes all the while must not go on for minutes. */
+const elsewhereDeaths = 8;
 /** A proof waits this long for its turn. */
 const proofMs = 7 * 86_400_000;
 const leastWatchMs = 5_000;
@@ -128,7 +130,7 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
   async function ruleOnDead(turn: Turn, { alone, sinceMs, unclear }: Trial, diedByMs: number, version: number): Promise<Ruling> {
     if (alone === null) {
       log.warn({ ...turnNames(turn) }, "the process died while no suspect ran: what kills it is none of them");
-      await cells.put(elsewhereCell, "1", { ttlMs: elsewhereMs });
+      await cells.put(elsewhereCell, `${elsewhereDeaths}`, { ttlMs: elsewhereMs });
       await cells.remove(trialCell, version);
       return { kind: "free" };
     }
@@ -173,7 +175,13 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
 
 /** At the start: what the boot that stood here before was trying may prove something if it died, at the latest then; null: it ended well. */
 export async function settleTrial(cells: Cells, boot: string, diedByMs: number | null): Promise<void> {
-  const cell = await cells.get(trialCell);
+  const [cell, elsewhere] = await Promise.all([cells.get(trialCell), cells.get(elsewhereCell)]);
+  if (elsewhere !== null && diedByMs !== null) {
+    const left = Number(elsewhere.value) - 1;
+    const ttlMs = (elsewhere.expiresAtMs ?? diedByMs) - diedByMs;
+    if (left > 0 && ttlMs > 0) await cells.put(elsewhereCell, `${left}`, { expect: elsewhere.version, ttlMs });
+    else await cells.remove(elsewhereCell, elsewhere.version);
+  }
   if (cell === null) return;
   const trial = readTrial(cell);
   if (trial.boot !== boot || trial.diedByMs !== undefined) return;

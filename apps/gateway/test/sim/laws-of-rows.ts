@@ -11,7 +11,12 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
   }
 
   const asides = new Set(world.plan.acts.flatMap((act) => (act.kind === "say" && act.aside === true ? [act.n] : [])));
+  const deadly = new Set(world.plan.acts.flatMap((act) => (act.kind === "say" && act.script.kills === true ? [act.n] : [])));
   for (const row of rows) {
+    const isDeadly = deadly.has(numberOf(row) ?? -1);
+    if (isDeadly && row.outcome !== "dead") world.broken("suspects", `${row.id} kills the process, and ended ${row.outcome}`);
+    if (!isDeadly && row.outcome === "dead" && row.reason?.startsWith("the process died") === true)
+      world.broken("suspects", `${row.id} was buried (${row.reason}), and it kills nobody`);
     const told = `${row.id} (#${numberOf(row) ?? "-"})`;
     if (asides.has(numberOf(row) ?? -1) && row.version === 0 && row.turn !== null && row.outcome !== "context") {
       world.broken("I13", `${told} was meant for nobody and was taken by ${row.turn}`);

@@ -3,7 +3,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { messages, nodes, plantedScenarios, search, type Found } from "./search.ts";
+import { deaths, messages, nodes, plantedScenarios, search, type Found } from "./search.ts";
 import { tellPlan, tellViolations } from "./tell.ts";
 
 interface Share {
@@ -26,7 +26,7 @@ if (isMainThread) await main();
 else parentPort?.postMessage(await work(workerData as Share));
 
 async function work({ firstSeed, runs, stride, plant }: Share): Promise<Report> {
-  const scenario = [messages, nodes, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
+  const scenario = [messages, nodes, deaths, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
   const seeds = Array.from({ length: Math.ceil(runs / stride) }, (_, index) => firstSeed + index * stride);
   let count = 0;
   const sum = { boots: 0, harmed: 0, shown: 0 };
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   });
   const plant = values.plant ?? (values.nodes ? nodes : messages).name;
   const [seed, runs] = [Number(values.seed), Number(values.runs)];
-  const known = [messages, nodes, ...plantedScenarios].map((each) => each.name);
+  const known = [messages, nodes, deaths, ...plantedScenarios].map((each) => each.name);
   if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1 || !known.includes(plant)) {
     console.error(`Usage: npm run simulate -- --seed S --runs N [--nodes] [--plant ${known.join("|")}] [--verbose]`);
     process.exitCode = 2;

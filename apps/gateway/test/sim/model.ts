@@ -30,6 +30,10 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
       const trail = trailOf(request.messages);
       world.note(`model.call#${nth} ${trail.join(" ")}`);
       const fresh = trail.flatMap((step) => (step.startsWith("#") ? [Number(step.slice(1))] : []));
+      if (fresh.some((n) => book.scripts.get(n)?.kills === true)) {
+        world.harm();
+        life.die("a message that kills");
+      }
       const script = book.scripts.get(fresh.at(-1) ?? -1) ?? plain;
       const failure = failureOf(book, script, fresh.at(-1) ?? -1);
       if (failure !== null) return yield* fail(life, failure, signal);

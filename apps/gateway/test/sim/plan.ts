@@ -12,6 +12,8 @@ export interface Script {
   /** Pieces that its answer comes in, and how long it thinks before each. */
   readonly pieces: number;
   readonly pauseMs: number;
+  /** The process dies whenever the model is asked about it. */
+  readonly kills?: boolean;
   /** Calls that fail before one works; `hang` never answers at all. */
   readonly fails?: { readonly times: number; readonly how: "unavailable" | "torn" | "rate_limited" | "hang" };
 }

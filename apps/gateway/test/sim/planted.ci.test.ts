@@ -20,6 +20,8 @@ const laws: { readonly [plant: string]: readonly string[] } = {
   "leader-for-ever": ["two leaders"],
   "unfenced-term": ["I3"],
   "approval-apart": ["I7"],
+  "unwatched-suspect": ["suspects"],
+  "unsplit-suspect": ["suspects"],
 };
 
 test("every bug that the issue names is planted", () => {

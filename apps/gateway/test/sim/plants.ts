@@ -259,3 +259,38 @@ const unfencedTerm: Plant = {
 
 /** Those that only several nodes can show. */
 export const plantsOfNodes: readonly Plant[] = [leaderForEver, unfencedTerm];
+
+/** A suspect is tried at once: nobody looks whether the process dies without it. */
+const unwatched: Plant = {
+  name: "unwatched-suspect",
+  port: () => (store) => ({
+    ...store,
+    cells: {
+      ...store.cells,
+      put: (key, value, how) => store.cells.put(key, key === "suspects:trial" ? value.replace(/"sinceMs":\d+/, '"sinceMs":0') : value, how),
+    },
+  }),
+};
+
+/** A suspect goes on with all that was taken with it. */
+const unsplit: Plant = {
+  name: "unsplit-suspect",
+  port: () => {
+    const taken = new Map<string, Turn>();
+    return (store) => ({
+      ...store,
+      turns: {
+        ...store.turns,
+        async take(want) {
+          const found = await store.turns.take(want);
+          if (!("idle" in found)) taken.set(found.id, found);
+          return found;
+        },
+        split: async (lease) => taken.get((lease as Turn).id) ?? store.turns.split(lease),
+      },
+    });
+  },
+};
+
+/** Those that only a process which dies again and again can show. */
+export const plantsOfDeaths: readonly Plant[] = [unwatched, unsplit];

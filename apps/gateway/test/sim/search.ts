@@ -1,9 +1,10 @@
 // Looks for a schedule that breaks a law, and makes it small.
 import { makeApprovalPlan, simulateApproval } from "./approval.ts";
+import { makeDeathsPlan } from "./make-deaths-plan.ts";
 import { makePlan } from "./make-plan.ts";
 import type { Plan } from "./plan.ts";
 import { makeNodesPlan } from "./make-nodes-plan.ts";
-import { plants, plantsOfNodes } from "./plants.ts";
+import { plants, plantsOfDeaths, plantsOfNodes } from "./plants.ts";
 import { shrink } from "./shrink.ts";
 import { simulate, type Simulated } from "./simulate.ts";
 import { simulateNodes } from "./simulate-nodes.ts";
@@ -19,6 +20,8 @@ export interface Scenario {
 /** The product as it is. */
 export const messages: Scenario = { name: "none", make: makePlan, run: (plan) => simulate(plan) };
 export const approvals: Scenario = { name: "approvals", make: makeApprovalPlan, run: (plan) => simulateApproval(plan) };
+/** The process dies again and again. */
+export const deaths: Scenario = { name: "deaths", make: makeDeathsPlan, run: (plan) => simulate(plan) };
 /** Several nodes over one store. */
 export const nodes: Scenario = { name: "nodes", make: makeNodesPlan, run: (plan) => simulateNodes(plan) };
 
@@ -26,6 +29,7 @@ export const nodes: Scenario = { name: "nodes", make: makeNodesPlan, run: (plan)
 export const plantedScenarios: readonly Scenario[] = [
   ...plants.map((plant): Scenario => ({ name: plant.name, make: makePlan, run: (plan) => simulate(plan, plant) })),
   ...plantsOfNodes.map((plant): Scenario => ({ name: plant.name, make: makeNodesPlan, run: (plan) => simulateNodes(plan, plant) })),
+  ...plantsOfDeaths.map((plant): Scenario => ({ name: plant.name, make: makeDeathsPlan, run: (plan) => simulate(plan, plant) })),
   { name: "approval-apart", make: makeApprovalPlan, run: (plan) => simulateApproval(plan, true) },
 ];
 

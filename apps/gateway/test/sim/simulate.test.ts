@@ -4,7 +4,7 @@ import corpus from "./corpus.json" with { type: "json" };
 import { makePlan } from "./make-plan.ts";
 import type { Plan } from "./plan.ts";
 import { holds, patienceMs } from "./holds.ts";
-import { approvals, messages, seedsFrom } from "./search.ts";
+import { approvals, deaths, messages, seedsFrom } from "./search.ts";
 import { simulate } from "./simulate.ts";
 
 describe("the message path", () => {
@@ -29,6 +29,10 @@ describe("the message path", () => {
 
   test("keeps its laws over crashes, lost answers, doubles and delays at every port", { timeout: patienceMs }, () =>
     holds(messages, 1, 700),
+  );
+
+  test("buries what kills the process and nothing else, however often it is killed from outside", { timeout: patienceMs }, () =>
+    holds(deaths, 1, 150),
   );
 
   test("parks, is decided and goes on: an approval is used once, with its call's intent", { timeout: patienceMs }, () =>

@@ -81,6 +81,7 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
       extend: fenced("i", "extend", store.turns.extend),
       absorb: fenced("i", "absorb", store.turns.absorb),
       checkpoint: fenced("i", "checkpoint", store.turns.checkpoint),
+      split: fenced("i", "split", store.turns.split),
       park: fenced("i", "park", store.turns.park),
       async commit(lease, turn, what) {
         // The same holder may ask again after its answer was lost.

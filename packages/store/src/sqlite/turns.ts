@@ -162,13 +162,13 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
       tx.run(() => {
         const { lane, turn } = heldTurn(lease);
         const log = turns.log(turn.id);
+        single.run(turn.id);
         if (log.some(({ kind }) => kind !== "preview" && kind !== "absorbed")) return turns.read(lane, turn.id);
         claims.unclaim(turn.id, Math.max(1, turn.attempt - 1));
         turns.setLog(
           turn.id,
           log.filter(({ kind }) => kind === "preview"),
         );
-        single.run(turn.id);
         return turns.read(lane, turn.id);
       }),
     park: (lease, { tickets, wake, untilMs }) =>

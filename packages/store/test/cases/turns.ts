@@ -166,12 +166,14 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a turn whose model has read its rows is left as it is, and a lost lease splits nothing",
+    title: "a turn whose model has read its rows keeps them and is joined by no more; a lost lease splits nothing",
     async run({ store, clock }) {
       await store.inbox.accept([row("1"), row("2")]);
       const turn = await takeTurn(store);
       await store.turns.checkpoint(turn, 0, { steps: [step("a")] });
       expect(await store.turns.split(turn)).toEqual({ ...turn, log: [step("a")] });
+      await store.inbox.accept([row("3")]);
+      expect(await store.turns.absorb(turn, 1, 20)).toEqual([]);
       clock.advance(want.leaseMs);
       const next = await takeTurn(store, { holder: "w2" });
       await expect(store.turns.split(turn)).rejects.toMatchObject(lost);

@@ -239,6 +239,7 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
     },
     split(lease: ModelLease): readonly string[] {
       const { turn } = held(lease);
+      turn.alone = true;
       if (turn.log.some((step) => !step.startsWith("absorbed "))) return turn.rows.map(({ row }) => row.id);
       for (const row of turn.rows.slice(1)) {
         row.state = "waiting";

@@ -152,6 +152,8 @@ export const splitScript = script(
   parts,
   String.raw`
 local lane, turn = turns.held(arg.lease)
+turn.alone = true
+turns.put(turn)
 local kept = {}
 for _, text in ipairs(call('LRANGE', key.steps(turn.id), 0, -1)) do
   local kind = cjson.decode(text).kind
@@ -161,7 +163,6 @@ end
 rows.unclaim(turn, most(1, turn.attempt - 1))
 call('DEL', key.steps(turn.id))
 for _, text in ipairs(kept) do call('RPUSH', key.steps(turn.id), text) end
-turn.alone = true
 turns.put(turn)
 return turns.handed(lane, turn, false)`,
 );
