@@ -27,6 +27,7 @@ import { accountKey, isFault, parseConversationKey, type Address, type Clock, ty
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "./control/hub.ts";
+import { tellingCommands } from "./inbound/command.ts";
 import { firstBot } from "./inbound/first-bot.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { mediaFolder } from "./turn/media-folder.ts";
@@ -180,6 +181,7 @@ async function wireDiscord(account: string, settings: DiscordAccountConfig, port
       mediaFolder,
       messageContent,
       suppressEmbeds,
+      quietCommands: tellingCommands,
       memory: {
         load: async (name) => (await store.cells.get(cell(name)))?.value ?? null,
         save: async (name, text) => void (await store.cells.put(cell(name), text, {})),

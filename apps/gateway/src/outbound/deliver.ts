@@ -32,7 +32,7 @@ export interface DeliverOptions {
   readonly rowsOf: (cause: string) => Promise<readonly string[]>;
   /** Told of each delivery that ended in trouble, once it is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
-  /** Told as well when it failed for good. */
+  /** Told of an answer that will surely never arrive, where another may. */
   readonly onFailed: (delivery: DeliveryView) => void;
   /** Told of each part that was sent, once it is recorded. */
   readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
@@ -132,6 +132,7 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     if (part.state === "queued" && ageMs > queuedFenceMs) {
       if (at.owed.length > 0) await record(place, at.owed);
+      options.onFailed(delivery);
       return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
     }
     const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);

@@ -17,7 +17,7 @@ export interface FailedSendsOptions {
   readonly mayRepeat: (error: Fault) => boolean;
   /** Told once it is recorded. */
   readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
-  /** Told as well when what is said will surely never arrive. */
+  /** Told of an answer that will surely never arrive, where another may. */
   readonly onFailed: (delivery: DeliveryView) => void;
   readonly clock: Clock;
 }
@@ -81,6 +81,8 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
         case "denied":
         case "missing":
           if (chatIsClosed(error)) await closed.close(place.to, error.message);
+          // It was this answer that was refused, and not the chat: others arrive there.
+          if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
           return { next: true, change: { ...name, to: "failed", reason: error.message } };
       }
     },
@@ -92,7 +94,6 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       await record(place, changes);
       told.warn({ reason }, "delivery failed for good");
       onTrouble(delivery, reason);
-      options.onFailed(delivery);
       return null;
     },
   };

@@ -48,6 +48,7 @@ describe("a platform that is away", () => {
     await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the failure", 2 * hoursMs);
     expect((await s.deliveries({ troubled: true }))[0]?.parts[0]).toMatchObject({ state: "failed", reason: "older than a day" });
     expect((await s.store().troubled()).deliveries).toBe(1);
+    await alice.gets(/^⚠️ I had an answer here that could not be delivered\./);
     s.model.answers(({ text }) => `heard: ${text}`);
     await alice.says("hello?").gets(/^heard: \[Parley: an earlier answer of yours did not arrive: older than a day\]\n\nhello\?$/);
     await alice.says("and now?").gets("heard: and now?");

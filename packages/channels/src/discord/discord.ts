@@ -36,6 +36,8 @@ export interface DiscordOptions {
   readonly messageContent?: boolean;
   /** Whether links show no preview. Default: true. */
   readonly suppressEmbeds?: boolean;
+  /** Slash commands that only tell something: in a server their answers are shown to whoever gave them alone. Default: none. */
+  readonly quietCommands?: readonly string[];
   readonly memory: DiscordMemory;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -78,7 +80,7 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
   const known = places(rest, () => clock.mono());
   const kept = forms(memory, log);
   const shown = shownTexts();
-  const pending = interactions(rest, memory, kept, clock, log);
+  const pending = interactions({ rest, memory, forms: kept, quietCommands: options.quietCommands ?? [], clock, log });
   const notes = watch(memory, clock, log);
   const sending = {
     rest,

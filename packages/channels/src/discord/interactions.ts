@@ -7,6 +7,7 @@ import { interactionTypes } from "./interaction-text.ts";
 import { isRefusal } from "./refusals.ts";
 import type { Forms } from "./forms.ts";
 import type { DiscordRest } from "./rest.ts";
+import { isSnowflake } from "./snowflake.ts";
 
 export interface Interactions {
   /** Of the process before. */
@@ -21,6 +22,8 @@ export interface Interactions {
   take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
   /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
   fill(open: OpenInteraction, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
+  /** What follows in the answer of a quiet command. Null where its time is over: then it is a message like any other. Throws Fault. */
+  follow(event: string, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
   /** One answer answers several commands: the waiting of all but the one in whose place it stands ends. Never rejects. */
   endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
   /** Nothing will be said to these: their waiting ends. Never rejects. */
@@ -45,13 +48,24 @@ interface Arrived {
   readonly application: string;
   readonly token: string;
   readonly isCommand: boolean;
+  readonly isQuiet: boolean;
   readonly atMs: number;
   readonly timer: Timer;
   /** Whether the waiting was put off; null while nobody tried. */
   deferred: Promise<boolean> | null;
 }
 
-export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pick<Forms, "find">, clock: Clock, log: Log): Interactions {
+export interface InteractionsOptions {
+  readonly rest: DiscordRest;
+  readonly memory: DiscordMemory;
+  readonly forms: Pick<Forms, "find">;
+  /** In a server, what these commands answer is shown to whoever gave them alone. */
+  readonly quietCommands: readonly string[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function interactions({ rest, memory, forms, quietCommands, clock, log }: InteractionsOptions): Interactions {
   /** By event id. */
   const arrived = new Map<string, Arrived>();
   let open: readonly OpenInteraction[] = [];
@@ -65,7 +79,10 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
   const callback = (to: Arrived, body: unknown): Promise<unknown> =>
     rest.call({ method: "POST", route: `/interactions/${to.id}/${to.token}/callback`, body });
   const defer = (to: Arrived): Promise<boolean> =>
-    (to.deferred ??= callback(to, { type: to.isCommand ? responses.deferredMessage : responses.deferredUpdate }).then(
+    (to.deferred ??= callback(to, {
+      type: to.isCommand ? responses.deferredMessage : responses.deferredUpdate,
+      ...(to.isQuiet ? { data: { flags: ephemeral } } : {}),
+    }).then(
       () => true,
       (error: unknown) => {
         log.warn({ interaction: to.id, error }, "an interaction could not be deferred");
@@ -102,7 +119,7 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
     const added = commands.map(([event, one]): OpenInteraction => {
       one.timer.cancel();
       void defer(one);
-      return { event, application: one.application, token: one.token, atMs: one.atMs };
+      return { event, application: one.application, token: one.token, atMs: one.atMs, ...(one.isQuiet ? { quiet: true as const } : {}) };
     });
     for (const one of added) expireLater(one);
     return keep([...open, ...added]);
@@ -147,7 +164,9 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       for (const [key, one] of arrived) if (!isFresh(one)) arrived.delete(key);
       const timer = clock.after(deferAfterMs, () => void defer(one));
       const isCommand = type === interactionTypes.command;
-      const one: Arrived = { id, application, token, isCommand, atMs, timer, deferred: null };
+      const { name } = (interaction.data ?? {}) as { readonly name?: unknown };
+      const isQuiet = isCommand && isSnowflake(interaction.guild_id) && quietCommands.includes(String(name));
+      const one: Arrived = { id, application, token, isCommand, isQuiet, atMs, timer, deferred: null };
       const atOnce = answerAtOnce(interaction, forms);
       if (atOnce !== null) {
         timer.cancel();
@@ -196,6 +215,16 @@ export function interactions(rest: DiscordRest, memory: DiscordMemory, forms: Pi
       } catch (error) {
         if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
         log.info({ event: one.event }, "Discord has forgotten an interaction: answering as a message");
+        return null;
+      }
+    },
+    async follow(event, payload, signal) {
+      const one = open.find((known) => known.event === event);
+      if (one === undefined || !isFresh(one)) return null;
+      try {
+        return await rest.call({ method: "POST", route: `/webhooks/${one.application}/${one.token}`, ...payload, signal });
+      } catch (error) {
+        if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
         return null;
       }
     },

@@ -47,6 +47,8 @@ export const interactionsSchema = z.array(
     atMs: z.number(),
     /** Idempotency key of the send that answers it. */
     takenBy: z.string().optional(),
+    /** Shown to whoever gave it alone. */
+    quiet: z.literal(true).optional(),
   }),
 );
 export type OpenInteraction = z.infer<typeof interactionsSchema>[number];

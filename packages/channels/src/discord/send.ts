@@ -36,8 +36,15 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
     const filled = await interactions.fill(open, payload, signal);
     if (filled !== null) {
       void interactions.endOthers(answers, open);
-      return receipt(filled);
+      return { ...receipt(filled), ...(open.quiet === true ? { extra: { quiet: open.event } } : {}) };
     }
+  }
+  const quiet = options.follows?.extra?.["quiet"];
+  if (typeof quiet === "string") {
+    const json = { ...message.json, flags: flagsOf(message.json) | ephemeral };
+    const payload = await payloadOf(json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);
+    const followed = await interactions.follow(quiet, payload, signal);
+    if (followed !== null) return { ...receipt(followed), extra: { quiet } };
   }
   const { place, channel } = await destination(places, to, options.follows, signal);
   const limitBytes = await uploadLimit(places, place, message.files);
@@ -55,6 +62,12 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
     if (!("message_reference" in quote) || !isAboutQuote(error)) throw error;
     return create({});
   }
+}
+
+const ephemeral = 1 << 6;
+
+function flagsOf({ flags }: Readonly<Record<string, unknown>>): number {
+  return typeof flags === "number" ? flags : 0;
 }
 
 function isAboutQuote(error: unknown): boolean {

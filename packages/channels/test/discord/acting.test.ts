@@ -130,6 +130,22 @@ describe("a slash command", () => {
     expect((await rig.channel.send(room(), text("because, and so"), both)).messageId).toBe(messageId);
   });
 
+  test("that only tells something is answered to whoever gave it alone, to the last message of its answer", async () => {
+    const quiet = await rig.open({ quietCommands: ["status"] });
+    await rig.channel.stop();
+    await quiet.act?.(room(), { kind: "setCommands", commands: [{ name: "status", description: "How I am" }] }, how());
+    const got: Inbound[] = [];
+    await quiet.start(async (batch) => void got.push(...batch.flatMap((event) => ("address" in event ? [event] : []))));
+    rig.fake.as(alice).runs("status", { channel: rig.room });
+    await expect.poll(() => got.length).toBe(1);
+    const first = await quiet.send(room(), text("one"), how({ answers: [got[0]?.id ?? ""] }));
+    await quiet.send(room(), text("two"), how({ follows: first }));
+    expect(shown().map(({ text: said, onlyFor }) => [said, onlyFor])).toEqual([
+      ["one", alice.id],
+      ["two", alice.id],
+    ]);
+  });
+
   test("of somebody who is refused is answered to them alone", async () => {
     await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => ("address" in event ? [event.id] : [])) }));
     await expect.poll(state).toBe("answered");
