@@ -225,7 +225,7 @@ const mutants: readonly PlantedBug[] = [
   ["a sandbox fills the memory", "sandbox", "sandbox/bubblewrap.ts", "await knowsSizes(bwrap)", "false"],
   ["a sandbox has the network", "sandbox", "sandbox/bubblewrap.ts", 'network ? ["--share-net"] : []', '["--share-net"]'],
   ["a sandbox shows what is hidden", "sandbox", "sandbox/bubblewrap.ts", "...below.map(", "...[].map("],
-  ["a sandbox writes what it may read", "sandbox", "sandbox/bubblewrap.ts", 'readOnly ? "--ro-bind" : "--bind"', '"--bind"'],
+  ["a sandbox writes what it may read", "sandbox", "sandbox/bubblewrap.ts", 'readOnly || all ? "--ro-bind" : "--bind"', '"--bind"'],
   ["characters that are not seen count", "guarded", "files/guarded-paths.ts", '.replaceAll(/\\p{Default_Ignorable_Code_Point}/gu, "")', ""],
   [
     "settings are a list of bad ones",
@@ -258,7 +258,8 @@ const mutants: readonly PlantedBug[] = [
     "...readOnly.map((path) =>",
     "...([] as string[]).map((path) =>",
   ],
-  ["a sandbox shows hard links", "guarded", "sandbox/bubblewrap.ts", "...masked.map((path) =>", "...([] as string[]).map((path) =>"],
+  ["a sandbox shows hard links", "guarded", "sandbox/bubblewrap.ts", "    ...masked.map(hide),\n", ""],
+  ["a sandbox that reads shows hard links", "sandbox", "sandbox/bubblewrap.ts", "readOnly ? masked.map(hide) : []", "[]"],
   [
     "new settings stay",
     "guarded",

@@ -1,7 +1,7 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -133,6 +133,8 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   test("with read access reads the workspace and changes nothing", async () => {
     await open({ workspaceAccess: "ro" });
     await writeFile(join(it.workspace, "a.txt"), "text");
+    await link(join(it.outside, "secret"), join(it.workspace, "linked"));
+    expect(await run("cat linked")).not.toContain("the secret");
     expect(await run("cat a.txt; touch b 2>&1")).toMatch(/^text.*Read-only/s);
     expect(await said(read(it.context), { path: "a.txt" })).toBe("1\ttext");
     const { tools, unavailable } = makeTools(it.context);

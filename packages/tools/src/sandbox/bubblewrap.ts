@@ -51,10 +51,12 @@ export async function bubblewrap(
     ...readRoots.map((root) => ["--ro-bind-try", root, root]),
     ["--ro-bind-try", bwrap, bwrap],
   ].flat();
-  const place = (all: boolean): readonly string[] =>
+  // Where nothing can be written no name can be turned into a link, so no second bubblewrap is needed.
+  const place = ({ all, masked }: GuardedView): readonly string[] =>
     [
       [readOnly || all ? "--ro-bind" : "--bind", workspace, insidePath],
       ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+      ...(readOnly ? masked.map(hide) : []),
       ["--remount-ro", "/"],
     ].flat();
   const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
@@ -64,10 +66,10 @@ export async function bubblewrap(
       // Not --new-session: our commands lead sessions of their own already, and whatever is inside must stay in the group that is ended with
       // them. --die-with-parent alone leaves a gap: its inner process asks for it a moment after the command has started.
       const chdir = ["--chdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`];
-      const inner = innerView(bwrap, guarded, chdir);
+      const inner = readOnly ? [] : innerView(bwrap, guarded, chdir);
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
-        argv: [bwrap, ...view, ...keeps(inner, isRoot), ...place(guarded.all), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
+        argv: [bwrap, ...view, ...keeps(inner, isRoot), ...place(guarded), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
         env: { ...env, PATH: path, HOME: userHome, TMPDIR: "/tmp" },
         ...(isRoot ? { mostProcesses: limits.processes } : {}),
       };
@@ -85,10 +87,14 @@ function innerView(bwrap: string, { readOnly, masked, all }: GuardedView, chdir:
   return [
     [bwrap, "--die-with-parent", "--cap-drop", "ALL", "--dev-bind", "/", "/"],
     ...readOnly.map((path) => ["--ro-bind-try", inside(path), inside(path)]),
-    // A device that the mount does not let anybody open.
-    ...masked.map((path) => ["--ro-bind-try", "/dev/null", inside(path)]),
+    ...masked.map(hide),
     [...chdir, "--"],
   ].flat();
+}
+
+/** Behind a device that the mount does not let anybody open. */
+function hide(path: string): readonly string[] {
+  return ["--ro-bind-try", "/dev/null", `${insidePath}/${path}`];
 }
 
 /** Root has no user namespace of its own to mount in: the second one drops these before the command starts. */

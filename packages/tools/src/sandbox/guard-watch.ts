@@ -81,6 +81,12 @@ function leave(root: string): void {
   else running.delete(root);
 }
 
+/** A command in a sandbox that may only read the workspace: files that have another name outside are hidden from it. */
+export async function watchReader({ root, alsoPrompt, hidden }: WatchRequest): Promise<Watched> {
+  const { masked } = await scanGuarded({ root, alsoPrompt, hidden });
+  return { view: { ...nothingGuarded, masked }, note: null, end: async () => "" };
+}
+
 /** A command on the host that an owner did not ask for. */
 export async function watchOnHost({ root, origin, alsoPrompt, hidden, origins }: WatchRequest): Promise<Watched> {
   const begun: Begun = { root, origin, alsoPrompt, prompts: await hashes(root, await promptFiles(root, alsoPrompt)) };

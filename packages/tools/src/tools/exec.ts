@@ -13,7 +13,7 @@ import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecRequest } from "../exec/work-out.ts";
 import { originOf } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
-import { nothingGuarded, watchOnHost, watchSandboxed, type Watched } from "../sandbox/guard-watch.ts";
+import { nothingGuarded, watchOnHost, watchReader, watchSandboxed, type Watched } from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
@@ -124,12 +124,15 @@ async function start(
   return started;
 }
 
-/** Null for what needs no looking after: an owner's command on the host, and whatever may not write the workspace. */
+/** Null for what needs no looking after: an owner's command on the host, and one in a folder of its own. */
 async function watch(context: ToolContext, scope: ToolScope): Promise<Watched | null> {
   const { sandbox, owner, origins, promptPaths: alsoPrompt = [], files } = context;
   const hidden = files.own.forbidden ?? [];
   const request = { root: sandbox.workspace, origin: originOf(context, scope), alsoPrompt, hidden, origins };
-  if (sandbox.kind !== "none") return sandbox.readOnly || sandbox.scratch ? null : watchSandboxed(request, sandbox.kind === "docker");
+  if (sandbox.kind !== "none") {
+    if (sandbox.scratch) return null;
+    return sandbox.readOnly ? watchReader(request) : watchSandboxed(request, sandbox.kind === "docker");
+  }
   return owner || origins === undefined ? null : watchOnHost(request);
 }
 
