@@ -36,10 +36,10 @@ export async function ask(terminal: Console, said: string, thread: string | unde
           goneAtMono = null;
           return answersTo(question, client);
         },
-        thread,
+        thread === undefined ? {} : { thread },
       );
     } catch (error) {
-      if (question.since === null || !(error instanceof CommandFailure) || error.code !== "unavailable") throw error;
+      if (question.since === null || !(error instanceof CommandFailure) || !["unavailable", "timeout"].includes(error.code)) throw error;
       const nowMono = clock.mono();
       if (goneAtMono === null) line(terminal.err, "The gateway went away; what was said is kept. Waiting for it to be back ...");
       goneAtMono ??= nowMono;

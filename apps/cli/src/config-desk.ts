@@ -98,7 +98,7 @@ async function throughGateway<T>(terminal: Console, remote: (client: ControlClie
       return remote(client);
     });
   } catch (error) {
-    const isAway = error instanceof CommandFailure && ["unavailable", "denied"].includes(error.code);
+    const isAway = error instanceof CommandFailure && ["unavailable", "timeout", "unauthorized", "denied"].includes(error.code);
     if (isAway || error instanceof Elsewhere) return local();
     throw error;
   }

@@ -31,10 +31,15 @@ export interface ConnectOptions {
   readonly wire: Wire;
   /** Not asked for by a gateway that was started for this command. */
   readonly token?: string;
+  /** The conversation whose events are told; absent: none is followed. */
+  readonly follows?: Conversation;
+}
+
+export interface Conversation {
   readonly thread?: string;
 }
 
-export async function connectControl({ wire, token, thread }: ConnectOptions): Promise<ControlClient> {
+export async function connectControl({ wire, token, follows }: ConnectOptions): Promise<ControlClient> {
   const pending = new Map<string, Pending>();
   const listeners = new Map<string, ((payload: never) => void)[]>();
   let requests = 0;
@@ -66,7 +71,7 @@ export async function connectControl({ wire, token, thread }: ConnectOptions): P
     protocol: protocolRange,
     client: { name: "parley-cli", version: "1" },
     ...(token === undefined ? {} : { auth: { token } }),
-    ...(thread === undefined ? {} : { thread }),
+    ...(follows ?? { follows: false }),
   })) as ConnectResult;
 
   return {

@@ -1,5 +1,5 @@
-// Finds the running gateway: its address from the config, its token from the config or the state folder. A broken config does not keep
-// an operator from asking a daemon that runs: its own block, the last good file or the defaults say where, with a warning.
+// Finds the running gateway: where it listens and its token for this run stand in the state folder. Where that says nothing, as from another
+// machine or of an older gateway, the config does: its own block, the last good file or the defaults, with a warning where it is broken.
 import { readFile } from "node:fs/promises";
 import {
   ConfigFault,
@@ -19,6 +19,8 @@ export interface GatewayAddress {
   readonly token: string;
   /** Where the token stands: a key of the config, or a file. */
   readonly tokenFrom: string;
+  /** Its process; null where only the config says where it is. */
+  readonly pid: number | null;
   /** What is wrong with the config; empty when all is well. */
   readonly configTrouble: readonly string[];
 }
@@ -36,13 +38,15 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     const read = (await loadBlocks(env, ["gateway"])) ?? (await loadBlocks(env, ["gateway"], `${places.configPath}.bak`));
     gateway = read?.config.gateway ?? null;
   }
-  const { port, bind } = await listening(places.portPath, gateway ?? { port: 7275, bind: "loopback" });
+  const { port, bind, ...running } = await listening(places.portPath, gateway ?? { port: 7275, bind: "loopback" });
   const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const { pid = null } = running;
+  if (running.token !== undefined) return { url, token: running.token, tokenFrom: places.portPath, pid, configTrouble };
   const own = gateway?.auth.token?.reveal();
   const token = own ?? (await tokenIn(places.tokenPath));
   if (token === null) throw notRunning(url, configTrouble, `there is no token in ${places.tokenPath}, so no gateway has started here yet`);
-  return { url, token, tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token", configTrouble };
+  return { url, token, tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token", pid, configTrouble };
 }
 
 export function notRunning(
@@ -59,9 +63,11 @@ export function notRunning(
 interface Listening {
   readonly port: number;
   readonly bind: string;
+  readonly pid?: number;
+  readonly token?: string;
 }
 
-/** Where the gateway that runs listens: a change of the address waits for its restart. */
+/** Where the gateway that runs listens, and what it takes: a change of either in the config waits for its restart. */
 async function listening(path: string, said: Listening): Promise<Listening> {
   let text: string;
   try {
@@ -70,10 +76,11 @@ async function listening(path: string, said: Listening): Promise<Listening> {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return said;
     throw new CommandFailure("denied", `The file ${path} cannot be read: ${(cause as Error).message}.`, exitCodes.failed, { cause });
   }
-  const [port = "", pid = "", bind = said.bind] = text.trim().split(" ");
+  const [port = "", pid = "", bind = said.bind, token = ""] = text.trim().split(" ");
+  if (!/^[1-9]\d*$/.test(port)) return said;
   // It outlives a gateway that was killed; a port of the system's choice stands nowhere else.
-  const counts = said.port === 0 || isAlive(Number(pid));
-  return /^[1-9]\d*$/.test(port) && counts ? { port: Number(port), bind } : said;
+  if (!isAlive(Number(pid))) return said.port === 0 ? { port: Number(port), bind } : said;
+  return { port: Number(port), bind, pid: Number(pid), ...(token === "" ? {} : { token }) };
 }
 
 async function tokenIn(path: string): Promise<string | null> {

@@ -27,10 +27,18 @@ export async function gatewayProcess(terminal: Console): Promise<GatewayProcess 
 
 /** Null when nothing answers; other refusals are thrown. Says nothing of a broken config: this is asked again and again. */
 export async function statusNow(terminal: Console): Promise<Status | null> {
+  const found = await look(terminal);
+  return found === "silent" ? null : found;
+}
+
+/** "silent": something listens and does not answer; null: nothing does. */
+export async function look(terminal: Console): Promise<Status | "silent" | null> {
   try {
     return await withGateway(quietly(terminal), (client) => client.request("status", {}));
   } catch (error) {
-    if (error instanceof CommandFailure && error.code === "unavailable") return null;
+    if (!(error instanceof CommandFailure)) throw error;
+    if (error.code === "unavailable") return null;
+    if (error.code === "timeout") return "silent";
     throw error;
   }
 }

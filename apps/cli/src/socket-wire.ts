@@ -4,11 +4,11 @@ import { CommandFailure } from "./exit.ts";
 import { notRunning, type GatewayAddress } from "./gateway-address.ts";
 import type { Wire } from "./wire.ts";
 
-/** As long as the gateway gives a client that is slow to say who it is. */
-const answersWithinMs = 15_000;
+/** Longer than a gateway is ever busy with one thing. */
+const answersWithinMs = 5_000;
 const healthWithinMs = 2_000;
 
-/** Rejects with CommandFailure("unavailable") when no gateway answers. */
+/** Rejects with CommandFailure: "unavailable" when no gateway is there, "timeout" when one is and does not answer. */
 export async function socketWire(address: GatewayAddress): Promise<Wire> {
   const socket = new WebSocket(`${address.url.replace(/^http/, "ws")}${controlPath}`);
   const closed = new Promise<CommandFailure>((resolve) => {
@@ -39,11 +39,15 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
 }
 
 /** A refused WebSocket says nothing of its cause; who listens there is told by what anybody may ask. */
-async function whyNot({ url, configTrouble }: GatewayAddress, isSilent: boolean): Promise<CommandFailure> {
+async function whyNot({ url, pid, configTrouble }: GatewayAddress, isSilent: boolean): Promise<CommandFailure> {
   const refused = (detail: string, advice?: string): CommandFailure => notRunning(url, configTrouble, detail, advice);
   if (isSilent) {
-    const detail = `what listens there did not answer within ${answersWithinMs / 1_000} s`;
-    return refused(detail, "If it is the gateway, it hangs: end its process, then run `parley start`.");
+    const who = pid === null ? "What listens there" : `Its process ${pid}`;
+    const words = `The gateway at ${url} does not answer. ${who} said nothing within ${answersWithinMs / 1_000} s: it hangs, or is very busy.`;
+    return new CommandFailure(
+      "timeout",
+      `${words}\n\`parley stop\` ends it, and \`parley start\` goes on where it stood: nothing is lost.`,
+    );
   }
   let health: string;
   const giveUp = new AbortController();

@@ -3,7 +3,7 @@
 import { Writable } from "node:stream";
 import type { Console } from "./console.ts";
 import { styled, words } from "./console.ts";
-import { connectControl, type ConnectOptions, type ControlClient } from "./control-client.ts";
+import { connectControl, type ConnectOptions, type ControlClient, type Conversation } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
 import { gatewayAddress, type GatewayAddress } from "./gateway-address.ts";
 import { gatewayProgram } from "./gateway-program.ts";
@@ -18,10 +18,10 @@ export function quietly(terminal: Console): Console {
 type Work<T> = (client: ControlClient) => Promise<T>;
 
 /** Throws CommandFailure("unavailable") when no gateway runs. */
-export async function withGateway<T>(terminal: Console, work: Work<T>, thread?: string): Promise<T> {
+export async function withGateway<T>(terminal: Console, work: Work<T>, follows?: Conversation): Promise<T> {
   const address = await gatewayAddress(terminal.env);
   warn(terminal, address);
-  return over(await connected(address, thread), work);
+  return over(await connected(address, follows), work);
 }
 
 /** Asks the running gateway, or, when none runs, one that is started on the same state folder for this alone. */
@@ -47,9 +47,9 @@ function warn({ err, env }: Console, { configTrouble }: GatewayAddress): void {
   for (const trouble of configTrouble) words(err, styled(err, env, "yellow", `config: ${trouble}`));
 }
 
-async function connected(address: GatewayAddress, thread?: string): Promise<Running> {
+async function connected(address: GatewayAddress, follows?: Conversation): Promise<Running> {
   const { url, token, tokenFrom } = address;
-  return { wire: await socketWire(address), token, url, tokenFrom, ...(thread === undefined ? {} : { thread }) };
+  return { wire: await socketWire(address), token, url, tokenFrom, ...(follows === undefined ? {} : { follows }) };
 }
 
 interface Running extends ConnectOptions {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -331,5 +332,27 @@ describe("a gateway that runs is found", () => {
     writeFileSync(`${config}.bak`, readFileSync(config));
     writeFileSync(config, "{ gateway: { port");
     expect((await parley(gateway.home, ["status"])).exitCode).toBe(0);
+  });
+
+  test.for([
+    ["another port in the file", "{ gateway: { port: 1 } }"],
+    ["a syntax error in it", "{ gateway: { port"],
+    ["another token in it", '{ gateway: { port: 1, auth: { token: "the-token-of-the-next-start-0123456789" } } }'],
+    ["a token that only the gateway has", '{ gateway: { auth: { token: { env: "NOT_HERE" } } } }'],
+  ] as const)("over %s, by what it left in the state folder", async ([, config]) => {
+    const gateway = await fakeGateway(() => status);
+    const port = /\d+/.exec(readFileSync(join(gateway.home, "parley.json5"), "utf8"))?.[0];
+    writeFileSync(join(gateway.home, "parley.json5"), config);
+    writeFileSync(join(gateway.home, "gateway-port"), `${port} ${process.pid} loopback ${"t".repeat(43)}\n`);
+    expect(await parley(gateway.home, ["status"])).toMatchObject({ exitCode: 0, out: expect.stringContaining("Parley 1.2.3") as string });
+    expect(gateway.requests[0]?.params).toMatchObject({ auth: { token: "t".repeat(43) } });
+  });
+
+  test("by the config again once the process that left it is gone", async () => {
+    const gateway = await fakeGateway(() => status);
+    const gone = spawnSync(process.execPath, ["-e", ""]).pid;
+    writeFileSync(join(gateway.home, "gateway-port"), `1 ${gone} loopback ${"t".repeat(43)}\n`);
+    expect((await parley(gateway.home, ["status"])).exitCode).toBe(0);
+    expect(gateway.requests[0]?.params).toMatchObject({ auth: { token } });
   });
 });

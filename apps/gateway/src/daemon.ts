@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { LoadedConfig } from "@parley/config";
 import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
-import { gatewayTokenIn } from "./control/gateway-token.ts";
+import { gatewayTokenIn, newToken } from "./control/gateway-token.ts";
 import { assemble } from "./daemon/assemble.ts";
 import { openChannels } from "./daemon/channels.ts";
 import { settleConfigFile } from "./daemon/config-file.ts";
@@ -70,7 +70,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { log, hide, setLevel } = lines;
   await settleConfigFile(options, log);
   const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
+  const localToken = newToken(ids);
   hide(token);
+  hide(localToken);
 
   const bootId = ids.uuid();
   const metrics = gatewayMetrics(clock);
@@ -98,6 +100,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     strangers,
     logBook: lines.book,
     token,
+    localToken,
     bootId,
     log,
   }).catch(async (error: unknown) => {
@@ -117,7 +120,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   configs.begin({ loaded: options, env, parts, pools, hide, setLevel, clock, log });
   metrics.watch({
     store,
-    channels: () => [...parts.wired.channels.values()],
+    channels: () => [...parts.wired.channels.values()].filter(parts.state.hears),
     state: parts.state,
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,

@@ -50,6 +50,8 @@ export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
   readonly env: { readonly [name: string]: string | undefined };
   /** The gateway's own: no answer may show it. */
   readonly token: string;
+  /** The one of this run. */
+  readonly localToken: string;
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
@@ -59,7 +61,7 @@ export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
 
 /** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
 export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
-  const { places, configPath, env, token, hub, state, chatRestart, watched = (models) => models, ...ports } = options;
+  const { places, configPath, env, token, localToken, hub, state, chatRestart, watched = (models) => models, ...ports } = options;
   const { store, clock, ids, log } = ports;
   const kept = coreMemory(clock);
   const mediaPath = join(places.home, "media");
@@ -105,7 +107,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
         whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
       ],
       showProgress: wireProgress({ hub, clock }),
-      redaction: wireRedaction(config, places.home, token),
+      redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,
       house: await houseOf(config, places.home, env["SHELL"], ids),
       kept,

@@ -16,7 +16,12 @@ export interface GatewayState {
   /** Its start was refused for good; it stays down until the config changes. */
   channelFailed(channel: Channel, error: unknown): void;
   report(): Promise<StateReport>;
-  /** Whether every channel hears and the store took writes when it was last looked at; asks nobody, because anybody may ask this. */
+  /** Whether this process is the one that hears the channel: nodes share accounts. */
+  hears(channel: Channel): boolean;
+  /**
+   * Whether it takes work and the store took writes when it was last looked at; asks nobody, because anybody may ask this. An account in
+   * trouble does not count: the others, and the page, would go out of service with it.
+   */
   ready(): { readonly ok: boolean };
   /** Whether the store took writes when it was last looked at. */
   store(): boolean;
@@ -54,7 +59,8 @@ export function gatewayState(
     channelFailed(channel, error) {
       failed.set(channel, error instanceof Error ? error.message : String(error));
     },
-    ready: () => ({ ok: phase === "running" && storeOk && ailing().length === 0 }),
+    hears: (channel) => channels().includes(channel),
+    ready: () => ({ ok: phase === "running" && storeOk }),
     store: () => storeOk,
     async look() {
       storeOk = await store.check().then(

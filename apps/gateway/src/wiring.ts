@@ -278,11 +278,11 @@ function isForProgram(conversation: string): boolean {
 }
 
 /** The state folder is hidden under every name that a model may have learnt for it. */
-export function wireRedaction(config: Config, home: string, token: string): Redaction {
+export function wireRedaction(config: Config, home: string, tokens: readonly string[]): Redaction {
   const userHome = homedir();
   const spellings = (path: string): string[] => [path, ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [])];
   return {
-    secrets: [...secretValues(config), token],
+    secrets: [...secretValues(config), ...tokens],
     stateDirs: spellings(home),
     workspaces: config.agents.list.flatMap((agent) => spellings(agent.workspace)),
   };

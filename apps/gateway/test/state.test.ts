@@ -10,13 +10,13 @@ function channel(account: string, state: ChannelHealth["state"]): Channel {
   return { ...loopback({ account, clock: virtualClock() }), health: () => ({ state, reason: "because" }) };
 }
 
-describe("ready means that the daemon runs and every channel hears", () => {
+describe("ready means that the daemon runs, however a channel is", () => {
   test.for(phases.flatMap((phase) => healths.map((health) => [phase, health] as const)))(
     "phase %s, a channel that is %s",
     ([phase, health]) => {
       const state = gatewayState({ check: () => Promise.reject(new Error("not asked")) }, () => [channel("a", "ok"), channel("b", health)]);
       state.enter(phase);
-      expect(state.ready()).toEqual({ ok: phase === "running" && health === "ok" });
+      expect(state.ready()).toEqual({ ok: phase === "running" });
     },
   );
 });
@@ -25,7 +25,8 @@ describe("the truth table of docs/operations.md", () => {
   const rows = [
     ["starting", "ok", true, 503],
     ["running", "ok", true, 200],
-    ["running", "down", true, 503],
+    ["running", "starting", true, 200],
+    ["running", "down", true, 200],
     ["running", "ok", false, 503],
     ["safe-mode", "ok", true, 503],
     ["draining", "ok", true, 503],

@@ -16,7 +16,10 @@ export interface Places {
   readonly configPath: string;
   /** The gateway's token when the config names none; written by the gateway, mode 0600. */
   readonly tokenPath: string;
-  /** "<port> <process id> <gateway.bind>" as the gateway that runs has them: the config may say otherwise by now. Written by the gateway. */
+  /**
+   * "<port> <process id> <gateway.bind> <token>" of the gateway that runs: the config may say otherwise by now. The token is this run's own,
+   * for commands of whoever may read this file. Written by the gateway, mode 0600.
+   */
   readonly portPath: string;
 }
 

@@ -22,3 +22,4 @@ export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
 export type * from "./tools.ts";
 export { tokenWeakness } from "./weak-token.ts";
+export { replaceFile } from "./write.ts";

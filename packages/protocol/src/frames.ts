@@ -67,6 +67,8 @@ export const connectParams = z.object({
   thread: z.string().max(128).optional(),
   /** Last event seen; what came after it is replayed. */
   lastSeq: z.number().int().nonnegative().optional(),
+  /** False: it only asks, and follows no conversation. So the holder of the gateway's token gets in while the store is away. */
+  follows: z.boolean().optional(),
 });
 export type ConnectParams = z.infer<typeof connectParams>;
 

@@ -46,7 +46,8 @@ const lane = z.object({
 const channelStatus = z.object({
   channel: z.string(),
   account: z.string(),
-  state: z.enum(["starting", "ok", "degraded", "down", "stopped"]),
+  /** `elsewhere`: another node of this gateway hears it. */
+  state: z.enum(["starting", "ok", "degraded", "down", "stopped", "elsewhere"]),
   reason: z.string().optional(),
   lastInboundAtMs: z.number().optional(),
 });

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { systemIds } from "@parley/protocol";
 import { ask } from "../ask.ts";
 import { document, line, result, styled, words, type Console } from "../console.ts";
-import type { ControlClient } from "../control-client.ts";
+import type { ControlClient, Conversation } from "../control-client.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { liveText } from "../live-text.ts";
 import { withGateway } from "../with-gateway.ts";
@@ -15,17 +15,17 @@ export interface ChatOptions {
 
 export async function chat(terminal: Console, { thread }: ChatOptions): Promise<ExitCode> {
   if (terminal.input.isTTY === true && !terminal.json)
-    return withGateway(terminal, (client) => converse(terminal, client, thread === undefined ? {} : { thread }), thread);
+    return withGateway(terminal, (client) => converse(terminal, client, placeOf(thread)), placeOf(thread));
   const said = (await readAll(terminal.input)).trim();
   if (said === "") throw new CommandFailure("invalid", "There is nothing to send: standard input is empty.", exitCodes.usage);
   return askOnce(terminal, said, thread);
 }
 
-interface Place {
-  readonly thread?: string;
+function placeOf(thread: string | undefined): Conversation {
+  return thread === undefined ? {} : { thread };
 }
 
-async function converse(terminal: Console, client: ControlClient, place: Place): Promise<ExitCode> {
+async function converse(terminal: Console, client: ControlClient, place: Conversation): Promise<ExitCode> {
   const { input, out, err, env } = terminal;
   const answer = liveText(out);
   client.on("chat.delta", ({ text }) => answer.show(text));
@@ -60,9 +60,8 @@ export async function send(
   const said = words.trim();
   if (said === "") throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
   if (wait !== false) return askOnce(terminal, said, thread);
-  const place = thread === undefined ? {} : { thread };
-  const keyed = { ...place, text: said, idempotencyKey: systemIds().uuid() };
-  const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed), thread);
+  const keyed = { ...placeOf(thread), text: said, idempotencyKey: systemIds().uuid() };
+  const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed));
   result(terminal, sent, sent.id);
   return exitCodes.ok;
 }

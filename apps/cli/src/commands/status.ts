@@ -14,7 +14,8 @@ export async function status(terminal: Console): Promise<ExitCode> {
 }
 
 function statusLines(found: Status, style: (style: Style, text: string) => string): string[] {
-  const colour = (state: string): Style => (state === "ok" ? "green" : state === "down" || state === "stopped" ? "red" : "yellow");
+  const colour = (state: string): Style =>
+    state === "ok" ? "green" : state === "down" || state === "stopped" ? "red" : state === "elsewhere" ? "dim" : "yellow";
   const megabytes = Math.round(found.memoryBytes / 1_048_576);
   return [
     `${style("bold", "Parley")} ${found.version}  ${style(colour(found.state), found.state)}  (pid ${found.pid}, ${megabytes} MB, since ${new Date(found.startedAtMs).toISOString()})`,

@@ -8,7 +8,7 @@ import { error, ok, warn, type Finding } from "./finding.ts";
 const fewBytes = 512 * 1_048_576;
 
 /** What only the daemon's user should read: files of the state folder that hold secrets, chats, or what the agent remembers. */
-const privateNames = /^(?:gateway-token|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
+const privateNames = /^(?:gateway-token|gateway-port|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
 const privateFolders = ["secrets", "media", "logs"];
 
 export async function fileFindings(places: Places, config: Config | null): Promise<Finding[]> {

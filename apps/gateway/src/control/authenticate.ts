@@ -26,7 +26,8 @@ export interface Authenticated {
 }
 
 export interface AuthenticateOptions {
-  readonly token: string;
+  /** The gateway's own. */
+  readonly tokens: readonly string[];
   readonly devices: Devices;
   readonly attempts: Attempts;
   readonly refusals: Refusals;
@@ -38,7 +39,7 @@ export interface AuthenticateOptions {
  */
 export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Authenticated>;
 
-export function authenticator({ token, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
+export function authenticator({ tokens, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
   return async ({ auth, client, peer }, from) => {
     const { address } = from;
     const callerOf = ({ id, peer: own, scopes: granted }: Device): Caller => ({ peer: own, scopes: granted, client, device: id, address });
@@ -54,7 +55,7 @@ export function authenticator({ token, devices, attempts, refusals }: Authentica
       }
       return { caller: callerOf(device), deviceToken: device.token };
     }
-    if (!sameToken(auth.token, token)) {
+    if (!tokens.some((own) => sameToken(auth.token, own))) {
       const device = await devices.find(auth.token);
       if (device === null) throw await attempts.wrong(from, "wrong_token", "the token is wrong or was revoked");
       if (peer !== undefined && peer !== device.peer) {

@@ -152,7 +152,8 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       });
       const { caller: by, deviceToken } = await options.authenticate(params, remote);
       const stream = streamOf(by, params, options.webAccount);
-      const { gone, lastSeq } = await options.events.after(stream, params.lastSeq ?? 0, 1);
+      const follows = params.follows !== false;
+      const { gone, lastSeq } = follows ? await options.events.after(stream, params.lastSeq ?? 0, 1) : { gone: false, lastSeq: 0 };
       const resync = params.lastSeq !== undefined && gone;
       const result: ConnectResult = {
         protocol: protocolRange.max,
@@ -175,6 +176,7 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       options.onAuthenticated();
       caller = { ...by, follow: showToo };
       outlet.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame));
+      if (!follows) return;
       const afterSeq = resync ? lastSeq : (params.lastSeq ?? lastSeq);
       stopFollowing = follow({ stream, afterSeq, events: options.events, hub: options.hub, outlet, log });
     } catch (error) {

@@ -79,6 +79,8 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
     return { id: idOf(hash), peer, scopes: granted };
   }
 
+  let operator: string | null = null;
+
   async function withId(id: string): Promise<Cell | null> {
     // A shorter beginning could be that of several.
     return id.length === idLength ? ((await store.list(`${deviceCells}${id}`, 1))[0] ?? null) : null;
@@ -122,10 +124,11 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
     },
     isKnown: async (id) => (await withId(id)) !== null,
     async operatorPeer() {
+      if (operator !== null) return operator;
       const key = "auth:operator-peer";
       const known = (await store.get(key)) ?? (await store.put(key, newPeer(), { expect: 0 })) ?? (await store.get(key));
       if (known === null) throw new Fault("unavailable", "the operator's web peer could not be stored; try again");
-      return known.value;
+      return (operator = known.value);
     },
   };
 }

@@ -37,8 +37,8 @@ export interface ControlServerOptions {
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly refusals: Refusals;
-  /** The gateway's token; it has every scope. */
-  readonly token: string;
+  /** The gateway's own; each has every scope. */
+  readonly tokens: readonly string[];
   readonly devices: Devices;
   readonly clients: Clients;
   /** `store.cells`: idempotency keys. */
@@ -100,7 +100,7 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const from = remoteOf(options.trustedProxies);
   const ending = new AbortController();
   const attempts = wrongAttempts({ refusals, closing: ending.signal, clock });
-  const authenticate = authenticator({ token: options.token, devices, attempts, refusals });
+  const authenticate = authenticator({ tokens: options.tokens, devices, attempts, refusals });
   const callerOf = bearerCaller({ authenticate, remoteOf: from, refusals });
   const { handlers, ownsSession } = options;
   const dispatch = dispatcher({ handlers, ownsSession, once: onceByKey(cells), refusals, ids, log });

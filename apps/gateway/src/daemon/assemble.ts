@@ -69,7 +69,7 @@ export interface Parts {
 }
 
 export async function assemble(options: Assembly): Promise<Parts> {
-  const { config, places, env, role, place, store, bus, reloading, metrics, token, bootId, clock, ids, log } = options;
+  const { config, places, env, role, place, store, bus, reloading, metrics, token, localToken, bootId, clock, ids, log } = options;
   const hub = hubOfNodes(eventHub(), bus, clock);
   const moved = await movedChatsOfNodes(store, bus, log);
   const mediaPath = join(places.home, "media");
@@ -121,6 +121,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     configPath: options.path,
     env,
     token,
+    localToken,
     hub,
     state,
     watched: metrics.models,

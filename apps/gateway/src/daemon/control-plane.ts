@@ -1,7 +1,6 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
-import { writeFile } from "node:fs/promises";
-import { listenAddress, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
+import { listenAddress, replaceFile, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { connectedClients } from "../control/clients.ts";
 import { deviceBook } from "../control/devices.ts";
@@ -48,6 +47,8 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly listNodes: Roll["list"];
   /** The gateway's token; it has every scope. */
   readonly token: string;
+  /** The same for this run alone; who may read the state folder finds it there. */
+  readonly localToken: string;
   readonly bootId: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -59,9 +60,11 @@ const restartDelayMs = 50;
 
 /** Listens when it resolves. Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlPlane(options: ControlPlaneOptions): Promise<ControlServer> {
-  const { config, store, hub, wired, state, pathNow, live, reloading, token, bootId, clock, ids, log } = options;
+  const { config, store, hub, wired, state, pathNow, live, reloading, token, localToken, bootId, clock, ids, log } = options;
   const devices = deviceBook(store.cells, clock, ids);
   const clients = connectedClients();
+  // Kept from now on: an operator asks what is wrong while the store is away, too.
+  await devices.operatorPeer();
   options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
   const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
@@ -69,7 +72,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     allowedHosts: config.gateway.allowedHosts,
     trustedProxies: config.gateway.trustedProxies,
     refusals: options.refusals,
-    token,
+    tokens: [token, localToken],
     devices,
     clients,
     cells: store.cells,
@@ -125,7 +128,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log: log.child({ part: "control" }),
   });
-  // Nobody could find a port of the system's choice, nor one that the file no longer names.
-  await writeFile(options.places.portPath, `${control.port} ${process.pid} ${config.gateway.bind}\n`, { mode: 0o600 });
+  // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a token that is to come.
+  const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
+  await replaceFile(options.places.portPath, found, { isPrivate: true });
   return control;
 }

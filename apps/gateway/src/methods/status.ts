@@ -1,11 +1,13 @@
 // What an operator sees first: health and status.
 import type { Config } from "@parley/config";
-import { isFault, type Clock, type MethodResult } from "@parley/protocol";
+import type { Channel } from "@parley/channels";
+import { accountKey, isFault, type Clock, type MethodResult } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../core.ts";
 import type { GatewayState } from "../state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
 import { version } from "../version.ts";
+import type { NodeView, Roll } from "../nodes/roll.ts";
 import type { Wired } from "../wiring.ts";
 
 export interface StatusOptions {
@@ -15,6 +17,7 @@ export interface StatusOptions {
   readonly store: Store;
   readonly core: Pick<Core, "running" | "hold">;
   readonly wired: Wired;
+  readonly listNodes: Roll["list"];
   readonly state: GatewayState;
   readonly bootId: string;
   readonly clock: Clock;
@@ -32,8 +35,9 @@ export function statusMethods(options: StatusOptions) {
       return { ok: now === "ok", reasons: [...reasons] };
     },
     async status(): Promise<MethodResult<"status">> {
-      const [report, lanes, conversations, troubled, held] = await Promise.all([
+      const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
         state.report(),
+        options.listNodes().catch(whileAway([])),
         store.turns.list(undefined, laneLimit).catch(whileAway([])),
         store.outbox.list(undefined, laneLimit).catch(whileAway([])),
         store.troubled().catch(whileAway({ rows: 0, deliveries: 0 })),
@@ -56,7 +60,7 @@ export function statusMethods(options: StatusOptions) {
         channels: [...options.wired.channels.values()].map((channel) => ({
           channel: channel.name,
           account: channel.account,
-          ...channel.health(),
+          ...(state.hears(channel) ? channel.health() : elsewhere(channel, nodes)),
         })),
         turnsRunning: options.core.running.count(),
         rowsWaiting: waiting(lanes),
@@ -67,6 +71,13 @@ export function statusMethods(options: StatusOptions) {
       };
     },
   };
+}
+
+/** What this process has not begun is no trouble of its own. */
+function elsewhere(channel: Channel, nodes: readonly NodeView[]): { readonly state: "elsewhere"; readonly reason: string } {
+  const account = accountKey({ channel: channel.name, account: channel.account });
+  const leader = nodes.find(({ up, leads }) => up && leads.includes(account));
+  return { state: "elsewhere", reason: leader === undefined ? "no node leads it yet" : `node ${leader.node} leads it` };
 }
 
 function shownConfig({ takenAtMs, problems, restartNeeded }: ConfigState): MethodResult<"status">["config"] {

@@ -78,7 +78,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     allowedHosts: [],
     trustedProxies: [],
     refusals: noRefusals,
-    token: gatewayToken,
+    tokens: [gatewayToken],
     devices,
     clients,
     cells: store.cells,

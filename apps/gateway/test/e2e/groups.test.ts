@@ -237,15 +237,18 @@ test("bots with wrong tokens keep no other bot from answering, and show as down;
   expect(menu()).toBe(1);
 });
 
-test("while polling fails /readyz says so, and heals with it", async () => {
+test("an account whose polling fails shows in the metrics and takes nothing else out of service", async () => {
   const daemon = await w.start({ config });
-  const ready = async (): Promise<number> => (await fetch(`${daemon.url}/readyz`)).status;
-  await eventually(async () => (await ready()) === 200);
+  const up = async (): Promise<string> => {
+    const told = await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } });
+    return /^parley_channel_up\{account="telegram:default"\} (\d)$/m.exec(await told.text())?.[1] ?? "";
+  };
+  await eventually(async () => (await up()) === "1");
   const body = { ok: false, error_code: 500, description: "Internal Server Error" };
   w.telegram.inject({ method: "getUpdates", times: null, trouble: { kind: "answer", status: 500, body } });
   w.telegram.as(5).says("wake the poll");
-  await eventually(async () => (await ready()) === 503);
-  expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+  await eventually(async () => (await up()) === "0");
+  for (const path of ["/readyz", "/healthz"]) expect((await fetch(`${daemon.url}${path}`)).status).toBe(200);
   w.telegram.heal();
-  await eventually(async () => (await ready()) === 200);
+  await eventually(async () => (await up()) === "1");
 });

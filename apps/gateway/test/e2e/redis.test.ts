@@ -93,6 +93,18 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     expect(await daemon.stop()).toBe(0);
   });
 
+  test("while Redis is away an operator is told so, and that it is well again", async () => {
+    const daemon = await w.start({ config: config() });
+    await redis.kill();
+    const away = await parley(daemon.home, "--json", "status");
+    const { state, reasons } = JSON.parse(away.out) as Status;
+    expect([away.exitCode, state]).toEqual([1, "degraded"]);
+    expect(reasons.join()).toContain("the store does not work: Redis at");
+    expect((await parley(daemon.home, "logs")).exitCode).toBe(0);
+    await redis.start();
+    await eventually(async () => (await parley(daemon.home, "status")).exitCode === 0);
+  });
+
   test("a stop ends in order although Redis is gone, and a start is refused with what to do", async () => {
     const daemon = await w.start({ config: config() });
     await redis.kill();

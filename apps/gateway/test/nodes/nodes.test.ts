@@ -46,6 +46,11 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       );
       expect(shown).toMatch(/edge-1 {2}\(edge\) {2}running.*leads telegram:default/);
       expect(shown).toMatch(/worker-1 {2}\(worker\) {2}running/);
+      for (const { home } of [worker, second]) {
+        const told = JSON.parse((await parley(home, "--json", "status")).out) as { readonly state: string; readonly channels: object[] };
+        const led = { channel: "telegram", account: "default", state: "elsewhere", reason: "node edge-1 leads it" };
+        expect(told).toMatchObject({ state: "ok", channels: expect.arrayContaining([led]) as object[] });
+      }
       first.kill("SIGKILL");
       await first.exited;
       w.telegram.as(7).says("two");
