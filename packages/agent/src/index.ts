@@ -81,6 +81,7 @@ export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/
 export { essentialsOf } from "./context/essentials.ts";
 export { flushRequest, flushSystem } from "./context/flush-prompt.ts";
 export { contextKeeper, type Keeper, longLog } from "./context/keeper.ts";
+export { narrowed } from "./context/narrow.ts";
 export { defaultCompaction, defaultPruning, type CompactionSettings, type PruningSettings } from "./context/settings.ts";
 export { tokensOfText } from "./context/size.ts";
 export { type Placed, standing } from "./context/standing.ts";

@@ -183,10 +183,9 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         messages,
         { redaction: options.redaction, finalOnly, quotesCurrent: options.quotes(account) },
       );
-    const parser = (): ReplyParser => parserOf(setup.finalOnly === true);
+    const parser = (): ReplyParser => parserOf(setup.finalOnly?.() === true);
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
-    const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly === true && /<final\b/i.test(text));
-    const promptNote = setup.promptNote?.(turn.id);
+    const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly?.() === true && /<final\b/i.test(text));
     try {
       await options.overflow.tell(turn, address, opening, messages.shortened, address.kind === "dm" || opening.some(isAddressed));
       await media.prepare([...opening.slice(-cap), ...turn.rows.filter((row) => !opening.includes(row))]);
@@ -212,6 +211,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             spill: (callId, text) => setup.spill(resultName(turn.id, callId), text),
             resultBytes: (setup.context ?? defaultContext).toolResultMaxBytes,
             gate: async (call, tool) => {
+              const refusal = setup.refuses?.(tool.name) ?? null;
+              if (refusal !== null) return { kind: "refuse", reason: refusal };
               await held.cover(setup.timeoutMs);
               return (await approvals?.gate(call, tool)) ?? { kind: "go" };
             },
@@ -229,6 +230,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       if (end.stop === "aborted" && last?.type === "assistant" && last.stop === "aborted") {
         options.running.leave(turn.id, visibleOf(parser(), last));
       }
+      const promptNote = setup.promptNote?.(turn.id);
       return await finishTurn(
         options,
         {

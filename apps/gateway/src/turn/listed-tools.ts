@@ -8,10 +8,12 @@ export type ListedTool = MethodResult<"tools.list">["tools"][number];
 
 /** In the catalogue's order; those that stand in no catalogue come last. */
 export function listedTools({
-  tools,
+  tools: told,
+  refused,
   decision,
   unavailable,
-}: Pick<ToolsHere, "tools" | "decision" | "unavailable">): readonly ListedTool[] {
+}: Pick<ToolsHere, "tools" | "refused" | "decision" | "unavailable">): readonly ListedTool[] {
+  const tools = told.filter(({ name }) => !refused.has(name));
   const removed = new Map(decision.removed.map(({ tool, rule }) => [tool, rule]));
   const missing = new Map(unavailable.map(({ tool, reason }) => [tool, reason]));
   const listed = catalogue.map((entry): ListedTool => {

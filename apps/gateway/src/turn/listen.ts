@@ -11,13 +11,14 @@ export async function listen(
   parserOf: () => ReplyParser,
   thoughts: { readonly parser: () => ReplyParser; readonly show: (visible: string) => void } | null,
 ): Promise<LoopEnd> {
-  let parser = parserOf();
+  /** Made with the first word: only then it is known which model answers, and how it was told to. */
+  let parser: ReplyParser | null = null;
   let thinking = thoughts?.parser();
   let visible = "";
   for await (const event of events) {
     if (event.type === "end") return event;
     if (event.type === "modelStart" || event.type === "discard") {
-      parser = parserOf();
+      parser = null;
       thinking = thoughts?.parser();
       visible = "";
     } else if (event.type === "thinking") {
@@ -25,6 +26,7 @@ export async function listen(
       // Once the answer has begun to be seen it is not covered again.
       if (visible === "" && shown !== "") thoughts?.show(shown);
     } else if (event.type === "text") {
+      parser ??= parserOf();
       visible = parser.push(event.delta).visible;
       if (visible !== "") show(visible, parser.replyTo());
     }

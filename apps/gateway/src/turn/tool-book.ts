@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 import type { SandboxFacts } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
-import { isFault, parseSessionKey, type Clock, type Ids, type SessionKey } from "@parley/protocol";
+import { Fault, isFault, parseSessionKey, type Clock, type Ids, type SessionKey } from "@parley/protocol";
 import {
   applyPolicy,
   catalogue,
@@ -41,7 +41,10 @@ export interface ToolsRequest {
 }
 
 export interface ToolsHere {
+  /** What the model is told of. Where several people speak, the same whoever asks: every change would cost the provider's cache (I12). */
   readonly tools: readonly Tool[];
+  /** Of those, what the people who ask may not use, with the reason: a call of it is refused. */
+  readonly refused: ReadonlyMap<string, string>;
   /** Why tools that there are may not be used, and why none is left. */
   readonly decision: PolicyDecision;
   /** Tools that cannot be had here at all. */
@@ -118,13 +121,19 @@ export function toolBook(options: ToolBookOptions): ToolBook {
     return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [], owner };
   }
 
-  function made({ agent, by, model }: ToolsRequest, sandbox: Sandbox, files: WorkspaceFiles, policy: ExecPolicy): MadeTools {
+  function made(
+    { agent, by, model }: ToolsRequest,
+    owner: boolean,
+    sandbox: Sandbox,
+    files: WorkspaceFiles,
+    policy: ExecPolicy,
+  ): MadeTools {
     if (hands === undefined) return { tools: [], unavailable: [] };
     const { status, plans, approved } = options;
     const { exec, pictures, settings: desk, origins } = hands;
     const { timeoutSeconds } = agent.tools.exec;
     return makeTools({
-      owner: by.owner,
+      owner,
       speakers: by.senders,
       promptPaths: promptPathsIn(config, agent.workspace),
       ...(origins === undefined ? {} : { origins }),
@@ -152,32 +161,69 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       const { workspace: root, inside, readOnly } = sandbox;
       const userHome = hands === undefined ? {} : { userHome: hands.userHome };
       const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome });
-      const { tools, unavailable } = made(request, sandbox, files, execPolicy);
+      const { tools: own, unavailable: lacking } = made(request, by.owner, sandbox, files, execPolicy);
+      const isShared = sharedKinds.includes(parseSessionKey(session).kind);
+      const ofOthers = isShared ? made(request, !by.owner, sandbox, files, execPolicy).tools : own;
+      const ownersOnly = by.owner ? without(own, ofOthers) : without(ofOthers, own);
+      // The model is told of them, and they never run: whoever asks is no owner.
+      const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
       const shut =
         cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
       const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
-      const decision = applyPolicy(
-        there.map(({ name }) => name),
+      const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
         policySteps({
           global: settings,
           agent: agent.tools,
           model: model.id,
           places: places.map((rules) => ({ name: "this place", rules })),
-          senders: senderRules(settings, by.senders),
+          senders,
           sandbox: sandbox.kind !== "none" || cannot !== null ? settings.sandbox.tools : undefined,
           subagent: parseSessionKey(session).kind === "subagent" ? settings.subagents.tools : undefined,
-        }),
+        });
+      const theirs = by.owner ? there : without(there, ownersOnly);
+      const decision = applyPolicy(
+        theirs.map(({ name }) => name),
+        steps(senderRules(settings, by.senders)),
       );
+      const told = isShared
+        ? applyPolicy(
+            there.map(({ name }) => name),
+            steps([]),
+          ).tools
+        : decision.tools;
       return {
-        tools: there.filter(({ name }) => decision.tools.includes(name)).map((tool) => options.watched?.(tool) ?? tool),
+        tools: there
+          .filter(({ name }) => told.includes(name))
+          .map((tool) =>
+            ownersOnly.some(({ name }) => name === tool.name)
+              ? { ...tool, summary: `${tool.summary} (for owners; refused to others)` }
+              : tool,
+          )
+          .map((tool) => options.watched?.(tool) ?? tool),
+        refused: new Map(
+          [...lacking, ...decision.removed.map(({ tool, rule }) => ({ tool, reason: rule }))]
+            .filter(({ tool }) => told.includes(tool))
+            .map(({ tool, reason }) => [tool, reason]),
+        ),
         decision,
-        unavailable: [...unavailable, ...shut],
+        unavailable: [...lacking, ...shut],
         files,
         sandbox: factsOf(sandbox, agent),
         execPolicy,
       };
     },
   };
+}
+
+/** Sessions in which people take turns. In private a rule for a person takes the tool out of what the model is told. */
+const sharedKinds: readonly string[] = ["group", "channel"];
+
+function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool[] {
+  return tools.filter(({ name }) => !others.some((other) => other.name === name));
+}
+
+function neverRun(tool: Tool): Tool {
+  return { ...tool, run: () => Promise.reject(new Fault("denied", `only owners may use ${tool.name}`)) };
 }
 
 /** What enters prompts because the config says so: folders of skills in the workspace, and workspaces of other agents in it. */

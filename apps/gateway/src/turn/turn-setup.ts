@@ -23,6 +23,8 @@ export interface TurnSetup {
   readonly reasoning?: ReasoningLevel;
   /** How much is thought once these messages have joined. */
   readonly thinkingFor?: (wanted: Wanted) => ThinkingLevel;
+  /** Why a call may not start, whatever the approvals say; null when it may. Absent: none is refused. */
+  readonly refuses?: (tool: string) => string | null;
   /** Said in place of an answer: the messages ask for what this model cannot do. */
   readonly refusal?: string | null;
   readonly timeoutMs: number;
@@ -44,11 +46,11 @@ export interface TurnSetup {
   readonly alone?: boolean;
   /** Parley's own words for this turn's user message. */
   readonly notes?: readonly string[];
-  /** The model was told to answer inside `<final>`. */
-  readonly finalOnly?: boolean;
+  /** The model that was asked last was told to answer inside `<final>`. */
+  readonly finalOnly?: () => boolean;
   /** A request in a group that comes out empty is told so, as in private. */
   readonly tellsEmptyInGroups?: boolean;
-  /** What the commit writes, so that this prompt can be shown later. */
+  /** What the commit writes, so that the prompt of the model that was asked last can be shown later. */
   readonly promptNote?: (turn: string) => PromptNote;
 }
 

@@ -12,6 +12,8 @@ export interface LabCall {
 
 export interface Lab {
   readonly calls: LabCall[];
+  /** The same, whole. */
+  readonly requests: ModelRequest[];
   readonly models: () => Models;
   /** Awaited after each piece. */
   pause: () => Promise<void>;
@@ -31,6 +33,7 @@ export interface Lab {
 export function labModels(): Lab {
   const lab: Lab = {
     calls: [],
+    requests: [],
     pause: async () => {},
     script: ({ text }) => ({ thinks: ["hmm ", "so"], says: `re: ${text}` }),
     models: () => ({
@@ -49,6 +52,7 @@ export function labModels(): Lab {
     const { thinking, showThoughts = false, system } = request;
     const call: LabCall = { model: model.id, text, thinking, showThoughts, system: `${system.stable}\n${system.volatile}` };
     lab.calls.push(call);
+    lab.requests.push(request);
     const { thinks = [], says = "", fails, retryAfterMs = 0, tool, ends } = lab.script(call);
     const usage: Usage = { ...noUsage, inputTokens: 1_000, outputTokens: 100, ...(model.priced === true ? { costUsd: 0.4 } : {}) };
     if (fails !== undefined) {
@@ -97,6 +101,8 @@ export function labModels(): Lab {
     model("lab/deep", { thinking: thinkingLevels, priced: true }),
     model("lab/plain", {}),
     model("lab/words", { reasoning: false }),
+    model("lab/gpt-5-mini", {}),
+    model("lab/small", { contextWindow: 4_000, maxTokens: 1_000 }),
     model("lab/restless", { thinking: ["low", "medium", "high"] }),
   ];
   return lab;
@@ -109,7 +115,7 @@ export const labConfig = {
       lab: {
         api: "openai-completions",
         baseUrl: "http://127.0.0.1:9/v1",
-        models: [{ id: "deep" }, { id: "plain" }, { id: "words" }, { id: "restless" }],
+        models: [{ id: "deep" }, { id: "plain" }, { id: "words" }, { id: "restless" }, { id: "small" }, { id: "gpt-5-mini" }],
       },
     },
   },

@@ -20,6 +20,8 @@ export interface Draft {
   readonly id: string;
   readonly priority: number;
   readonly droppable: boolean;
+  /** See `Section`. */
+  readonly shrinksFirst: boolean;
   readonly text: string;
   shrink(maxChars: number): string | null;
 }
@@ -31,7 +33,10 @@ export interface Cut {
   readonly keptChars: number;
 }
 
-/** Cuts a zone to its share: lowest priority first, everything is made shorter before anything is dropped. */
+/** What is left to a section that shrinks first while others could still give way: a part of the zone. */
+const firstShare = 0.4;
+
+/** Cuts a zone to its share: what shrinks first, then lowest priority first; everything is made shorter before anything is dropped. */
 export function fit<D extends Draft>(
   drafts: readonly D[],
   maxTokens: number,
@@ -42,11 +47,19 @@ export function fit<D extends Draft>(
   if (overChars() <= 0) return { drafts, cuts: [] };
 
   const inTurn = drafts.toSorted((a, b) => a.priority - b.priority);
-  for (const draft of inTurn) {
+  const first = inTurn.filter(({ shrinksFirst }) => shrinksFirst);
+  const floorChars = Math.floor(maxTokens * charsPerToken * firstShare);
+  const turns = [
+    ...first.map((draft) => ({ draft, leastChars: floorChars })),
+    ...inTurn.filter(({ shrinksFirst }) => !shrinksFirst).map((draft) => ({ draft, leastChars: 0 })),
+    ...first.map((draft) => ({ draft, leastChars: 0 })),
+  ];
+  for (const { draft, leastChars } of turns) {
     const over = overChars();
     if (over <= 0) break;
-    const shorter = draft.shrink(Math.max(0, draft.text.length - over));
-    if (shorter === null || shorter.length >= draft.text.length) continue;
+    const now = texts.get(draft.id) ?? "";
+    const shorter = draft.shrink(Math.max(leastChars, now.length - over));
+    if (shorter === null || shorter.length >= now.length) continue;
     texts.set(draft.id, shorter);
     cuts.set(draft.id, { section: draft.id, how: "shortened", rawChars: draft.text.length, keptChars: shorter.length });
   }

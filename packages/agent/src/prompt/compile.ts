@@ -96,6 +96,7 @@ function draftOf(section: Section, facts: PromptFacts): ZoneDraft[] {
       id: section.id,
       priority: section.priority,
       droppable: section.priority < neverDropped,
+      shrinksFirst: section.shrinksFirst === true,
       text: headed(section, body),
       shrink,
       section,

@@ -21,11 +21,21 @@ test("a large window cuts nothing", () => {
   expect(compile(promptSections, facts, promptBudget(200_000)).truncations).toEqual([]);
 });
 
-test("a smaller window first shortens skills and files, and says so", () => {
+test("a smaller window shortens the workspace files and leaves skills and tools whole", () => {
+  const prompt = compile(promptSections, facts, promptBudget(16_000));
+  expect(prompt.truncations.map(({ section, how }) => [section, how])).toEqual([["project_context", "shortened"]]);
+  const large = compile(promptSections, facts, promptBudget(200_000));
+  for (const id of ["skills", "tooling"]) {
+    const charsIn = (each: typeof prompt): number | undefined => each.sections.find((section) => section.id === id)?.chars;
+    expect([id, charsIn(prompt)]).toEqual([id, charsIn(large)]);
+  }
+});
+
+test("a still smaller one leaves the files their share and shortens the skills too, and says so", () => {
   const prompt = compile(promptSections, facts, promptBudget(10_000));
   expect(prompt.truncations.map(({ section, how }) => [section, how])).toEqual([
-    ["skills", "shortened"],
     ["project_context", "shortened"],
+    ["skills", "shortened"],
   ]);
   expect(prompt.stable).toContain("[...truncated, read SOUL.md for full content...]");
   expect(estimateTokens(prompt.stable)).toBeLessThanOrEqual(10_000 * 0.4 + 100);

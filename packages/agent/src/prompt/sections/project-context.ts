@@ -17,6 +17,7 @@ export const projectContext: StableSection = {
   zone: "stable",
   modes: ["full", "minimal"],
   priority: 80,
+  shrinksFirst: true,
   render: (facts) => text(facts, facts.files),
   shrink: (facts, maxChars) => {
     const headings = facts.files.files.length * 32 + soulRule.length;
