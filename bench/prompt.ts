@@ -77,6 +77,7 @@ async function factsOf(mode: PromptMode, workspace: string): Promise<PromptFacts
             },
       reactions: "minimal",
       contextTellsSilence: false,
+      silence: "none",
       context: mode === "minimal" ? "Find the three oldest files." : undefined,
       heartbeatPrompt: "Read HEARTBEAT.md.",
       reasoningTags: false,

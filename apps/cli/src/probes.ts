@@ -1,7 +1,7 @@
 // Tries a credential with one harmless call: a bot's token with "who am I", a model with one small question through the gateway's own code.
 // What goes wrong is told without the credential, also where a platform has it in its addresses.
 import type { Env } from "@parley/config";
-import { systemClock } from "@parley/protocol";
+import { systemClock, type MethodResult } from "@parley/protocol";
 import { connectControl } from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
 import { gatewayProgram } from "./gateway-program.ts";
@@ -57,7 +57,7 @@ export async function probeModel(env: Env, id?: string): Promise<Probe> {
     if (tested.ok)
       return {
         ok: true,
-        words: `${tested.id} answered in ${tested.totalMs} ms${tested.toolCalling ? "" : ", but it does not call tools"}`,
+        words: `${tested.id} answered in ${tested.totalMs} ms${shortcomings(tested)}`,
       };
     const status = tested.error?.status === undefined ? "" : ` (HTTP ${tested.error.status})`;
     return { ok: false, words: `${tested.id}: ${tested.error?.message ?? "no answer"}${status}`, fix: modelFix(tested.error?.status) };
@@ -68,6 +68,13 @@ export async function probeModel(env: Env, id?: string): Promise<Probe> {
     wire.close();
     await wire.closed;
   }
+}
+
+function shortcomings({ usesTools, toolCalling, roundTrip, thinking }: MethodResult<"models.test">): string {
+  return [
+    ...(usesTools && !(toolCalling && roundTrip === true) ? [", but it does not work with tools"] : []),
+    ...(thinking.works ? [] : [`, but it refuses to think at the level ${thinking.level}`]),
+  ].join("");
 }
 
 function modelFix(status: number | undefined): string {

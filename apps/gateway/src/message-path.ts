@@ -8,7 +8,7 @@ import { restartCommand, type ChatRestart } from "./commands/restart.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
 import type { Hub } from "./control/hub.ts";
-import { coreMemory } from "./core-memory.ts";
+import type { CoreMemory } from "./core-memory.ts";
 import { gatewayCore, type Core, type CoreOptions } from "./core.ts";
 import { houseOf } from "./house.ts";
 import { findMessage } from "./methods/find-message.ts";
@@ -55,18 +55,21 @@ export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
   readonly hub: Hub;
   readonly state: Pick<GatewayState, "report">;
   readonly chatRestart: Pick<ChatRestart, "ask">;
+  /** What only memory knows: it goes from one config's path to the next. */
+  readonly kept: CoreMemory;
   /** What looks at every call of a model. */
   readonly watched?: (models: Models) => Models;
 }
 
 /** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
 export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
-  const { places, configPath, env, token, localToken, hub, state, chatRestart, watched = (models) => models, ...ports } = options;
+  const { places, configPath, env, token, localToken, hub, state, chatRestart, kept, watched = (models) => models, ...ports } = options;
   const { store, clock, ids, log } = ports;
-  const kept = coreMemory(clock);
   const mediaPath = join(places.home, "media");
 
   return async (config) => {
+    // The key may be another now.
+    kept.cooldowns.mended();
     for (const { id, workspace } of config.agents.list) {
       const { refused } = await ensureWorkspace(workspace, templatesFolder);
       if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");

@@ -29,7 +29,7 @@ export interface GatewayState {
   look(): Promise<void>;
 }
 
-/** `config`: why the config file as it is now was refused. `turns`: why not all is well with turns. `damage`: what the full check of the database found; null while that is nothing. */
+/** `config`: why the config file as it is now was refused. `turns`: why not all is well with turns and their models. `damage`: what the full check of the database found; null while that is nothing. */
 export function gatewayState(
   store: Pick<Store, "check">,
   channels: () => readonly Channel[],

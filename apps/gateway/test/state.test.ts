@@ -2,6 +2,7 @@ import { loopback, type Channel, type ChannelHealth } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
 import { gatewayState, type Phase } from "../src/state.ts";
+import { modelTrouble } from "../src/turn/model-failure.ts";
 
 const healths: ChannelHealth["state"][] = ["starting", "ok", "degraded", "down", "stopped"];
 const phases: Phase[] = ["starting", "running", "draining", "safe-mode"];
@@ -72,5 +73,24 @@ test("the report names each channel that does not hear, and heals with it", asyn
   state.enter("running");
   expect(await state.report()).toEqual({ state: "degraded", reasons: ["loopback:b is down: because"] });
   health = "ok";
+  expect(await state.report()).toEqual({ state: "ok", reasons: [] });
+});
+
+test("a model that waits for a person is told with what to do, and takes no channel out of service", async () => {
+  let refused = true;
+  const words = (): readonly string[] => (refused ? [modelTrouble({ model: "openai/gpt-5", kind: "auth" })] : []);
+  const state = gatewayState(
+    { check: async () => ({ ok: true }) },
+    () => [channel("a", "ok")],
+    () => null,
+    () => [],
+    words,
+  );
+  state.enter("running");
+  const report = await state.report();
+  expect(report.state).toBe("degraded");
+  expect(report.reasons.join()).toMatch(/openai\/gpt-5 .* refuses the key\. Set models\.providers\.openai\.apiKey/);
+  expect(state.ready().ok).toBe(true);
+  refused = false;
   expect(await state.report()).toEqual({ state: "ok", reasons: [] });
 });

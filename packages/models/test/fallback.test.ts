@@ -215,3 +215,24 @@ describe("a model with fallbacks", () => {
     );
   });
 });
+
+describe("what only a person can mend", () => {
+  it.each([
+    ["auth", true],
+    ["billing", true],
+    ["not_found", true],
+    ["unavailable", false],
+  ] as const)("is known of a model after %s, until it answers or the config changes", async (kind, isTrouble) => {
+    const clock = virtualClock();
+    const rests = cooldowns(clock);
+    await play(clock, [player("a/1", clock, failing(kind)), player("b/2", clock, good)], rests);
+    expect(rests.troubles()).toEqual(isTrouble ? [{ model: "a/1", kind }] : []);
+    rests.mended();
+    expect(rests.troubles()).toEqual([]);
+    // Asked again at once where somebody may have mended it, and not before its time where nobody can.
+    expect(rests.leftMs("a/1") > 0).toBe(!isTrouble);
+    rests.failed("a/1", kind);
+    rests.succeeded("a/1");
+    expect(rests.troubles()).toEqual([]);
+  });
+});

@@ -73,7 +73,7 @@ export const usageMethods = {
       ),
     }),
   },
-  /** One small real call; without an id the first agent's model is asked. */
+  /** Small real calls: with the configured thinking, a call of a tool, and what follows its result. Without an id the first agent's model is asked. */
   "models.test": {
     scope: "admin",
     sessions: "none",
@@ -87,6 +87,12 @@ export const usageMethods = {
       totalMs: z.number(),
       /** It called the tool that it was told to call, with the arguments that it was told. */
       toolCalling: z.boolean(),
+      /** It went on with the tool's result. Null where it was not asked to. */
+      roundTrip: z.boolean().nullable(),
+      /** Whether the agent that has it may use any tool at all. */
+      usesTools: z.boolean(),
+      /** The level that the config gives it; `works`: it was taken. `shown`: thoughts came along. */
+      thinking: z.object({ level: z.enum(thinkingLevels), works: z.boolean(), shown: z.boolean() }),
       text: z.string(),
       inputTokens: z.number().int(),
       outputTokens: z.number().int(),

@@ -14,12 +14,12 @@ export async function modelsList(terminal: Console): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** Fails when the model does not answer; without tool calling it says so and succeeds. */
+/** Fails when the model does not answer, does not think as configured, or does not work with tools that its agent may use. */
 export async function modelsTest(terminal: Console, id: string | undefined): Promise<ExitCode> {
   const tested = await withState(terminal, (client) => client.request("models.test", id === undefined ? {} : { id }));
   if (terminal.json) document(terminal.out, tested);
   else for (const text of testedLines(tested)) line(terminal.out, text);
-  return tested.ok ? exitCodes.ok : exitCodes.failed;
+  return worksAsConfigured(tested) ? exitCodes.ok : exitCodes.failed;
 }
 
 function listedLines({
@@ -51,15 +51,27 @@ function listedLines({
   ];
 }
 
-function testedLines({ id, ok, error, firstTokenMs, totalMs, toolCalling, text, inputTokens, outputTokens, costUsd }: Tested): string[] {
+export function worksAsConfigured({ ok, thinking, usesTools, toolCalling, roundTrip }: Tested): boolean {
+  return ok && thinking.works && (!usesTools || (toolCalling && roundTrip === true));
+}
+
+function testedLines(tested: Tested): string[] {
+  const { id, ok, error, firstTokenMs, totalMs, thinking, usesTools, inputTokens, outputTokens, costUsd } = tested;
   const cost = costUsd === null ? "price unknown" : `$${costUsd.toFixed(6)}`;
-  if (!ok) {
-    const status = error?.status === undefined ? "" : ` (HTTP ${error.status})`;
-    return [`${id}: failed after ${totalMs} ms`, `  ${error?.kind ?? "error"}${status}: ${error?.message ?? ""}`];
-  }
+  const status = error?.status === undefined ? "" : ` (HTTP ${error.status})`;
+  const reason = `${error?.kind ?? "error"}${status}: ${error?.message ?? ""}`;
+  if (!ok) return [`${id}: failed after ${totalMs} ms`, `  ${reason}`];
+  const seen = thinking.shown ? "; its thoughts came along" : "";
+  const thinks = thinking.level === "off" ? "off, as configured" : `${thinking.level}, as configured${seen}`;
   return [
     `${id}: answered in ${totalMs} ms, the first token came after ${firstTokenMs ?? totalMs} ms`,
-    `  tool calling: ${toolCalling ? "works" : `does not work; it said ${JSON.stringify(text)}`}`,
+    `  thinking: ${thinking.works ? thinks : `${thinking.level} is refused (${reason}); set params.thinking of the model, or its compat.supportedReasoningEfforts`}`,
+    `  tool calling: ${toolWords(tested)}${usesTools ? "" : " (its agent has no tools, so it needs none)"}`,
     `  used: ${inputTokens} tokens in, ${outputTokens} out, ${cost}`,
   ];
+}
+
+function toolWords({ toolCalling, roundTrip, text }: Tested): string {
+  if (!toolCalling) return `does not work; it said ${JSON.stringify(text)}`;
+  return roundTrip === true ? "works, and it goes on with the result" : "it calls, and has no word after the result";
 }

@@ -5,6 +5,8 @@ import type { Channel } from "@parley/channels";
 import { configDesk, type Config, type Places } from "@parley/config";
 import type { Bus, Waker } from "@parley/queue";
 import { keepMenu } from "../command-menu.ts";
+import { coreMemory } from "../core-memory.ts";
+import { modelTrouble } from "../turn/model-failure.ts";
 import { eventHub } from "../control/hub.ts";
 import type { ControlServer } from "../control/server.ts";
 import type { Core } from "../core.ts";
@@ -79,12 +81,13 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
   const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
   let path: MessagePath | null = null;
+  const kept = coreMemory(clock);
   const state = gatewayState(
     store,
     () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
     options.damage,
     () => reloading.state().problems,
-    () => path?.core.suspects.reasons() ?? [],
+    () => [...(path?.core.suspects.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
   );
   const desk = configDesk({
     env,
@@ -126,6 +129,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     state,
     watched: metrics.models,
     refusals: options.strangers,
+    kept,
     bootId,
     clock,
     ids,

@@ -29,3 +29,13 @@ function inAbout(waitMs: number): string {
   if (hours <= 1) return "in about an hour";
   return hours < 48 ? `in about ${hours} hours` : `in about ${Math.round(hours / 24)} days`;
 }
+
+/** For operators: what a model's standing trouble is and what to do. */
+export function modelTrouble({ model, kind }: { readonly model: string; readonly kind: ModelError["kind"] }): string {
+  const provider = model.slice(0, model.indexOf("/"));
+  const test = `\`parley models test ${model}\` tries it`;
+  if (kind === "auth")
+    return `the model ${model} cannot be asked: its provider refuses the key. Set models.providers.${provider}.apiKey; ${test}`;
+  if (kind === "billing") return `the model ${model} cannot be asked: the account at its provider is out of credit. Top it up; ${test}`;
+  return `the model ${model} cannot be asked: its provider does not know it. Mend its id, or models.providers.${provider}.baseUrl; ${test}`;
+}

@@ -12,7 +12,7 @@ export const reasoningField = "reasoning";
 export interface ThinkingSources {
   readonly config: Config;
   readonly agent: AgentConfig;
-  readonly session: Session;
+  readonly session: Pick<Session, "fields">;
   readonly model: Pick<Model, "id" | "reasoning" | "thinking">;
 }
 
@@ -32,12 +32,12 @@ export function reasoningOf({ agent, session }: Pick<ThinkingSources, "agent" | 
   return wanted.reasoning ?? ownReasoning(session) ?? agent.reasoningDefault ?? "off";
 }
 
-export function ownThinking({ fields }: Session): ThinkingLevel | null {
+export function ownThinking({ fields }: Pick<Session, "fields">): ThinkingLevel | null {
   const value = fields[thinkingField];
   return typeof value === "string" ? parseThinkingLevel(value) : null;
 }
 
-export function ownReasoning({ fields }: Session): ReasoningLevel | null {
+export function ownReasoning({ fields }: Pick<Session, "fields">): ReasoningLevel | null {
   const value = fields[reasoningField];
   return typeof value === "string" ? parseReasoningLevel(value) : null;
 }

@@ -197,10 +197,37 @@ describe("the policy", () => {
     ]);
   });
 
-  test("that leaves nothing stops before the model is asked, and says which rule it was", async () => {
+  test("that leaves nothing leaves the talk: the model is asked without tools, and /tools says which rule it was", async () => {
     await w.start({ config: { tools: { allow: ["telepathy"] } } });
+    w.models.reply("just talk");
     w.telegram.as(me).says("hello");
-    expect((await w.answered(me, 1))[0]).toMatch(/no tool is left: .* taken away by tools does not allow it/);
-    expect(w.models.requests()).toEqual([]);
+    expect((await w.answered(me, 1))[0]).toBe("just talk");
+    expect(w.models.requests()[0]?.tools).toEqual([]);
+    expect(w.models.requests()[0]?.system).toContain("No tools are available in this session");
+    w.telegram.as(me).says("/tools");
+    expect((await w.answered(me, 2))[1]).toMatch(/no tool is left: .* taken away by tools does not allow it/);
+  });
+
+  test("tells a group's model of the same tools whoever asks, and refuses an owner's tool to others", async () => {
+    const club = -100200;
+    w.telegram.group({ id: club });
+    const telegram = {
+      ...(w.config["channels"] as { telegram: object }).telegram,
+      groupPolicy: "open",
+      groups: { "*": { requireMention: false } },
+    };
+    await w.start({ config: { ...owned, channels: { telegram } } });
+    w.models.reply(({ lastToolResult }) =>
+      lastToolResult === null
+        ? { toolCalls: [{ name: "gateway", args: { action: "config.get", path: "agents" } }] }
+        : `so: ${lastToolResult}`,
+    );
+    w.telegram.as(me).says("look", { chat: club });
+    expect((await w.answered(club, 1))[0]).toMatch(/^so: \{/);
+    w.telegram.as(7).says("look", { chat: club });
+    expect((await w.answered(club, 2))[1]).toMatch(/whoever asked may not use "gateway" here: only owners/);
+    const told = w.models.requests().map(({ body }) => JSON.stringify(body["tools"]));
+    expect(told[0]).toContain('"gateway"');
+    expect(new Set(told).size).toBe(1);
   });
 });

@@ -26,7 +26,7 @@ async function methods() {
           headers: { "x-team": "blue" },
           models: [
             { id: "fast", contextWindow: 9_000, cost: { input: 1, output: 2 } },
-            { id: "deep", reasoning: true, compat: { supportedReasoningEfforts: ["low", "xhigh"] } },
+            { id: "deep", reasoning: true, compat: { supportedReasoningEfforts: ["none", "low", "xhigh"] } },
           ],
         },
       },
@@ -51,18 +51,37 @@ test("the list says what each can do, what it costs and who uses it", async () =
     ["rehearsal/rehearsal", []],
   ]);
   expect(models[0]).toMatchObject({ alias: "quick", contextWindow: 9_000, price: { input: 1, output: 2 }, trouble: null });
-  expect(models[1]).toMatchObject({ thinking: ["low", "xhigh"], price: null });
+  expect(models[1]).toMatchObject({ thinking: ["off", "low", "xhigh"], price: null });
   // A limit in dollars holds only what has a price; the rehearsal costs nothing.
   expect(models.map(({ uncappedFor }) => uncappedFor)).toEqual([[], ["main"], []]);
 });
 
-test("a test makes one call and says whether tools work, by alias too", async () => {
+test("a test thinks as configured, calls a tool and goes on with its result, by alias too", async () => {
   server.script({ toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }], usage: { input: 10, output: 5 } });
+  server.script({ text: "harbour", usage: { input: 20, output: 5 } });
   const test = (await methods())["models.test"];
-  expect(await test({ id: "QUICK" })).toMatchObject({ id: "lab/fast", ok: true, toolCalling: true, inputTokens: 10, costUsd: 0.00002 });
-  expect(server.requests()).toHaveLength(1);
+  expect(await test({ id: "QUICK" })).toMatchObject({
+    id: "lab/fast",
+    ok: true,
+    toolCalling: true,
+    roundTrip: true,
+    usesTools: true,
+    thinking: { level: "off", works: true },
+    inputTokens: 30,
+    costUsd: 0.00005,
+  });
+  expect(server.requests().map(({ lastToolResult }) => lastToolResult)).toEqual([null, "harbour"]);
   server.script({ text: "I have no tools" });
-  expect(await test({})).toMatchObject({ ok: true, toolCalling: false, text: "I have no tools" });
+  expect(await test({})).toMatchObject({ ok: true, toolCalling: false, roundTrip: null, text: "I have no tools" });
+});
+
+test("thinking that the server refuses is told as that, and the tools are tried without it", async () => {
+  server.script({ status: 400, body: JSON.stringify({ error: { message: "reasoning_effort is not supported with this model" } }) });
+  server.script({ toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }] }, { text: "harbour" });
+  const told = await (await methods())["models.test"]({ id: "lab/deep" });
+  expect(told).toMatchObject({ ok: true, toolCalling: true, roundTrip: true, thinking: { level: "low", works: false } });
+  expect(told.error?.message).toContain("reasoning_effort");
+  expect(server.requests().map(({ body }) => body["reasoning_effort"])).toEqual(["low", "none", "none"]);
 });
 
 test("a failure is told with its kind, and never with the key", async () => {
