@@ -103,7 +103,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
             reload: reloading.reload,
             begin: options.restart,
             started: config,
-            configNow: () => path.config,
+            configNow: () => path?.config ?? config,
             configPath: options.path,
             home: places.home,
             port: options.port,

@@ -44,7 +44,7 @@ test("the page's stop button ends commands in the background too", async () => {
 });
 
 test("the page keeps what was said of a stopped answer, with the mark, and the next message is answered alone", async () => {
-  const daemon = await startDaemon({});
+  const daemon = await startDaemon({ config: {} });
   const client = await controlClient(daemon);
   await client.call("chat.send", { text: "!say Once upon a time\n!hang", idempotencyKey: "long" });
   const grown = (): string => JSON.stringify(client.events().filter(({ event }) => event !== "chat.message"));
