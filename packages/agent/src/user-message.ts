@@ -158,7 +158,7 @@ function indented(text: string): string {
 // Labels are Parley's: a line of someone's text that begins like one is escaped, so that no one can speak for another. These are the first
 // words of all that this file writes; a word of mixed scripts could be meant to look like one of them.
 const labelWord =
-  /^\s{0,8}(?:from|parley|attached|pressed|edited|reply|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post)(?![\p{L}\p{M}\p{N}_])/iu;
+  /^\s{0,8}(?:from|parley|attached|pressed|edited|reply|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post|unsupported)(?![\p{L}\p{M}\p{N}_])/iu;
 const mixedWord = /^\s{0,8}[^\s\]]*(?:\p{Script=Latin}[\p{L}--\p{Script=Latin}]|[\p{L}--\p{Script=Latin}]\p{Script=Latin})/v;
 const opensLine = /^([^\S\n]*)([[［⟦〚【〔⁅])([^\n]{0,40})/gmu;
 

@@ -17,7 +17,7 @@ export const attachmentSchema = z.object({
 
 /** What comes along with a message and is not its sender's own words. */
 export const enclosedSchema = z.object({
-  kind: z.enum(["forward", "venue", "location", "contact", "poll", "dice", "sticker", "embed", "post"]),
+  kind: z.enum(["forward", "venue", "location", "contact", "poll", "dice", "sticker", "embed", "post", "unsupported"]),
   /** Whose words were passed on, by name. */
   from: z.string().optional(),
   /** As the platform tells them: a forward's text; title and address; question and answers. */

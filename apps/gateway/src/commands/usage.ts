@@ -18,13 +18,14 @@ export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): Pas
   return {
     name: "usage",
     summary: "what this conversation used",
-    async run(args, { route, owner }) {
+    async run(args, { inbound, route, owner }) {
       if (!["", "cost"].includes(args.toLowerCase())) return usageHint;
       const days = daysBack(usage.timeZone, clock.now(), shownDays);
       const rows = await usage.ofSession(route.session, days);
       const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
       const all = rows.reduce(addUsed, noneUsed);
-      const state = owner ? (await ledger.states()).find(({ agent }) => agent === route.agent) : undefined;
+      // The agent's caps are no business of a group.
+      const state = owner && inbound.address.kind === "dm" ? (await ledger.states()).find(({ agent }) => agent === route.agent) : undefined;
       return [
         `Today: ${usedWords(today)}`,
         `${shownDays} days: ${usedWords(all)}`,

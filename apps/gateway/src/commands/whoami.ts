@@ -8,6 +8,7 @@ export const whoamiCommand: PastLaneCommand = {
     [
       `You are \`${inbound.channel}:${inbound.sender.id}\`${owner ? ", an owner" : ""}.`,
       `This chat is \`${inbound.address.peer}\`${inbound.address.thread === undefined ? "" : `, thread \`${inbound.address.thread}\``}.`,
-      `Session: \`${route.session}\``,
+      // Of a shared place it names the account, which is the operator's.
+      ...(inbound.address.kind === "dm" ? [`Session: \`${route.session}\``] : []),
     ].join("\n"),
 };

@@ -49,7 +49,9 @@ function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, { forgo
       world.broken("I6", `${delivery} is for owners and was shown in ${message.conversation}`);
     return;
   }
-  const turn = turnOfDelivery(delivery);
+  // A word about what was dropped, cut or refused goes to those whose turn it is about.
+  const told = /^(?:dropped|overflow|failed):/.test(delivery) ? (deliveries.get(delivery)?.cause ?? null) : null;
+  const turn = told ?? turnOfDelivery(delivery);
   const causes = turn === null ? rows.filter((row) => `notice:${row.id}` === delivery) : (rowsOfTurn.get(turn) ?? []);
   // A command answers before it has its row. Killed in between, it gets the row when it is told again, unless Discord forgot it.
   if (causes.length === 0 && forgotten.has(delivery.replace("notice:", ""))) return;

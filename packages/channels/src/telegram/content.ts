@@ -22,14 +22,19 @@ export function contentOf(message: Message): Content | null {
   return { text: "", enclosed: [passed, ...along], attachments };
 }
 
+/** What people can send and an agent cannot be shown: it is told that it was there. */
+export const unsupportedKinds = ["story", "game", "paid_media", "invoice", "giveaway", "giveaway_winners", "checklist"] as const;
+
 /** What has neither text nor file. */
-function described({ venue, location, contact, poll, dice }: Message): Enclosed | null {
+function described(message: Message): Enclosed | null {
+  const { venue, location, contact, poll, dice } = message;
   if (venue !== undefined) return { kind: "venue", words: [venue.title, venue.address, place(venue.location)] };
   if (location !== undefined) return { kind: "location", words: [place(location)] };
   if (contact !== undefined) return { kind: "contact", words: [personName(contact), contact.phone_number] };
   if (poll !== undefined) return { kind: "poll", words: [poll.question, ...poll.options.map((option) => option.text)] };
   if (dice !== undefined) return { kind: "dice", words: [dice.emoji, String(dice.value)] };
-  return null;
+  const unsupported = unsupportedKinds.find((kind) => kind in message);
+  return unsupported === undefined ? null : { kind: "unsupported", words: [unsupported.replaceAll("_", " ")] };
 }
 
 /** A quoted message in words: they stand in the fence of the quote. */

@@ -1,6 +1,7 @@
 // What of a message, a press or a reaction can be read when parts of it are not of the form that the Bot API promises: the rest of it. Where it
 // is and whose it is are never guessed: without these, and without a number of its own, it throws.
 import type { CallbackQuery, Message, MessageReactionUpdated } from "grammy/types";
+import { unsupportedKinds } from "./content.ts";
 import { amount, count, finite, flag, integer, list, object, type Part, text } from "../salvage.ts";
 
 const person = object({ id: integer }, { is_bot: flag, first_name: text, last_name: text, username: text });
@@ -42,7 +43,8 @@ const content = {
   contact: object({ phone_number: text, first_name: text }, { last_name: text }),
   poll: object({ question: text, options: list(object({ text })) }),
   dice: object({ emoji: text, value: finite }),
-} as const;
+  ...Object.fromEntries(unsupportedKinds.map((kind) => [kind, object({})])),
+};
 
 const quote = object({ text });
 const quoted = object({ message_id: integer }, { ...content, from: person, sender_chat: chat, forum_topic_created: object({}) });

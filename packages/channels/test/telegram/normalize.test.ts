@@ -268,6 +268,8 @@ describe("content without text", () => {
     ["contact", { contact: { phone_number: "+49", first_name: "Bo" } }, ["Bo", "+49"]],
     ["poll", { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } }, ["Lunch?", "Soup", "Salad"]],
     ["dice", { dice: { emoji: "🎲", value: 4 } }, ["🎲", "4"]],
+    ["unsupported", { story: { chat: { id: 1, type: "private" }, id: 2 } }, ["story"]],
+    ["unsupported", { paid_media: { star_count: 1, paid_media: [] } }, ["paid media"]],
   ])("a %s is no words of its sender", (kind, fields, words) => {
     expect(message(fields)).toMatchObject({ text: "", enclosed: [{ kind, words }], attachments: [] });
   });
