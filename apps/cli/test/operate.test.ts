@@ -74,6 +74,9 @@ const tested = {
   firstTokenMs: 5,
   totalMs: 9,
   toolCalling: true,
+  roundTrip: true,
+  usesTools: true,
+  thinking: { level: "high", works: true, shown: true },
   text: "",
   inputTokens: 1,
   outputTokens: 2,
@@ -129,7 +132,7 @@ const shows = [
     { models: [model] },
     "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
   ],
-  [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works"],
+  [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works, and it goes on with the result"],
   [
     ["tools", "explain", "Exec"],
     "tools.list",
@@ -194,6 +197,24 @@ describe("what a command asks and shows", () => {
       expect(out + err).not.toMatch(/^FORGED/m);
     },
   );
+
+  test.each([
+    [{}, 0, "thinking: high, as configured; its thoughts came along"],
+    [{ toolCalling: false, roundTrip: null, text: "no" }, 1, 'tool calling: does not work; it said "no"'],
+    [{ roundTrip: false }, 1, "it calls, and has no word after the result"],
+    [{ toolCalling: false, roundTrip: null, usesTools: false }, 0, "its agent has no tools"],
+    [
+      { thinking: { level: "high", works: false, shown: false }, error: { kind: "invalid", message: "no effort", status: 400 } },
+      1,
+      "thinking: high is refused (invalid (HTTP 400): no effort)",
+    ],
+    [{ ok: false, error: { kind: "auth", message: "wrong key", status: 401 } }, 1, "auth (HTTP 401): wrong key"],
+  ])("models test ends by whether it works as configured: %j", async (more, exitCode, words) => {
+    const gateway = await fakeGateway(() => ({ ...tested, ...more }));
+    const said = await parley(gateway.home, ["models", "test", "deep"]);
+    expect(said.exitCode).toBe(exitCode);
+    expect(said.out).toContain(words);
+  });
 
   test("with --json it is exactly what the gateway said", async () => {
     const gateway = await fakeGateway(() => poisoned({ ...session, entries: [] }));
