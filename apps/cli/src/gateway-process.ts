@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { placesIn, type Env } from "@parley/config";
-import type { MethodResult } from "@parley/protocol";
+import { statusFileName, type MethodResult } from "@parley/protocol";
 import type { Console } from "./console.ts";
 import { CommandFailure } from "./exit.ts";
 import { isAlive } from "./is-alive.ts";
@@ -40,6 +40,26 @@ export async function look(terminal: Console): Promise<Status | "silent" | null>
     if (error.code === "unavailable") return null;
     if (error.code === "timeout") return "silent";
     throw error;
+  }
+}
+
+/** What the gateway wrote down last, when it takes no connection; null when none runs here, or nothing is there that can be read. */
+export async function statusWritten(
+  terminal: Console,
+): Promise<{ readonly pid: number; readonly atMs: number; readonly status: Status } | null> {
+  const pid = await pidInHome(terminal);
+  if (pid === null) return null;
+  const text = await readFile(join(placesIn(terminal.env).home, statusFileName), "utf8").catch(() => "");
+  const found = written(text);
+  return found === null || found.status.pid !== pid ? null : { pid, ...found };
+}
+
+function written(text: string): { readonly atMs: number; readonly status: Status } | null {
+  try {
+    return JSON.parse(text) as { readonly atMs: number; readonly status: Status };
+  } catch {
+    // Read while it was written, or cut by a full disk.
+    return null;
   }
 }
 

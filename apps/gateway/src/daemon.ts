@@ -12,6 +12,7 @@ import { daemonLog } from "./daemon/log-of-daemon.ts";
 import { forgetMediaNowAndThen } from "./daemon/media-retention.ts";
 import { openStore } from "./daemon/open-store.ts";
 import { reloading } from "./daemon/reloading.ts";
+import { keepStatusFile } from "./daemon/status-file.ts";
 import { stopParts } from "./daemon/stop-parts.ts";
 import { lookNowAndThen, sweepNowAndThen } from "./daemon/upkeep.ts";
 import { databaseJobs } from "./database-jobs.ts";
@@ -131,6 +132,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     version,
   });
   const stopLooking = lookNowAndThen(parts.state, clock);
+  // Nodes may share a home, and only one of them could be told of in it.
+  const stopTelling = shared ? () => {} : keepStatusFile({ home, status: parts.control.status, clock, log });
   notify("READY=1");
   const stopWatchdog = keepWatchdog(watchdogEveryMs(env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
@@ -151,6 +154,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       stopSweeping();
       stopForgetting();
       stopLooking();
+      stopTelling();
       metrics.stop();
       stopWatchdog();
       await bus.close();

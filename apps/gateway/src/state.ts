@@ -29,13 +29,17 @@ export interface GatewayState {
   look(): Promise<void>;
 }
 
-/** `config`: why the config file as it is now was refused. `turns`: why not all is well with turns and their models. `damage`: what the full check of the database found; null while that is nothing. */
+const scarceWords =
+  "this process can open no more files and takes no connection: raise its limit (LimitNOFILE, ulimit -n), or end what holds them";
+
+/** `scarce`: whether the process can open no more files. `config`: why the config file as it is now was refused. `turns`: why not all is well with turns and their models. `damage`: what the full check of the database found; null while that is nothing. */
 export function gatewayState(
   store: Pick<Store, "check">,
   channels: () => readonly Channel[],
   damage: () => string | null = () => null,
   config: () => readonly string[] = () => [],
   turns: () => readonly string[] = () => [],
+  scarce: () => boolean = () => false,
 ): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
@@ -50,6 +54,9 @@ export function gatewayState(
       return [{ opens: state === "starting", words }];
     });
 
+  const looked = (): ReturnType<Store["check"]> =>
+    store.check().catch((error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }));
+
   return {
     phase: () => phase,
     enter(next, reason) {
@@ -63,13 +70,10 @@ export function gatewayState(
     ready: () => ({ ok: phase === "running" && storeOk }),
     store: () => storeOk,
     async look() {
-      storeOk = await store.check().then(
-        ({ ok }) => ok,
-        () => false,
-      );
+      storeOk = (await looked()).ok;
     },
     async report() {
-      const checked = await store.check();
+      const checked = await looked();
       storeOk = checked.ok;
       const damaged = damage();
       const unheard = ailing();
@@ -78,6 +82,7 @@ export function gatewayState(
         ...(checked.ok ? [] : [`the store does not work: ${checked.reason}`]),
         ...(checked.ok && checked.danger !== undefined ? [`the store may forget: ${checked.danger}`] : []),
         ...(damaged === null ? [] : [damaged]),
+        ...(scarce() ? [scarceWords] : []),
         ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
         ...turns(),
         ...unheard.map(({ words }) => words),

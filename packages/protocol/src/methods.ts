@@ -176,6 +176,9 @@ export const methods = {
   ...skillMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
+/** In the state folder: `{ atMs, status }`, the newest result of `status`, for when the gateway takes no connection. */
+export const statusFileName = "status.json";
+
 export type MethodName = keyof typeof methods;
 export type MethodParams<M extends MethodName> = z.input<(typeof methods)[M]["params"]>;
 export type MethodResult<M extends MethodName> = z.output<(typeof methods)[M]["result"]>;

@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
-export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime" | "git";
+export type ProgramName = "redis-server" | "chromium" | "bwrap" | "strace" | "faketime" | "git" | "prlimit";
 
 interface Known {
   /** What to look for on the PATH; first match wins. */
@@ -26,6 +26,7 @@ const known: { readonly [name in ProgramName]: Known } = {
   strace: { commands: ["strace"], debian: "strace", tryWith: ["-o", "/dev/null", "true"] },
   faketime: { commands: ["faketime"], debian: "faketime" },
   git: { commands: ["git"], debian: "git" },
+  prlimit: { commands: ["prlimit"], debian: "util-linux" },
 };
 
 /** Where a program is, or why it cannot be had: with the line for a shell that brings it, where one does. */

@@ -8,7 +8,6 @@ import { keepMenu } from "../command-menu.ts";
 import { coreMemory } from "../core-memory.ts";
 import { modelTrouble } from "../turn/model-failure.ts";
 import { eventHub } from "../control/hub.ts";
-import type { ControlServer } from "../control/server.ts";
 import type { Core } from "../core.ts";
 import { livePath, messagePaths, type MessagePath } from "../message-path.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
@@ -19,13 +18,14 @@ import type { NodePlace, Role } from "../nodes/node-place.ts";
 import { keepRoll, type Roll } from "../nodes/roll.ts";
 import { turnPools, type Pools } from "../pools.ts";
 import type { Refusals } from "../refusals.ts";
+import { outOfFiles } from "./status-file.ts";
 import { gatewayState, type GatewayState } from "../state.ts";
 import { restarting, type Restarting } from "../restarting.ts";
 import { version } from "../version.ts";
 import { wireChannels, type Wired } from "../wiring.ts";
 import { wireHands, type WiredHands } from "../wiring-hands.ts";
 import { wireWaker } from "../wiring-store.ts";
-import { controlPlane, type ControlPlaneOptions } from "./control-plane.ts";
+import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
 type MadeHere = "restarting" | "hub" | "wired" | "state" | "desk" | "pathNow" | "live" | "listNodes";
@@ -52,7 +52,7 @@ export interface Parts {
   readonly use: (path: MessagePath) => void;
   readonly wired: Wired;
   readonly waker: Waker;
-  readonly control: ControlServer;
+  readonly control: ControlPlane;
   readonly hands: WiredHands;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
@@ -88,6 +88,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     options.damage,
     () => reloading.state().problems,
     () => [...(path?.core.suspects.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
+    outOfFiles,
   );
   const desk = configDesk({
     env,

@@ -1,7 +1,8 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
-import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { Fault, type Clock, type Ids, type Log, type MethodResult } from "@parley/protocol";
+import type { Caller } from "../control/authenticate.ts";
 import { connectedClients } from "../control/clients.ts";
 import { deviceBook } from "../control/devices.ts";
 import type { Hub } from "../control/hub.ts";
@@ -55,17 +56,57 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly log: Log;
 }
 
+export interface ControlPlane extends ControlServer {
+  /** What the method of this name answers. */
+  readonly status: () => Promise<MethodResult<"status">>;
+}
+
+/** Who asks when nobody does. */
+const itself: Caller = { peer: "web-itself", scopes: ["read"], client: { name: "status file", version }, device: null, address: "local" };
 /** Time for the answer to whoever asked for a restart. */
 const restartDelayMs = 50;
 
 /** Listens when it resolves. Throws Fault("unavailable") when the port is taken or may not be used. */
-export async function controlPlane(options: ControlPlaneOptions): Promise<ControlServer> {
+export async function controlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { config, store, hub, wired, state, pathNow, live, reloading, token, localToken, bootId, clock, ids, log } = options;
   const devices = deviceBook(store.cells, clock, ids);
   const clients = connectedClients();
   // Kept from now on: an operator asks what is wrong while the store is away, too.
   await devices.operatorPeer();
   options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
+  const answers = handlers({
+    get config() {
+      return pathNow().config;
+    },
+    ...live,
+    configPath: options.path,
+    databasePath: store.file,
+    listNodes: options.listNodes,
+    store,
+    wired,
+    state,
+    desk: options.desk,
+    restartNeeded: restartKeys,
+    reload: reloading.reload,
+    configState: reloading.state,
+    devices,
+    clients,
+    loginUrl: (granted) => control.loginUrl(granted),
+    unlock: () => control.unlock(),
+    logBook: options.logBook,
+    restart: async (reason) => {
+      if (options.restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      const trouble = await options.restarting.trouble();
+      if (trouble !== null) throw new Fault("invalid", `the gateway runs on, it would not come up again:\n${trouble}`);
+      log.info({ reason }, "a restart was asked for");
+      clock.after(restartDelayMs, options.restarting.begin);
+    },
+    ids,
+    jobs: options.jobs,
+    resume: options.resume,
+    bootId,
+    clock,
+  });
   const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
     port: options.port ?? config.gateway.port,
@@ -78,39 +119,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     cells: store.cells,
     events: store.events,
     hub,
-    handlers: handlers({
-      get config() {
-        return pathNow().config;
-      },
-      ...live,
-      configPath: options.path,
-      databasePath: store.file,
-      listNodes: options.listNodes,
-      store,
-      wired,
-      state,
-      desk: options.desk,
-      restartNeeded: restartKeys,
-      reload: reloading.reload,
-      configState: reloading.state,
-      devices,
-      clients,
-      loginUrl: (granted) => control.loginUrl(granted),
-      unlock: () => control.unlock(),
-      logBook: options.logBook,
-      restart: async (reason) => {
-        if (options.restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
-        const trouble = await options.restarting.trouble();
-        if (trouble !== null) throw new Fault("invalid", `the gateway runs on, it would not come up again:\n${trouble}`);
-        log.info({ reason }, "a restart was asked for");
-        clock.after(restartDelayMs, options.restarting.begin);
-      },
-      ids,
-      jobs: options.jobs,
-      resume: options.resume,
-      bootId,
-      clock,
-    }),
+    handlers: answers,
     ownsSession: sessionOwnership((message) => live.core.route(message), webAccount),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
@@ -131,5 +140,5 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a token that is to come.
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
   await replaceFile(options.places.portPath, found, { isPrivate: true });
-  return control;
+  return { ...control, status: () => answers.status({}, itself) };
 }

@@ -1,7 +1,7 @@
 // What an operator sees first: health and status.
 import type { Config } from "@parley/config";
 import type { Channel } from "@parley/channels";
-import { accountKey, isFault, type Clock, type MethodResult } from "@parley/protocol";
+import { accountKey, type Clock, type MethodResult } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../core.ts";
 import type { GatewayState } from "../state.ts";
@@ -35,13 +35,14 @@ export function statusMethods(options: StatusOptions) {
       return { ok: now === "ok", reasons: [...reasons] };
     },
     async status(): Promise<MethodResult<"status">> {
+      // A store that fails, in whatever way, counts nothing: the state says why, and what memory knows is told all the same.
       const [report, nodes, lanes, conversations, troubled, held] = await Promise.all([
         state.report(),
-        options.listNodes().catch(whileAway([])),
-        store.turns.list(undefined, laneLimit).catch(whileAway([])),
-        store.outbox.list(undefined, laneLimit).catch(whileAway([])),
-        store.troubled().catch(whileAway({ rows: 0, deliveries: 0 })),
-        options.core.hold.now().catch(whileAway(null)),
+        options.listNodes().catch(() => []),
+        store.turns.list(undefined, laneLimit).catch(() => []),
+        store.outbox.list(undefined, laneLimit).catch(() => []),
+        store.troubled().catch(() => ({ rows: 0, deliveries: 0 })),
+        options.core.hold.now().catch(() => null),
       ]);
       const waiting = (list: typeof lanes): number => list.reduce((sum, lane) => sum + lane.waiting, 0);
       return {
@@ -67,7 +68,7 @@ export function statusMethods(options: StatusOptions) {
         deliveriesWaiting: waiting(conversations),
         deadRows: troubled.rows,
         deliveriesTroubled: troubled.deliveries,
-        memoryBytes: process.memoryUsage.rss(),
+        memoryBytes: residentBytes(),
       };
     },
   };
@@ -80,14 +81,17 @@ function elsewhere(channel: Channel, nodes: readonly NodeView[]): { readonly sta
   return { state: "elsewhere", reason: leader === undefined ? "no node leads it yet" : `node ${leader.node} leads it` };
 }
 
-function shownConfig({ takenAtMs, problems, restartNeeded }: ConfigState): MethodResult<"status">["config"] {
-  return { takenAtMs, problems: [...problems], restartNeeded: [...restartNeeded] };
+/** Asking for it opens a file, which a process at its limit cannot: then what it was last. */
+let lastBytes = 0;
+function residentBytes(): number {
+  try {
+    lastBytes = process.memoryUsage.rss();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall !== "uv_resident_set_memory") throw error;
+  }
+  return lastBytes;
 }
 
-/** A store that is away counts nothing: the state says why. */
-function whileAway<T>(empty: T): (error: unknown) => T {
-  return (error) => {
-    if (isFault(error, "unavailable")) return empty;
-    throw error;
-  };
+function shownConfig({ takenAtMs, problems, restartNeeded }: ConfigState): MethodResult<"status">["config"] {
+  return { takenAtMs, problems: [...problems], restartNeeded: [...restartNeeded] };
 }

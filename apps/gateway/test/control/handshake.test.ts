@@ -93,6 +93,16 @@ describe("the first frame", () => {
   });
 });
 
+test("a store that is away keeps out nobody with the gateway's token who wants no events", async () => {
+  const { client, store } = await startControl();
+  const { peer } = (await (await client()).connect()).payload as { peer: string };
+  await store.close();
+  const operator = await client();
+  expect(await operator.connect({ follows: false })).toMatchObject({ ok: true, payload: { peer, resync: false } });
+  expect((await operator.request("status")).ok).toBe(true);
+  expect(await (await client()).connect()).toMatchObject({ ok: false, error: { code: "unavailable" } });
+});
+
 describe("login codes", () => {
   test("log in once, and the device token works from then on as the same peer", async () => {
     const { server, client } = await startControl();
