@@ -1,6 +1,6 @@
 // `parley status`: what the daemon does and whether anything is wrong. Exit 0 only when its state is ok.
 import { systemClock, type MethodResult } from "@parley/protocol";
-import { document, line, styled, type Console, type Style } from "../console.ts";
+import { document, line, styled, words, type Console, type Style } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { statusWritten } from "../gateway-process.ts";
 import { withGateway } from "../with-gateway.ts";
@@ -13,13 +13,13 @@ export async function status(terminal: Console): Promise<ExitCode> {
     const last = error instanceof CommandFailure && ["unavailable", "timeout"].includes(error.code) ? await statusWritten(terminal) : null;
     if (last === null) throw error;
     const agoS = Math.max(0, Math.round((systemClock().now() - last.atMs) / 1_000));
-    const words = `The gateway (process ${last.pid}) runs and takes no connection. This is what it wrote down ${agoS} seconds ago:`;
-    line(terminal.err, styled(terminal.err, terminal.env, "red", words));
+    words(terminal.err, styled(terminal.err, terminal.env, "red", (error as CommandFailure).message));
+    line(terminal.err, `Its process ${last.pid} runs. This is what it wrote down ${agoS} seconds ago:`);
     isAnswered = false;
     return last.status;
   });
   if (terminal.json) document(terminal.out, found);
-  else for (const text of statusLines(found, (style, words) => styled(terminal.out, terminal.env, style, words))) line(terminal.out, text);
+  else for (const text of statusLines(found, (style, text) => styled(terminal.out, terminal.env, style, text))) line(terminal.out, text);
   return isAnswered && found.state === "ok" ? exitCodes.ok : exitCodes.failed;
 }
 
