@@ -109,6 +109,9 @@ describe("problems", () => {
     ['{ channels: { web: { enabled: "yes" } } }', "Write true or false, without quotes"],
     ['{ gateway: { allowedHosts: "a" } }', "Write a list, in [ ]"],
     ['{ gateway: { allowedHosts: ["http://a"] } }', "See gateway.allowedHosts in docs/configuration.md"],
+    ...["proxy.example", "10.0.0.0/33", "0.0.0.0/0", "::/0", "10.0.0.0/", "10.0.0.1/8/8", "fe80::1%eth0", ""].map(
+      (each) => [`{ gateway: { trustedProxies: ["${each}"] } }`, "See gateway.trustedProxies in docs/configuration.md"] as const,
+    ),
     ["{ gateway: null }", "Write a block, in { }"],
   ] as const)("a value of the wrong form says which form is right: %s", async ([text, fix]) => {
     expect((await problemsOf(text)).map((problem) => problem.fix)).toEqual([typeof fix === "string" ? fix : expect.stringMatching(fix)]);
