@@ -51,7 +51,7 @@ import { sessionLane } from "./turn/session-lane.ts";
 import { suspects, type Suspects } from "./turn/suspects.ts";
 import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
 import { toolBook, type Hands } from "./turn/tool-book.ts";
-import type { House } from "./turn/turn-facts.ts";
+import { docsRoots, type House } from "./turn/turn-facts.ts";
 
 export interface CoreOptions {
   readonly config: Config;
@@ -143,6 +143,7 @@ export function gatewayCore(options: CoreOptions): Core {
   const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
   const ledger = spendLedger({ config, book: usage, clock, log });
   const skills = options.skills ?? noSkills;
+  const house = options.house ?? {};
   const skillsDesk = skillDesk({ config, book: skills, rules });
   const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
   const { approvers, target } = config.approvals.exec;
@@ -166,7 +167,7 @@ export function gatewayCore(options: CoreOptions): Core {
     ...(options.toolHooks === undefined ? {} : { watched: options.toolHooks.watched }),
     hands: options.hands,
     more: options.tools,
-    readRoots: skills.readRoots(),
+    readRoots: [...skills.readRoots(), ...docsRoots(house)],
     status: sessionStatus({ sessions: store.sessions, models, agentOf: agentIn(config) }),
     plans: sessionPlans(store.sessions),
     clock,
@@ -176,7 +177,8 @@ export function gatewayCore(options: CoreOptions): Core {
     ...options,
     tools,
     speakers: speakersAt(ownersBook),
-    house: options.house ?? {},
+    owners: ownersBook.all,
+    house,
     prompts,
     skills,
     origins: options.hands?.origins,

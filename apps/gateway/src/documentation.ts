@@ -1,20 +1,20 @@
-// Where Parley is described: the docs and sources that lie beside this program, or else their public places.
+// Where Parley is described and run from here: what lies beside this program. It has no public address yet, so none is told.
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DocumentationFacts } from "@parley/agent";
 
-/** The project has no address of its own yet; `.example` is reserved, so nobody can take it over. */
-const publicDocs = "https://parley.example/docs";
-const publicSource = "https://parley.example/source";
+const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
+/** Undefined where no docs lie beside the program. */
+export function documentation(folder: string = root): DocumentationFacts | undefined {
+  const path = join(folder, "docs");
+  if (!existsSync(join(path, "ARCHITECTURE.md"))) return undefined;
+  // A bundle has no sources to look into.
+  return { path, ...(existsSync(join(folder, "packages/agent/src")) ? { source: folder } : {}) };
+}
 
-export function documentation(folder: string = root): DocumentationFacts {
-  const docs = `${folder}docs`;
-  return {
-    ...(existsSync(`${docs}/ARCHITECTURE.md`) ? { path: docs } : {}),
-    publicUrl: publicDocs,
-    // A bundle has no sources to look into.
-    source: existsSync(`${folder}packages/agent/src`) ? folder.replace(/\/$/, "") : publicSource,
-  };
+export function commandLine(folder: string = root): string | undefined {
+  const path = join(folder, "bin/parley");
+  return existsSync(path) ? path : undefined;
 }

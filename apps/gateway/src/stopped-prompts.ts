@@ -19,6 +19,7 @@ import { modelBook } from "./turn/model-book.ts";
 import { sessionPlans, sessionStatus } from "./turn/session-status.ts";
 import { agentIn, setUp } from "./turn/set-up.ts";
 import { toolBook } from "./turn/tool-book.ts";
+import { docsRoots } from "./turn/turn-facts.ts";
 import { idleHands } from "./wiring-hands.ts";
 import { configuredAccounts, wireModels, wireSkills, wireSurfaces, wireTools } from "./wiring.ts";
 
@@ -43,6 +44,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
   const prompts = promptBook(store.cells, clock);
   const models = wireModels(config, places.home, clock, log);
   const hands = idleHands({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  const house = await houseOf(config, places.home, env["SHELL"], ids);
   const skills = wireSkills(config, places.home, env, hands.origins);
   const owner = owners(config.commands.ownerAllowFrom, store.cells);
   const { approvers, target } = config.approvals.exec;
@@ -64,7 +66,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
       grants: desk.book.grants,
       hands,
       more: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
-      readRoots: skills.readRoots(),
+      readRoots: [...skills.readRoots(), ...docsRoots(house)],
       status: sessionStatus({
         sessions: store.sessions,
         models: modelBook({ config, declared: models.list, callable: models.get }),
@@ -78,7 +80,8 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     channel: wireSurfaces(config),
     rules: (place) => policy(place.address)?.rules(place) ?? null,
     hooks: bootstrapHooks(config, options.configPath, clock),
-    house: await houseOf(config, places.home, env["SHELL"], ids),
+    owners: owner.all,
+    house,
     prompts,
     skills,
     origins: hands.origins,

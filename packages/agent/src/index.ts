@@ -18,6 +18,7 @@ export {
   type PromptFacts,
   type PromptMode,
   promptFacts,
+  readsWorkspace,
   type SandboxFacts,
   type SkillFact,
   type StableFacts,
@@ -25,6 +26,7 @@ export {
   type SurfaceFacts,
 } from "./prompt/facts.ts";
 export { hashedIds } from "./prompt/hashed-ids.ts";
+export { cliCommands } from "./prompt/sections/cli-reference.ts";
 export { promptSections, stableSections, volatileSections } from "./prompt/order.ts";
 export { builtInOverlay, type ProviderContribution } from "./prompt/overlay.ts";
 export { headOf, plainLine, tailOf } from "./prompt/plain-line.ts";

@@ -16,7 +16,7 @@ export function advice(config: Config): readonly Finding[] {
       : [finding(["agents", "defaults", "heartbeat", "every"], "heartbeats are explained in the prompt and not sent yet", later)]),
     ...(messages.tts.auto === "off"
       ? []
-      : [finding(["messages", "tts", "auto"], "the agent is told that its replies are spoken, and they are not spoken yet", later)]),
+      : [finding(["messages", "tts", "auto"], "replies are not spoken yet, and the agent is told nothing of it", later)]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
     ...Object.entries(channels.telegram).flatMap(([account, { botToken, apiRoot }]) =>
       apiRoot !== telegramRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())

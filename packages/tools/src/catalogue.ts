@@ -74,7 +74,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   entry("canvas", "Canvas", "ui", [], "writes", "Present, evaluate or snapshot the canvas", notBuilt),
   entry("message", "Message", "messaging", ["messaging"], "sends", "Send messages and channel actions", notBuilt),
   entry("cron", "Cron", "automation", ["coding"], "writes", "Manage reminders and scheduled jobs", notBuilt),
-  entry("gateway", "Gateway", "automation", [], "writes", "Restart, configure or update Parley", gateway),
+  entry("gateway", "Gateway", "automation", [], "writes", "Restart or configure Parley", gateway),
   entry("nodes", "Nodes", "nodes", [], "sends", "List, notify or use paired devices", notBuilt),
   entry("agents_list", "Agents", "agents", [], "reads", "List agents allowed for sessions_spawn", notBuilt),
   entry("update_plan", "Plan", "agents", ["coding"], "writes", "Keep a plan for multi-step work", updatePlan),

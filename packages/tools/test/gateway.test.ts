@@ -133,7 +133,7 @@ describe("gateway", () => {
   test("restarts after the answer; does not update; is for owners only", async () => {
     await said(tool(), { action: "restart", reason: "new model" });
     expect(restarts).toEqual(["new model"]);
-    expect(await refusedWith(tool(), { action: "update.run" })).toContain("not built yet");
+    expect(await refusedWith(tool(), { action: "update.run" })).toContain("Invalid option");
     expect(gateway({ owner: false, settings } as ToolContext)).toEqual({ unavailable: expect.stringContaining("only owners") });
     expect(gateway({ owner: true } as ToolContext)).toEqual({ unavailable: expect.any(String) });
   });

@@ -16,7 +16,7 @@ export function channelFacts(config: Config, address: Address, { name, capabilit
     capabilities,
     actions,
     buttons: capabilities.inlineButtons ? allowedButtons(config, address) : "unsupported",
-    approvals: capabilities.inlineButtons ? "buttons" : "command",
+    unheard: address.channel === "hook",
   };
 }
 

@@ -33,6 +33,8 @@ export interface PromptForOptions {
   readonly tools: ToolBook;
   /** Of a place whose next message nobody has written yet. */
   readonly speakers: (place: Place) => Promise<Speakers>;
+  /** Configured or paired, as `<channel>:<sender>`. */
+  readonly owners: () => Promise<readonly string[]>;
   readonly channel: (account: string) => Surface | null;
   /** What the config says of a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
@@ -77,7 +79,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
   const { config } = options;
   const { defaults } = config.agents;
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
-  const files = bootstrapFiles({ caps, hooks: options.hooks, log: options.log });
+  const files = bootstrapFiles({ caps, templates: options.house.templates, hooks: options.hooks, log: options.log });
   const repoRootOf = repoRoots();
 
   return async ({ agent, session, place, wanted, by }) => {
@@ -87,7 +89,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
     const audience = isShared ? "shared" : "private";
     const rules = (place === null || place.address.kind === "dm" ? null : options.rules(place)) ?? {};
     const originOf = await options.origins?.of(agent.workspace);
-    const [snapshot, skills, speakers] = await Promise.all([
+    const [snapshot, skills, speakers, owners] = await Promise.all([
       files.load({
         workspace: agent.workspace,
         mode,
@@ -99,6 +101,7 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
       }),
       options.skills.at(agent, rules.skills),
       by ?? (place === null ? nobody : options.speakers(place)),
+      options.owners(),
     ]);
     const reasoning = reasoningOf({ agent, session }, wanted());
     return {
@@ -122,6 +125,8 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
           sandbox: here.sandbox,
           files: snapshot,
           skills: skills.listing,
+          owners,
+          execPolicy: here.execPolicy,
           session,
           address: place?.address ?? null,
           surface: place === null ? null : options.channel(accountKey(place.address)),

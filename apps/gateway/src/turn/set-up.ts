@@ -1,6 +1,6 @@
 // What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
 // Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
-import { diff, warnOnce, type PromptExplanation } from "@parley/agent";
+import { diff, readsWorkspace, warnOnce, type PromptExplanation } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Cooldowns, Model, Models } from "@parley/models";
 import { Fault, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
@@ -117,7 +117,8 @@ export function setUp(options: SetUpOptions): SetUp {
       await watchStable(session, explanation, log);
       const { workspace } = agent;
       const notes = notesPlace(workspace, session.key as SessionKey, situation.speakers, options.origins);
-      const warned = warnOnce(situation.files, defaults.bootstrapPromptTruncationWarning, toldIn(session));
+      const reads = readsWorkspace(ready.facts.stable);
+      const warned = warnOnce(situation.files, defaults.bootstrapPromptTruncationWarning, toldIn(session), reads);
       return {
         model: skill.model ?? asked.model,
         env: skill.env,

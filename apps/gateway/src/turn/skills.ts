@@ -147,7 +147,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform, orig
         .filter(({ skill, state }) => state.status === "ready" && isAllowed(skill.manifest.name, [narrowed]))
         .map(({ skill }) => skill);
       const told = ready.filter(({ manifest }) => manifest.modelInvocable);
-      const location = (skill: Skill): string => shownPath(skill.file, agent.workspace, userHome);
+      const location = (skill: Skill): string => shownPath(skill.file, agent.workspace, userHome, home);
       const limits = { ...settings.limits, maxSkillsPromptChars: agent.maxSkillsPromptChars ?? settings.limits.maxSkillsPromptChars };
       return {
         listing: listSkills(told, location, limits),
@@ -165,7 +165,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform, orig
           );
           if (found.kind !== "text" || found.text === null) return null;
           const mark = skill.mark === undefined ? "" : `[${skill.mark}]\n\n`;
-          const text = mark + found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome));
+          const text = mark + found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome, home));
           return text.length <= bodyChars ? text : `${text.slice(0, bodyChars).toWellFormed()}\n[... cut at ${bodyChars} characters]`;
         },
       };
@@ -196,7 +196,9 @@ function ownEntry({ skills: { entries } }: Config, key: string): Config["skills"
 }
 
 /** Below the workspace as the tools count it, below the user's home with `~`, else as it is. */
-function shownPath(path: string, workspace: string, userHome: string): string {
-  if (path.startsWith(workspace + sep)) return relative(workspace, path).split(sep).join("/");
+function shownPath(path: string, workspace: string, userHome: string, home: string): string {
+  // Tools enter the state folder, should it lie in the workspace, at the folder of skills alone.
+  const isOwn = path.startsWith(workspace + sep) && !(home.startsWith(workspace + sep) && path.startsWith(home + sep));
+  if (isOwn) return relative(workspace, path).split(sep).join("/");
   return userHome !== "/" && path.startsWith(userHome + sep) ? `~${path.slice(userHome.length)}` : path;
 }

@@ -160,7 +160,8 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;
       const userHome = hands === undefined ? {} : { userHome: hands.userHome };
-      const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome });
+      const lent = sandbox.scratch ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } } : {};
+      const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome, ...lent });
       const { tools: own, unavailable: lacking } = made(request, by.owner, sandbox, files, execPolicy);
       const isShared = sharedKinds.includes(parseSessionKey(session).kind);
       const ofOthers = isShared ? made(request, !by.owner, sandbox, files, execPolicy).tools : own;
@@ -231,6 +232,12 @@ function promptPathsIn({ skills, agents }: Config, workspace: string): readonly 
   const others = agents.list.flatMap((other) => [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)));
   const below = [...skills.load.extraDirs, ...others].map((path) => relative(workspace, path).split(sep).join("/"));
   return below.filter((path) => path !== "" && !path.startsWith("../"));
+}
+
+/** Below the workspace: a prompt lists the skills there, so they are read also where a sandbox shows nothing else of it. */
+function skillFolders(workspace: string, readRoots: readonly string[]): readonly string[] {
+  const below = readRoots.map((path) => relative(workspace, path).split(sep).join("/"));
+  return ["skills", ".agents/skills", ...below.filter((path) => path !== "" && path !== ".." && !path.startsWith("../"))];
 }
 
 /** What needs a folder or a process. */

@@ -19,17 +19,26 @@ import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
 import type { Address, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
-import type { Tool } from "@parley/tools";
+import type { ExecPolicy, Tool } from "@parley/tools";
 import { version } from "../version.ts";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
 /** What is the same for every turn of this installation. */
 export interface House {
-  readonly docs?: DocumentationFacts;
+  readonly docs?: DocumentationFacts | undefined;
+  /** The program by which a command on this machine reaches the daemon. */
+  readonly cli?: string | undefined;
+  /** Folder of the default workspace files. */
+  readonly templates?: string;
   /** Key of the codes that stand for owner ids under `commands.ownerDisplay: "hash"`. */
   readonly ownerKey?: string;
   /** The user's login shell. */
   readonly shell?: string | undefined;
+}
+
+/** The prompt names the docs, so the read tool opens them. */
+export function docsRoots({ docs }: House): readonly string[] {
+  return docs === undefined ? [] : [docs.path];
 }
 
 export interface StableSources {
@@ -46,6 +55,8 @@ export interface StableSources {
   readonly files: BootstrapSnapshot;
   /** Those that the agent may use here, within their budget. */
   readonly skills: SkillListing;
+  /** Configured, or paired. */
+  readonly owners: readonly string[];
 }
 
 export interface SurfaceSources extends StableSources {
@@ -55,6 +66,7 @@ export interface SurfaceSources extends StableSources {
   readonly surface: Surface | null;
   /** The configured text of a shared place. */
   readonly placeText: string | undefined;
+  readonly execPolicy: Pick<ExecPolicy, "mode" | "ask">;
   readonly repo: string | undefined;
   readonly thinking: ThinkingLevel;
   readonly reasoning: ReasoningLevel;
@@ -75,15 +87,14 @@ export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "mo
   return thinking !== "off" && !model.reasoning;
 }
 
-function stableFacts({ config, house, agent, mode, model, audience, tools, sandbox, files, skills }: StableSources): StableInput {
-  const family = familyOf(model);
+function stableFacts({ config, house, agent, mode, model, audience, tools, sandbox, files, skills, owners }: StableSources): StableInput {
   return {
     version,
     agent: agent.id,
     mode,
     audience,
-    modelFamily: family,
-    provider: builtInOverlay(family),
+    modelFamily: familyOf(model),
+    provider: builtInOverlay(model.id),
     tools,
     skills: skills.facts,
     skillsNote: skills.note,
@@ -94,20 +105,21 @@ function stableFacts({ config, house, agent, mode, model, audience, tools, sandb
     warnTruncation: config.agents.defaults.bootstrapPromptTruncationWarning === "always",
     docs: house.docs,
     sandbox,
-    owners: shownOwners(config, house),
+    cli: house.cli,
+    owners: shownOwners(owners, config, house),
     timeZone: config.agents.defaults.userTimezone,
   };
 }
 
 function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
   const { config, house, agent, model, tools, session, address, surface, placeText, repo, thinking, reasoning } = sources;
-  const { tts } = config.messages;
   return {
     session: session.key,
+    approvals: asksPeople(sources.execPolicy),
     channel: address === null || surface === null ? undefined : channelFacts(config, address, surface),
-    context: placeText,
+    // A place's text is for those who talk there; what a subagent is for, nobody hands over yet.
+    context: sources.mode === "full" ? placeText : undefined,
     reactions: address === null ? "off" : reactionLevel(config, address, tools),
-    ttsHint: tts.auto === "off" ? undefined : spoken(tts),
     silence: silenceAt(address, config),
     contextTellsSilence: placeText !== undefined && /\bNO_REPLY\b/iu.test(placeText),
     heartbeatPrompt: tellsHeartbeats(config) ? config.agents.defaults.heartbeat.prompt : undefined,
@@ -115,7 +127,7 @@ function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
     reasoning,
     thinking,
     host: hostname(),
-    repo,
+    repo: sources.sandbox === undefined ? repo : undefined,
     os: platform(),
     arch: arch(),
     node: process.version,
@@ -135,22 +147,21 @@ function silenceAt(address: Address | null, { agents }: Config): SurfaceFacts["s
 /** In an order of their own: moving lines in the config must not move the prompt. */
 function aliases({ agents }: Config): StableInput["modelAliases"] {
   const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) => (alias === undefined ? [] : [{ alias, model }]));
-  return named.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
+  // Of two models of one alias the first is meant by it.
+  const meant = named.filter(({ alias }, at) => named.findIndex((other) => other.alias.toLowerCase() === alias.toLowerCase()) === at);
+  return meant.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
 /** Without a key nobody is shown, rather than everybody in clear. */
-function shownOwners({ commands }: Config, { ownerKey }: House): readonly string[] {
-  if (commands.ownerDisplay === "raw") return commands.ownerAllowFrom;
-  return ownerKey === undefined ? [] : hashedIds(commands.ownerAllowFrom, ownerKey);
+function shownOwners(owners: readonly string[], { commands }: Config, { ownerKey }: House): readonly string[] {
+  const ids = owners.toSorted();
+  if (commands.ownerDisplay === "raw") return ids;
+  return ownerKey === undefined ? [] : hashedIds(ids, ownerKey);
 }
 
-function spoken({ auto, maxTextLength }: Config["messages"]["tts"]): string {
-  const when = auto === "always" ? "Your replies are spoken." : "Your reply is spoken when the message it answers was a voice message.";
-  return [
-    when,
-    "Write spoken replies for the ear: short sentences, no tables, no code, no raw links; say numbers and names as one says them.",
-    `At most ${maxTextLength} characters are spoken; put the essential first.`,
-  ].join("\n");
+/** With `ask: "off"` what is not allowed is refused, with `mode: "full"` everything runs. */
+function asksPeople({ mode, ask }: Pick<ExecPolicy, "mode" | "ask">): boolean {
+  return mode !== "deny" && (ask === "always" || (ask === "on-miss" && mode === "allowlist"));
 }
 
 /** A model's id without its provider. */

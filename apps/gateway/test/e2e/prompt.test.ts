@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MethodResult } from "@parley/protocol";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { controlClient } from "./control-client.ts";
 import { cleanUp, freshHome } from "./daemon.ts";
 import { findableGateway, parley, parleyJson } from "./operator.ts";
@@ -69,7 +69,7 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
   await daemon.stop();
   const words = (await parley(home, "prompt", "explain", "--session", session)).out;
   expect(words).toMatch(/in {3}identity .* always/);
-  expect(words).toMatch(/out {2}voice .* text-to-speech is not configured/);
+  expect(words).toMatch(/out {2}voice .* replies are not spoken/);
   expect(words).toContain("cache boundary");
   expect(words).toContain("Since turn 2:\nnothing moved");
   await rm(soul);
@@ -201,7 +201,7 @@ describe("agent:bootstrap modules", () => {
   });
 });
 
-test("what the config says of owners, buttons, reactions, heartbeats and speech stands in the prompt", async () => {
+test("what the config says of owners and heartbeats stands in the prompt; of buttons, reactions and speech, which no tool can do, nothing does", async () => {
   await w.close();
   w = await world({ reactionLevel: "extensive", capabilities: { inlineButtons: "off" } });
   const agents = {
@@ -212,14 +212,30 @@ test("what the config says of owners, buttons, reactions, heartbeats and speech 
   w.telegram.as(7).says("hello");
   await w.answered(7, 1);
   const system = systemOf(0);
-  expect(system).toContain("Reactions are enabled in EXTENSIVE mode");
+  expect(system).not.toMatch(/Reactions are enabled|supports|polls|spoken|## Voice|inlineButtons/);
   expect(system).toContain("Heartbeat prompt: Look around.");
   expect(system).toContain("## HEARTBEAT.md");
-  expect(system).toContain("## Voice (TTS)");
   expect(system).toContain("Time zone: Asia/Tokyo");
   expect(system).toMatch(/Parley docs: \/.*docs/);
   expect(system).toMatch(/Authorized senders: [0-9a-f]{12}\./);
   expect(system).not.toContain("telegram:7.");
-  expect(system).not.toContain("inlineButtons,");
   await daemon.stop();
+});
+
+test("the owner that pairing made stands in the prompt, from the first turn to the last of the pairing, also while the daemon is stopped", async () => {
+  await w.close();
+  w = await world({ dmPolicy: "pairing", allowFrom: [] });
+  const daemon = await w.start({ config: await findableGateway() });
+  w.telegram.as(7).says("hello");
+  const code = /code: (\S{8})/.exec((await w.answered(7, 1))[0] ?? "")?.[1] ?? "";
+  expect((await parley(daemon.home, "pair", "approve", code)).exitCode).toBe(0);
+  w.telegram.as(7).says("hello again");
+  await vi.waitFor(() => expect(w.models.requests()).toHaveLength(1), { timeout: 20_000 });
+  expect(systemOf(0)).toContain("Authorized senders: telegram:7. ");
+  await daemon.stop();
+  expect(((await parleyJson(daemon.home, "prompt", "show", "--session", session)) as Shown).text).toContain(
+    "Authorized senders: telegram:7. ",
+  );
+  await parley(daemon.home, "pair", "revoke", "telegram:7");
+  expect(((await parleyJson(daemon.home, "prompt", "show", "--session", session)) as Shown).text).not.toContain("Authorized senders");
 });

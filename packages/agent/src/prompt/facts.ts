@@ -31,12 +31,12 @@ export interface SandboxFacts {
   readonly browserUrl?: string;
 }
 
+/** What lies beside this program. There is no public address yet, so none is told. */
 export interface DocumentationFacts {
-  /** Local folder of the docs; the public address stands in where it is absent. */
-  readonly path?: string;
-  readonly publicUrl: string;
-  /** Checkout path or repository address of the source. */
-  readonly source: string;
+  /** Folder of the docs, which the read tool can open. */
+  readonly path: string;
+  /** A checkout with sources to look into; a bundle has none. */
+  readonly source?: string;
 }
 
 export interface StableInput {
@@ -59,8 +59,10 @@ export interface StableInput {
   /** The truncation warning stands in Project Context: policy `always`. */
   readonly warnTruncation: boolean;
   readonly docs?: DocumentationFacts | undefined;
+  /** The program by which a command on this machine reaches the daemon. */
+  readonly cli?: string | undefined;
   readonly sandbox?: SandboxFacts | undefined;
-  /** Allowlisted sender ids as they shall be shown: raw, or hashed by `hashedIds`. */
+  /** Ids of owners, configured or paired, as they shall be shown: raw, or hashed by `hashedIds`. */
   readonly owners: readonly string[];
   /** IANA name. */
   readonly timeZone?: string | undefined;
@@ -78,16 +80,18 @@ export interface ChannelFacts {
   readonly actions: readonly ActionKind[];
   /** `{ enableWith }` names the config key that would turn inline buttons on. */
   readonly buttons: "on" | "unsupported" | { readonly enableWith: string };
-  /** How a person approves here: native buttons, the /approve command, or not at all. */
-  readonly approvals: "buttons" | "command" | "none";
+  /** Nobody reads a reply: it goes to a webhook, whose caller is not answered. */
+  readonly unheard: boolean;
 }
 
 export interface SurfaceFacts {
   readonly session: string;
+  /** Commands may have to wait for a person's approval. */
+  readonly approvals: boolean;
   /** Absent for turns without a conversation: cron, subagents, hooks. */
   readonly channel?: ChannelFacts | undefined;
   readonly reactions: "off" | "minimal" | "extensive";
-  /** Guidance for spoken replies, when text-to-speech is configured. */
+  /** Guidance for spoken replies, where replies are spoken. */
   readonly ttsHint?: string | undefined;
   /** The configured text of this group, or the task of this subagent. */
   readonly context?: string | undefined;
@@ -109,6 +113,16 @@ export interface SurfaceFacts {
   readonly shell?: string | undefined;
   readonly model: string;
   readonly defaultModel: string;
+}
+
+/** The read tool opens the agent's workspace. In a sandbox with a folder of its own it does not. */
+export function readsWorkspace({ tools, sandbox }: Pick<StableFacts, "sandbox"> & { readonly tools: Pick<ToolSet, "has"> }): boolean {
+  return tools.has("read") && sandbox?.access !== "none";
+}
+
+/** Commands run on the gateway's own machine. */
+export function runsOnHost({ tools, sandbox }: Pick<StableFacts, "tools" | "sandbox">): boolean {
+  return tools.has("exec") && sandbox === undefined;
 }
 
 export interface PromptFacts {

@@ -14,7 +14,7 @@ export interface ProviderContribution {
 const gpt5: ProviderContribution = {
   replace: {
     interaction_style: [
-      "Keep the persona of SOUL.md through the whole conversation, also after long tool work.",
+      "Keep your persona through the whole conversation, also after long tool work.",
       "Answer first, then what the reader needs; no preamble, no closing offer, no repeated question.",
     ].join("\n"),
     execution_bias: [
@@ -27,9 +27,13 @@ const gpt5: ProviderContribution = {
   },
 };
 
-const builtIn: readonly (readonly [family: RegExp, contribution: ProviderContribution])[] = [[/^gpt-5/, gpt5]];
+/** Versions and variants of a family by name: gpt-5, gpt-5.1, gpt-5-mini-2025-08-07, gpt-5:free; not gpt-50, gpt-5ish, my-gpt-5. */
+const builtIn: readonly (readonly [family: RegExp, contribution: ProviderContribution])[] = [
+  [/^(?:ft:)?(?:[a-z0-9]+\.)*gpt-5(?:\.\d+)?(?:$|[-:@])/i, gpt5],
+];
 
-/** The built-in contribution for a model family, if it has one. */
-export function builtInOverlay(modelFamily: string): ProviderContribution | undefined {
-  return builtIn.find(([family]) => family.test(modelFamily))?.[1];
+/** The built-in contribution for a model, if its family has one. Routers put providers of their own before the name: openai/gpt-5. */
+export function builtInOverlay(modelId: string): ProviderContribution | undefined {
+  const name = modelId.slice(modelId.lastIndexOf("/") + 1);
+  return builtIn.find(([family]) => family.test(name))?.[1];
 }

@@ -1,10 +1,10 @@
 // One line of machine-readable facts: the end of every prompt, and what /status prints.
-import type { Capabilities } from "@parley/protocol";
-import type { PromptFacts } from "./facts.ts";
+import type { ChannelFacts, PromptFacts } from "./facts.ts";
 import { plainLine } from "./plain-line.ts";
 
 const valueChars = 200;
-const named = ["media", "voice", "polls", "threads", "typing", "reactions", "edits", "removals", "replyTags"] as const;
+/** What the channel can do, as far as a tool does it. */
+const byTool = ["media", "voice", "polls", "threads", "reactions", "edits", "removals"] as const;
 
 /** `Runtime: agent=main | session=… | host=… | os=linux (x64) | … | thinking=off`; a field without a value is left out, and so is `leaveOut`. */
 export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly string[] = []): string {
@@ -19,10 +19,7 @@ export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly
     ["default_model", surface.defaultModel],
     ["shell", surface.shell],
     ["channel", surface.channel?.name],
-    [
-      "capabilities",
-      surface.channel === undefined ? undefined : capabilityNames(surface.channel.capabilities, surface.channel.buttons === "on"),
-    ],
+    ["capabilities", surface.channel === undefined ? undefined : capabilityNames(surface.channel, stable.tools.has("message"))],
     ["thinking", surface.thinking],
   ];
   const shown = fields.flatMap(([name, value]) =>
@@ -31,7 +28,11 @@ export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly
   return `Runtime: ${shown.join(" | ")}`;
 }
 
-function capabilityNames(capabilities: Capabilities, buttons: boolean): string {
-  const names: string[] = named.filter((name) => capabilities[name]);
-  return [...(buttons ? ["inlineButtons"] : []), ...names].join(",") || "none";
+function capabilityNames({ capabilities, buttons }: ChannelFacts, hasTool: boolean): string {
+  const names = [
+    ...(hasTool && buttons === "on" ? ["inlineButtons"] : []),
+    ...(hasTool ? byTool.filter((name) => capabilities[name]) : []),
+    ...(capabilities.replyTags ? ["replyTags"] : []),
+  ];
+  return names.join(",") || "none";
 }

@@ -34,7 +34,7 @@ const core: readonly (readonly [string, string])[] = [
   ["nodes", "List, notify or use paired devices"],
   ["cron", "Manage reminders and scheduled jobs"],
   ["message", "Send messages and channel actions"],
-  ["gateway", "Restart, configure or update Parley"],
+  ["gateway", "Restart or configure Parley"],
   ["agents_list", "List agents allowed for sessions_spawn"],
   ["sessions_list", "List other sessions and sub-agents"],
   ["sessions_history", "Read another session's history"],

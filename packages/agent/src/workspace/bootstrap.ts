@@ -1,5 +1,6 @@
 // Which workspace files a session gets, read fresh each turn, passed through the `agent:bootstrap` hooks and cut to the caps.
-// MEMORY.md reaches private conversations only; subagents get AGENTS.md and TOOLS.md.
+// MEMORY.md reaches private conversations only, BOOTSTRAP.md new workspaces only; subagents get AGENTS.md and TOOLS.md.
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "@parley/protocol";
 import type { Audience, PromptMode } from "../prompt/facts.ts";
@@ -35,6 +36,8 @@ export type BootstrapHook = (files: readonly HookFile[], request: BootstrapReque
 
 export interface BootstrapOptions {
   readonly caps: BootstrapCaps;
+  /** Folder of the default files: a workspace whose own are still these is new. Absent: none is known to be filled in. */
+  readonly templates?: string | undefined;
   readonly hooks: readonly BootstrapHook[];
   readonly log: Log;
 }
@@ -67,21 +70,45 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     if (file.state !== "present") return { name, path, text: null };
     return { name, path, text: origin === null ? file.text : `[${origin.reason}]\n\n${file.text}` };
   };
+  const { templates } = options;
+  const isFilledIn = async ({ name, text }: HookFile): Promise<boolean> =>
+    templates !== undefined && text !== null && text.trim() !== (await readFile(join(templates, name), "utf8")).trim();
+  /** Nothing was learned in it: who the agent is and whom it helps is not written down, and there are no notes. */
+  async function isNew(files: readonly HookFile[], { workspace }: BootstrapRequest): Promise<boolean> {
+    if (!files.some(({ name, text }) => name === "BOOTSTRAP.md" && text !== null)) return true;
+    const filled = await Promise.all(files.filter(({ name }) => aboutPeople.has(name)).map(isFilledIn));
+    return !filled.includes(true) && !(await hasNotes(workspace));
+  }
   return {
     async load(request) {
       const gated = (name: BootstrapName): boolean => allowed(name, request);
       const notes = new Map<BootstrapName, string>();
-      let files: readonly HookFile[] = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)));
+      const read = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)));
+      let files: readonly HookFile[] = (await isNew(read, request)) ? read : read.filter(({ name }) => name !== "BOOTSTRAP.md");
       for (const hook of options.hooks) files = await hooked(hook, files, request, options.log);
       const byName = new Map(files.map((file) => [file.name, file]));
       const present = bootstrapNames.filter(gated).flatMap((name) => {
         const file = byName.get(name);
-        const isAbsent = file?.text === null && file.refused === undefined;
+        const isAbsent = (file?.text === null && file.refused === undefined) || (name === "HEARTBEAT.md" && saysNothing(file?.text));
         return file === undefined || (isAbsent && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file, notes.get(name))];
       });
       return trimToCaps({ files: present }, options.caps);
     },
   };
+}
+
+/** What the first talk fills in. */
+const aboutPeople: ReadonlySet<BootstrapName> = new Set(["IDENTITY.md", "USER.md"]);
+
+async function hasNotes(workspace: string): Promise<boolean> {
+  const names = async (folder: string): Promise<readonly string[]> => readdir(folder).catch((): string[] => []); // Not there: none.
+  return (await names(workspace)).includes("MEMORY.md") || (await names(join(workspace, "memory"))).some((name) => !name.startsWith("."));
+}
+
+/** Headings, comments and empty items alone. */
+function saysNothing(text: string | null | undefined): boolean {
+  const lines = (text ?? "").replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split("\n");
+  return typeof text === "string" && lines.every((line) => /^\s*(?:#.*|[-*+](?:\s*\[[ xX]?\])?\s*)?$/.test(line));
 }
 
 function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapRequest): boolean {

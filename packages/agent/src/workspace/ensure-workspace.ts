@@ -1,5 +1,6 @@
 // Writes a default workspace on first start. Never overwrites: a folder that holds any workspace file already is left alone,
-// so that a file which someone removed on purpose does not come back.
+// so that a file which someone removed on purpose does not come back. BOOTSTRAP.md says that the workspace is new, so a folder
+// with notes or a history does not get it.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
@@ -16,15 +17,17 @@ export interface EnsuredWorkspace {
 
 /** `templates` is the folder of the default files. Throws Fault("unavailable") when the workspace cannot be made or read. */
 export async function ensureWorkspace(dir: string, templates: string): Promise<EnsuredWorkspace> {
+  let isOld: boolean;
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     const there = new Set(await readdir(dir));
+    isOld = there.has("memory") || there.has(".git");
     if (bootstrapNames.some((name) => there.has(name))) return { created: false, files: [] };
   } catch (cause) {
     throw new Fault("unavailable", `the workspace ${dir} cannot be prepared: ${String(cause)}. Check its owner and free space.`, { cause });
   }
   const offered = new Set(await readdir(templates));
-  const files = bootstrapNames.filter((name) => offered.has(name));
+  const files = bootstrapNames.filter((name) => offered.has(name) && (name !== "BOOTSTRAP.md" || !isOld));
   const written: string[] = [];
   try {
     for (const name of files) {

@@ -14,10 +14,15 @@ export const defaultCaps: BootstrapCaps = { fileChars: 20_000, totalChars: 60_00
 const headShare = 0.7;
 const tailShare = 0.2;
 
+/** Stands where a file was cut, for an agent that can read it. */
+export function cutMarker(name: string): string {
+  return `\n\n[...truncated, read ${name} for full content...]\n\n`;
+}
+
 /** Never longer than `maxChars`; empty when not even the marker fits. */
 export function trimText(name: string, text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  const marker = `\n\n[...truncated, read ${name} for full content...]\n\n`;
+  const marker = cutMarker(name);
   const room = Math.min(maxChars - marker.length, Math.floor(maxChars * (headShare + tailShare)));
   if (room < 0) return "";
   const headChars = Math.floor((room * headShare) / (headShare + tailShare));

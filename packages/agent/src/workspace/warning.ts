@@ -4,12 +4,12 @@ import type { BootstrapSnapshot } from "./snapshot.ts";
 
 export type TruncationPolicy = "off" | "once" | "always";
 
-/** Null when nothing was cut. */
-export function truncationWarning({ files }: BootstrapSnapshot): string | null {
+/** Null when nothing was cut. `reads`: the agent can read the files by itself. */
+export function truncationWarning({ files }: BootstrapSnapshot, reads: boolean): string | null {
   const cut = files.filter((file) => file.truncated);
   if (cut.length === 0) return null;
   const list = cut.map(({ name, text, rawChars }) => `${name} (${text.length} of ${rawChars} characters)`).join(", ");
-  return `[Bootstrap truncation warning: ${list}. Read the files for full content.]`;
+  return `[Bootstrap truncation warning: ${list}.${reads ? " Read the files for full content." : ""}]`;
 }
 
 /**
@@ -20,8 +20,9 @@ export function warnOnce(
   snapshot: BootstrapSnapshot,
   policy: TruncationPolicy,
   told: string | undefined,
+  reads: boolean,
 ): { readonly note: string | null; readonly told: string | undefined } {
-  const warning = policy === "once" ? truncationWarning(snapshot) : null;
+  const warning = policy === "once" ? truncationWarning(snapshot, reads) : null;
   if (warning === null || warning === told) return { note: null, told };
   return { note: warning, told: warning };
 }

@@ -10,7 +10,7 @@ import {
   type StableInput,
   type SurfaceFacts,
 } from "../../src/index.ts";
-import { codingTools, discord, noFiles, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
+import { codingTools, discord, home, noFiles, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
 interface House {
   readonly stable?: Partial<StableInput>;
@@ -42,6 +42,11 @@ const files = (names: readonly string[]): House => ({
   },
 });
 const sandbox = { kind: "docker", containerWorkspace: "/workspace", access: "rw", network: false, elevated: false } as const;
+const cutFile = {
+  stable: {
+    files: { files: [{ name: "AGENTS.md", path: `${home}/AGENTS.md`, state: "present", text: "", rawChars: 9, truncated: true }] },
+  },
+} as const;
 const minimal = { mode: "minimal" } as const;
 
 const conditions: readonly Condition[] = [
@@ -54,7 +59,7 @@ const conditions: readonly Condition[] = [
     name: "the gateway tool brings the schema look-up",
     section: "documentation",
     off: tools("read"),
-    on: tools("gateway"),
+    on: tools("read", "gateway"),
     phrase: "config.schema.lookup",
   },
   {
@@ -142,24 +147,57 @@ const conditions: readonly Condition[] = [
     on: { stable: { skills: [{ name: "s", description: "d", location: "l" }] } },
   },
   // Config.
-  { name: "reaction guidance minimal", section: "reactions", off: {}, on: { surface: { reactions: "minimal" } }, phrase: "MINIMAL" },
-  { name: "reaction guidance extensive", section: "reactions", off: {}, on: { surface: { reactions: "extensive" } }, phrase: "EXTENSIVE" },
+  {
+    name: "reaction guidance minimal",
+    section: "reactions",
+    off: tools("message"),
+    on: { ...tools("message"), surface: { reactions: "minimal" } },
+    phrase: "MINIMAL",
+  },
+  {
+    name: "reaction guidance extensive",
+    section: "reactions",
+    off: tools("message"),
+    on: { ...tools("message"), surface: { reactions: "extensive" } },
+    phrase: "EXTENSIVE",
+  },
+  {
+    name: "reactions need a tool to react with",
+    section: "reactions",
+    off: { ...tools("read"), surface: { reactions: "extensive" } },
+    on: { ...tools("message"), surface: { reactions: "extensive" } },
+  },
   { name: "reasoning tags", section: "reasoning_format", off: {}, on: { surface: { reasoningTags: true } } },
   { name: "the time zone", section: "time_zone", off: { stable: { timeZone: undefined } }, on: { stable: { timeZone: "Asia/Tokyo" } } },
   { name: "documentation at all", section: "documentation", off: { stable: { docs: undefined } }, on: {} },
+  { name: "docs need a tool that opens them", section: "documentation", off: tools("write"), on: tools("read") },
   {
-    name: "local docs before the public address",
+    name: "sources need commands on the host",
     section: "documentation",
-    off: { stable: { docs: { publicUrl: "https://p.example", source: "https://s.example" } } },
-    on: { stable: { docs: { path: "/docs", publicUrl: "https://p.example", source: "https://s.example" } } },
-    phrase: "Parley docs: /docs",
+    off: { stable: { sandbox } },
+    on: {},
+    phrase: "Source: /opt/parley",
   },
   {
-    name: "the public address where local docs are missing",
+    name: "status is run where commands run on the host",
     section: "documentation",
-    off: {},
-    on: { stable: { docs: { publicUrl: "https://p.example", source: "https://s.example" } } },
-    phrase: "Parley docs: https://p.example\nSource: https://s.example",
+    off: tools("read"),
+    on: tools("exec"),
+    phrase: "run `/opt/parley/bin/parley status` yourself",
+  },
+  {
+    name: "the command line is run where commands run on the host",
+    section: "cli_reference",
+    off: tools("gateway"),
+    on: tools("gateway", "exec"),
+    phrase: "run `/opt/parley/bin/parley --help`",
+  },
+  {
+    name: "where they do not, people run it",
+    section: "cli_reference",
+    off: tools("gateway", "exec"),
+    on: { stable: { ...tools("gateway", "exec").stable, sandbox } },
+    phrase: "You cannot run them from here",
   },
   { name: "owner ids", section: "user_identity", off: {}, on: { stable: { owners: ["telegram:1"] } }, phrase: "telegram:1" },
   {
@@ -198,7 +236,42 @@ const conditions: readonly Condition[] = [
     section: "workspace",
     off: { stable: { sandbox } },
     on: { stable: { sandbox: { ...sandbox, access: "none" } } },
-    phrase: "is not mounted",
+    phrase: "Your working directory is: /workspace",
+  },
+  {
+    name: "a workspace that is not mounted has no place in the prompt",
+    section: "workspace",
+    off: { stable: { sandbox: { ...sandbox, access: "none" } } },
+    on: { stable: { sandbox } },
+    phrase: home,
+  },
+  {
+    name: "nor in the section about the sandbox",
+    section: "sandbox",
+    off: { stable: { sandbox: { ...sandbox, access: "none" } } },
+    on: { stable: { sandbox } },
+    phrase: home,
+  },
+  {
+    name: "skills are read at their locations where nothing else of the workspace is",
+    section: "workspace",
+    off: { stable: { sandbox: { ...sandbox, access: "none" } } },
+    on: { stable: { sandbox: { ...sandbox, access: "none" }, skills: [{ name: "s", description: "d", location: "l" }] } },
+    phrase: "skills can be read",
+  },
+  {
+    name: "relative paths matter with a tool that takes them",
+    section: "workspace",
+    off: tools("gateway"),
+    on: {},
+    phrase: "Relative paths",
+  },
+  {
+    name: "a cut file is read where it can be",
+    section: "project_context",
+    off: { stable: { ...cutFile.stable, sandbox: { ...sandbox, access: "none" } } },
+    on: cutFile,
+    phrase: "omitted, read AGENTS.md",
   },
   {
     name: "elevated exec",
@@ -285,27 +358,47 @@ const conditions: readonly Condition[] = [
     on: { surface: { channel: { ...telegram, threaded: true } } },
     phrase: "replies stay in it",
   },
-  { name: "polls", section: "channel", off: { surface: { channel: web } }, on: {}, phrase: "polls" },
   {
-    name: "native approval buttons before /approve",
+    name: "polls",
     section: "channel",
-    off: { surface: { channel: web } },
-    on: {},
-    phrase: "rely on them first",
+    off: { ...tools("message"), surface: { channel: web } },
+    on: tools("message"),
+    phrase: "polls",
   },
-  { name: "approval by command", section: "channel", off: {}, on: { surface: { channel: web } }, phrase: "exact /approve command" },
+  {
+    name: "what a channel can do needs a tool that does it",
+    section: "channel",
+    off: tools("read"),
+    on: tools("message"),
+    phrase: "supports",
+  },
+  { name: "capabilities need a tool that uses them", section: "runtime", off: tools("read"), on: tools("message"), phrase: "polls" },
+  {
+    name: "approvals are told where people are asked",
+    section: "channel",
+    off: { surface: { approvals: false } },
+    on: {},
+    phrase: "native buttons",
+  },
+  {
+    name: "a webhook's caller reads nothing",
+    section: "messaging",
+    off: {},
+    on: { surface: { channel: { ...web, unheard: true } } },
+    phrase: "Nobody reads your reply",
+  },
   {
     name: "approvals matter with a tool that asks",
     section: "channel",
     off: tools("read"),
     on: tools("exec"),
-    phrase: "Approvals show native buttons",
+    phrase: "A command that needs approval",
   },
   {
     name: "reactions need a channel that has them",
     section: "reactions",
-    off: { surface: { reactions: "minimal", channel: web } },
-    on: { surface: { reactions: "minimal" } },
+    off: { ...tools("message"), surface: { reactions: "minimal", channel: web } },
+    on: { ...tools("message"), surface: { reactions: "minimal" } },
   },
   {
     name: "a shared conversation brings manners",
@@ -364,6 +457,29 @@ describe("conditions of sections", () => {
     const covered = new Set(conditions.map((each) => each.section));
     expect(promptSections.map((each) => each.id).filter((id) => !always.has(id) && !covered.has(id))).toEqual([]);
   });
+});
+
+test.each([
+  ["gpt-5", true],
+  ["openai/gpt-5", true],
+  ["openai/gpt-5.1", true],
+  ["x/openai/gpt-5-mini", true],
+  ["openrouter/openai/gpt-5-mini-2025-08-07", true],
+  ["openrouter/openai/gpt-5:free", true],
+  ["azure/GPT-5-Pro", true],
+  ["bedrock/us.openai.gpt-5-chat-latest", true],
+  ["openai/ft:gpt-5-mini:acme::1", true],
+  ["openai/gpt-50", false],
+  ["openai/gpt-5o", false],
+  ["openai/gpt-5ish", false],
+  ["openai/my-gpt-5", false],
+  ["openai/chatgpt-5", false],
+  ["gpt-5/llama-3", false],
+  ["x/gpt-5/claude", false],
+  ["openai/gpt-4.5", false],
+  ["openai/gpt-5.x", false],
+])("the overlay of GPT-5 is %s's: %s", (id, is) => {
+  expect(builtInOverlay(id) !== undefined).toBe(is);
 });
 
 test("owner ids can be shown hashed, the same way each time", () => {

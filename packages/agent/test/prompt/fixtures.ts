@@ -46,7 +46,7 @@ export const telegram: ChannelFacts = {
   capabilities: anything,
   actions: ["edit", "remove", "react", "pin"],
   buttons: "on",
-  approvals: "buttons",
+  unheard: false,
 };
 
 export const discord: ChannelFacts = {
@@ -72,7 +72,6 @@ export const web: ChannelFacts = {
   },
   actions: ["edit"],
   buttons: "unsupported",
-  approvals: "command",
 };
 
 export const codingTools = (
@@ -101,7 +100,8 @@ export function stableInput(overrides: Partial<StableInput> = {}): StableInput {
     workspace: home,
     files: noFiles,
     warnTruncation: false,
-    docs: { path: "/opt/parley/docs", publicUrl: "https://parley.example/docs", source: "/opt/parley" },
+    docs: { path: "/opt/parley/docs", source: "/opt/parley" },
+    cli: "/opt/parley/bin/parley",
     owners: [],
     timeZone: "Europe/Berlin",
     ...overrides,
@@ -111,6 +111,7 @@ export function stableInput(overrides: Partial<StableInput> = {}): StableInput {
 export function surfaceFacts(overrides: Partial<SurfaceFacts> = {}): SurfaceFacts {
   return {
     session: "agent:main:telegram:dm:1001",
+    approvals: true,
     channel: telegram,
     reactions: "off",
     silence: "none",
@@ -141,6 +142,7 @@ export async function workspaceOf(kind: WorkspaceKind, mode: PromptMode, audienc
     if (kind !== "empty") {
       await ensureWorkspace(dir, templates);
       await writeFile(join(dir, "MEMORY.md"), "- Ann drinks tea.\n");
+      await writeFile(join(dir, "HEARTBEAT.md"), "# HEARTBEAT.md\n\n- Is the post there?\n");
     }
     if (kind === "oversize") await writeFile(join(dir, "SOUL.md"), "I am made of many words. ".repeat(2_000));
     const bootstrap = bootstrapFiles({

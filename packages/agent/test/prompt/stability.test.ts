@@ -7,6 +7,7 @@ import { codingTools, discord, stableInput, surfaceFacts, telegram, web } from "
 const text = fc.string({ maxLength: 40 });
 const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
   session: text,
+  approvals: fc.boolean(),
   channel: fc.constantFrom(undefined, telegram, discord, web, { ...telegram, kind: "group" as const, threaded: true }),
   reactions: fc.constantFrom("off" as const, "minimal" as const, "extensive" as const),
   ttsHint: fc.option(text, { nil: undefined }),

@@ -1,13 +1,21 @@
 // Workspace files as sessions get them: gates, markers, caps, hooks, changes on disk.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LogFields, silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { bootstrapFiles, type BootstrapHook, type BootstrapRequest, type BootstrapSnapshot, defaultCaps } from "../../src/index.ts";
+import {
+  bootstrapFiles,
+  type BootstrapHook,
+  type BootstrapRequest,
+  type BootstrapSnapshot,
+  defaultCaps,
+  ensureWorkspace,
+} from "../../src/index.ts";
+import { templates } from "../prompt/fixtures.ts";
 import { readLimitBytes, rootedReader } from "../../src/workspace/read-rooted.ts";
 
 let root = "";
@@ -35,17 +43,57 @@ function load(over: Partial<BootstrapRequest> = {}, hooks: readonly BootstrapHoo
     session: "agent:main:main",
     ...over,
   };
-  return bootstrapFiles({ caps, hooks, log: silentLog }).load(request);
+  return bootstrapFiles({ caps, templates, hooks, log: silentLog }).load(request);
 }
 
-test("a private session gets every file, in the order of Project Context", async () => {
+const inOld = all.filter((name) => name !== "BOOTSTRAP.md");
+
+test("a private session gets every file that is for it, in the order of Project Context", async () => {
   await putAll();
-  expect(present(await load())).toEqual(all);
+  expect(present(await load())).toEqual(inOld);
+});
+
+test("BOOTSTRAP.md is for new workspaces: nothing is filled in, and there are no notes", async () => {
+  await ensureWorkspace(dir, templates);
+  const has = async (): Promise<boolean> => present(await load()).includes("BOOTSTRAP.md");
+  expect(await has()).toBe(true);
+  await put("SOUL.md", "Dry.");
+  await put("AGENTS.md", "Rules of mine.");
+  expect(await has()).toBe(true);
+  for (const [name, text] of [
+    ["IDENTITY.md", "- Name: Otto"],
+    ["USER.md", "Ann, who drinks tea."],
+    ["MEMORY.md", "- Tea."],
+  ] as const) {
+    const before = await readFile(join(dir, name), "utf8").catch(() => null);
+    await put(name, text);
+    expect([name, await has()]).toEqual([name, false]);
+    await (before === null ? rm(join(dir, name)) : put(name, before));
+    expect([name, await has()]).toEqual([name, true]);
+  }
+  await mkdir(join(dir, "memory"));
+  expect(await has()).toBe(true);
+  await put("memory/2026-11-22.md", "She came.");
+  expect(await has()).toBe(false);
+});
+
+test.each([
+  ["", false],
+  ["# HEARTBEAT.md\n\n", false],
+  ["# Checks\n## Mail\n<!-- look\nat mail -->\n\n- \n- [ ]\n* [x]\n#comment\n", false],
+  ["<!-- never closed\n- mail", false],
+  ["# Checks\n- mail\n", true],
+  ["- [ ] mail", true],
+  ["<!-- a --> mail", true],
+  ["1", true],
+])("a HEARTBEAT.md of %j says something: %s", async (text, says) => {
+  await put("HEARTBEAT.md", text);
+  expect(present(await load()).includes("HEARTBEAT.md")).toBe(says);
 });
 
 test("MEMORY.md stays out of shared sessions", async () => {
   await putAll();
-  expect(present(await load({ audience: "shared" }))).toEqual(all.filter((name) => name !== "MEMORY.md"));
+  expect(present(await load({ audience: "shared" }))).toEqual(inOld.filter((name) => name !== "MEMORY.md"));
 });
 
 test("HEARTBEAT.md stays out when heartbeats are off", async () => {
@@ -146,7 +194,7 @@ test("hooks may replace files, and what they return meets gates and caps", async
 
 test("a hook that throws leaves the files as they were", async () => {
   await putAll();
-  expect(present(await load({}, [() => Promise.reject(new Error("broken"))]))).toEqual(all);
+  expect(present(await load({}, [() => Promise.reject(new Error("broken"))]))).toEqual(inOld);
 });
 
 test("template tokens in a file become a remark", async () => {

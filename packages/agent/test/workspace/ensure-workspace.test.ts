@@ -40,6 +40,13 @@ test("a folder with other files gets the defaults beside them", async () => {
   expect(await readdir(root)).toContain("notes");
 });
 
+test.each(["memory", ".git"])("a folder with %s is no new workspace, and is not told to be one", async (name) => {
+  await mkdir(join(root, name));
+  const { files } = await ensureWorkspace(root, templates);
+  expect(files).toContain("SOUL.md");
+  expect(files).not.toContain("BOOTSTRAP.md");
+});
+
 test("a workspace that cannot be made names its path", async () => {
   await writeFile(join(root, "file"), "");
   const failure = await ensureWorkspace(join(root, "file", "workspace"), templates).catch((error: unknown) => error);

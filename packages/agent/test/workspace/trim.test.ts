@@ -47,12 +47,14 @@ test("an emoji at the cut is left out whole", () => {
 
 test("a warning names what was cut, and once means once per truncation", () => {
   const cut = trimToCaps(snapshot(30_000), defaultCaps);
-  expect(truncationWarning(snapshot(10))).toBeNull();
-  expect(truncationWarning(cut)).toContain("AGENTS.md");
-  const first = warnOnce(cut, "once", undefined);
+  expect(truncationWarning(snapshot(10), true)).toBeNull();
+  expect(truncationWarning(cut, true)).toContain("Read the files for full content.");
+  expect(truncationWarning(cut, true)).toContain("AGENTS.md");
+  expect(truncationWarning(cut, false)).not.toContain("Read the files");
+  const first = warnOnce(cut, "once", undefined, true);
   expect(first.note).toContain("of 30000 characters");
-  expect(warnOnce(cut, "once", first.told).note).toBeNull();
-  expect(warnOnce(trimToCaps(snapshot(40_000), defaultCaps), "once", first.told).note).toContain("of 40000 characters");
-  expect(warnOnce(cut, "off", undefined).note).toBeNull();
-  expect(warnOnce(cut, "always", undefined).note).toBeNull();
+  expect(warnOnce(cut, "once", first.told, true).note).toBeNull();
+  expect(warnOnce(trimToCaps(snapshot(40_000), defaultCaps), "once", first.told, true).note).toContain("of 40000 characters");
+  expect(warnOnce(cut, "off", undefined, true).note).toBeNull();
+  expect(warnOnce(cut, "always", undefined, true).note).toBeNull();
 });

@@ -40,7 +40,7 @@ export const ttsSchema = z
     auto: z
       .enum(["off", "always", "inbound"])
       .default("off")
-      .describe("Replies that will be spoken: none, all, or those to voice messages. This version tells the agent and does not speak yet."),
+      .describe("Replies that will be spoken: none, all, or those to voice messages. This version does not speak yet."),
     maxTextLength: z.number().int().min(100).max(32_000).default(4000).describe("Longest text that is spoken, in characters."),
   })
   .prefault({})

@@ -82,7 +82,7 @@ export const configSchema = z.strictObject({
       ownerDisplay: z
         .enum(["raw", "hash"])
         .default("raw")
-        .describe("How ownerAllowFrom is shown to the model: the ids themselves, or codes that say nothing to others."),
+        .describe("How owners are shown to the model: their ids themselves, or codes that say nothing to others."),
       ownerDisplaySecret: secretField('Key of these codes for ownerDisplay "hash". Default: one kept in the state folder.').exactOptional(),
       nativeSkills: z
         .union([z.boolean(), z.literal("auto")], { error: 'true, false or "auto"' })

@@ -14,6 +14,8 @@ export interface RootSpec {
   readonly alsoKnownAs?: readonly string[];
   /** Folders below the root that may not be entered, absolute: the state folder, when somebody put the workspace around it. */
   readonly forbidden?: readonly string[];
+  /** Nothing below the root is reached but these folders of it, wherever links lead. */
+  readonly only?: readonly string[];
   /** A file that has other names (hard links) is not read: they may lie outside the root. */
   readonly ownNamesOnly?: boolean;
   /** What may be changed there. Absent: all but what git runs. */
@@ -89,7 +91,9 @@ export async function walk<T>(spec: RootSpec, path: string, make: boolean, use: 
   const open: Folder[] = [];
   try {
     open.push({ handle: await openFolder(realRoot), path: "", hostPath: realRoot });
-    return await use(await descend(spec, realRoot, path, parts, make, open));
+    const place = await descend(spec, realRoot, path, parts, make, open);
+    if (spec.only !== undefined && !spec.only.some((folder) => place.path.startsWith(`${folder}/`))) throw outside(path);
+    return await use(place);
   } catch (cause) {
     if (isFault(cause) || !(cause instanceof Error && "code" in cause)) throw cause;
     // The system's own words may name an open folder by its number; its code says enough.

@@ -9,7 +9,7 @@ import type { Tool, ToolResult } from "../tool.ts";
 
 const block = z.record(z.string(), z.json());
 const args = z.object({
-  action: z.enum(["restart", "config.schema.lookup", "config.get", "config.patch", "config.apply", "update.run"]),
+  action: z.enum(["restart", "config.schema.lookup", "config.get", "config.patch", "config.apply"]),
   path: z.string().max(500).optional().describe('config.schema.lookup and config.get: a key, such as "messages.queue".'),
   patch: block.optional().describe("config.patch: merged into the configuration; null removes a key."),
   config: block.optional().describe("config.apply: the whole new configuration."),
@@ -25,7 +25,7 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
   if (settings === undefined) return { unavailable: "the configuration cannot be reached from here" };
   return defineTool({
     name: "gateway",
-    summary: "Restart, configure or update Parley",
+    summary: "Restart or configure Parley",
     description:
       "Parley itself: config.schema.lookup before any change, config.get, config.patch, config.apply, restart. Only when the user asked. " +
       "Only a few settings can be changed (model, thinking, time zone, queue mode, resets, how answers look); all others are the operator's.",
@@ -49,8 +49,6 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
           return change(settings, baseHash, (now) => mergePatch(now, needed(patch, "patch")));
         case "config.apply":
           return change(settings, baseHash, () => needed(config, "config"));
-        case "update.run":
-          return textResult("update.run is not built yet; the operator updates Parley.", true);
       }
     },
   });

@@ -1,4 +1,4 @@
-// The surface of this conversation: what it can show, how text is written for it, how approvals are given on it.
+// The surface of this conversation: how text is written for it, what a tool can do on it, how approvals are given.
 import type { Capabilities, Dialect } from "@parley/protocol";
 import type { ChannelFacts, PromptFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";
@@ -27,9 +27,9 @@ function text(facts: PromptFacts, surface: ChannelFacts): string {
   return [
     `Current channel: ${name} (${kind}${threaded ? ", in a thread" : ""}). ${dialects[capabilities.dialect]}`,
     `Longer replies are split at ${capabilities.textChars} characters.`,
-    `Current channel supports: ${supported(surface).join(", ")}.`,
+    ...(facts.stable.tools.has("message") ? [`Current channel supports: ${supported(surface).join(", ")}.`] : []),
     ...(threaded ? ["You are in a thread or topic; replies stay in it."] : []),
-    ...approvals(facts, surface),
+    ...approvals(facts),
   ].join("\n");
 }
 
@@ -47,12 +47,9 @@ function supported({ capabilities, actions }: ChannelFacts): string[] {
   return ["send", ...able, ...(actions.includes("pin") ? ["pins"] : [])];
 }
 
-function approvals({ stable: { tools } }: PromptFacts, { approvals: how }: ChannelFacts): string[] {
-  if (!tools.any("exec", "gateway")) return [];
-  if (how === "buttons") {
-    return [
-      "Approvals show native buttons here: rely on them first. Give an /approve command only if the tool result says that chat approvals are unavailable or manual approval is the only path.",
-    ];
-  }
-  return how === "command" ? ["When a tool result asks for approval, give the exact /approve command from it."] : [];
+function approvals({ stable: { tools }, surface }: PromptFacts): string[] {
+  if (!surface.approvals || !tools.has("exec")) return [];
+  return [
+    "A command that needs approval is shown to a person by Parley itself, with native buttons, here or in private: rely on them. Do not write /approve commands.",
+  ];
 }

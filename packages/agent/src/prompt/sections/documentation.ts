@@ -1,5 +1,5 @@
-// Where Parley is described, so that questions about it are answered from the docs instead of from memory.
-import type { StableFacts } from "../facts.ts";
+// Where Parley is described, so that questions about it are answered from the docs instead of from memory. Told only where a tool opens them.
+import { runsOnHost, type DocumentationFacts, type StableFacts } from "../facts.ts";
 import { plainLine } from "../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
@@ -12,24 +12,29 @@ export const documentation: StableSection = {
   zone: "stable",
   modes: ["full"],
   priority: 30,
-  render: ({ docs, tools }) => (docs === undefined ? null : text(docs, tools)),
-  why: ({ docs }) =>
-    docs === undefined
-      ? "no documentation is configured"
-      : docs.path === undefined
-        ? "local docs are missing: public address"
-        : "local docs",
+  render: (facts) => (facts.docs === undefined || !opens(facts) ? null : text(facts, facts.docs)),
+  why: (facts) =>
+    facts.docs === undefined ? "no docs lie beside this program" : opens(facts) ? "local docs" : "no tool to read the docs with",
 };
 
-function text(docs: NonNullable<StableFacts["docs"]>, tools: StableFacts["tools"]): string {
-  const where = docs.path ?? docs.publicUrl;
+function opens({ tools }: StableFacts): boolean {
+  return tools.any("read", "exec");
+}
+
+function text(facts: StableFacts, docs: DocumentationFacts): string {
+  const { tools, cli } = facts;
+  const source =
+    docs.source !== undefined && runsOnHost(facts)
+      ? [`Source: ${plainLine(docs.source, pathChars)} (look there when the docs are incomplete or stale)`]
+      : [];
   const schema = tools.has("gateway") ? [`For config keys, first ask \`${tools.name("gateway")}\` for config.schema.lookup.`] : [];
   return [
-    `Parley docs: ${plainLine(where, pathChars)}`,
-    ...(docs.path === undefined ? [] : [`Public docs: ${plainLine(docs.publicUrl, pathChars)}`]),
-    `Source: ${plainLine(docs.source, pathChars)} (look there when the docs are incomplete or stale)`,
+    `Parley docs: ${plainLine(docs.path, pathChars)}`,
+    ...source,
     "For Parley behavior, commands, config, or architecture: consult the docs first.",
     ...schema,
-    "When diagnosing issues, run `parley status` yourself when possible; ask the user only if you lack access (e.g. sandboxed).",
+    cli !== undefined && runsOnHost(facts)
+      ? `When diagnosing issues, run \`${plainLine(cli, pathChars)} status\` yourself when possible.`
+      : "When diagnosing issues, ask the person for what `parley status` prints.",
   ].join("\n");
 }

@@ -15,14 +15,21 @@ export const messaging: VolatileSection = {
 };
 
 function routing({ stable: { tools }, surface: { channel } }: PromptFacts): string[] {
-  const home = channel === undefined ? "" : ` (${channel.name})`;
   return [
-    `- Reply in current session → automatically routes to the source channel${home}.`,
+    ...replies(channel),
     ...(tools.has("sessions_send") ? [`- Cross-session messaging → use \`${tools.name("sessions_send")}\`(sessionKey, message).`] : []),
     ...(tools.has("subagents") ? [`- Sub-agent orchestration → use \`${tools.name("subagents")}\`(action=list|steer|kill).`] : []),
-    "- If a [System Message] reports completed cron/sub-agent work and asks for a user update, rewrite it in your normal voice and send that; never forward raw system text.",
-    "- Never use exec/curl for provider messaging; Parley handles all routing internally.",
+    "- If a [System Message] reports completed work and asks for a user update, rewrite it in your normal voice and send that; never forward raw system text.",
+    ...(tools.has("exec")
+      ? [`- Never use \`${tools.name("exec")}\`/curl for provider messaging; Parley handles all routing internally.`]
+      : []),
   ];
+}
+
+function replies(channel: ChannelFacts | undefined): string[] {
+  if (channel === undefined) return [];
+  if (channel.unheard) return ["- Nobody reads your reply in this session: it is kept, and sent nowhere."];
+  return [`- Reply in current session → automatically routes to the source channel (${channel.name}).`];
 }
 
 function messageTool({ stable: { tools }, surface: { channel, silence } }: PromptFacts): string[] {

@@ -1,8 +1,8 @@
 // The workspace files themselves, already trimmed to their caps. The largest section, so it is the first to be made smaller.
 import type { BootstrapFile } from "../../workspace/snapshot.ts";
-import { trimToCaps } from "../../workspace/trim.ts";
+import { cutMarker, trimToCaps } from "../../workspace/trim.ts";
 import { truncationWarning } from "../../workspace/warning.ts";
-import type { StableFacts } from "../facts.ts";
+import { readsWorkspace, type StableFacts } from "../facts.ts";
 import { plainLine } from "../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
@@ -34,16 +34,20 @@ export const projectContext: StableSection = {
 function text(facts: StableFacts, { files }: StableFacts["files"]): string | null {
   if (files.length === 0) return null;
   const hasSoul = files.some((file) => file.name === "SOUL.md" && file.state === "present");
-  const warning = facts.warnTruncation ? truncationWarning(facts.files) : null;
+  const warning = facts.warnTruncation ? truncationWarning(facts.files, readsWorkspace(facts)) : null;
   return [
     ...(hasSoul ? [soulRule] : []),
     ...(warning === null ? [] : [warning]),
-    ...files.map((file) => `## ${file.name}\n\n${injected(file)}`),
+    ...files.map((file) => `## ${file.name}\n\n${injected(file, facts)}`),
   ].join("\n\n");
 }
 
-function injected({ name, path, state, text: content, truncated }: BootstrapFile): string {
-  if (state === "refused") return `[${plainLine(content, pathChars)}]`;
-  if (state === "missing") return `[missing: expected at ${plainLine(path, pathChars)}]`;
-  return content === "" && truncated ? `[...omitted, read ${name} for full content...]` : content;
+function injected({ name, path, state, text: content, truncated }: BootstrapFile, facts: StableFacts): string {
+  // Where tools cannot reach the workspace its place on the host says nothing.
+  const isHidden = facts.sandbox?.access === "none";
+  if (state === "refused") return `[${plainLine(isHidden ? content.replaceAll(path, name) : content, pathChars)}]`;
+  if (state === "missing") return isHidden ? "[missing]" : `[missing: expected at ${plainLine(path, pathChars)}]`;
+  const reads = readsWorkspace(facts);
+  if (content === "" && truncated) return reads ? `[...omitted, read ${name} for full content...]` : `[...${name} omitted...]`;
+  return truncated && !reads ? content.replace(cutMarker(name), `\n\n[...${name} truncated...]\n\n`) : content;
 }

@@ -1,4 +1,4 @@
-// How often to react, on surfaces that have reactions.
+// How often to react, on surfaces that have reactions, for agents with a tool to react with.
 import type { PromptFacts } from "../facts.ts";
 import type { VolatileSection } from "../section.ts";
 
@@ -35,9 +35,11 @@ export const reactions: VolatileSection = {
       ? "reaction guidance is off"
       : able(facts)
         ? `guidance: ${facts.surface.reactions}`
-        : "the channel has no reactions",
+        : facts.stable.tools.has("message")
+          ? "the channel has no reactions"
+          : "no tool to react with",
 };
 
-function able({ surface }: PromptFacts): boolean {
-  return surface.channel?.capabilities.reactions === true;
+function able({ stable, surface }: PromptFacts): boolean {
+  return stable.tools.has("message") && surface.channel?.capabilities.reactions === true;
 }

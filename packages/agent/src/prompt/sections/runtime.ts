@@ -5,7 +5,7 @@ import { neverDropped, type VolatileSection } from "../section.ts";
 const seen = {
   off: "hidden unless on or stream",
   on: "shown as a message of its own",
-  stream: "shown while it happens",
+  stream: "shown while it happens, where the channel can",
 } as const;
 
 export const runtime: VolatileSection = {
@@ -16,8 +16,9 @@ export const runtime: VolatileSection = {
   modes: ["full", "minimal"],
   priority: neverDropped,
   render: (facts) => {
-    const level = facts.surface.reasoning;
-    return `${runtimeLine(facts)}\nReasoning: ${level} (${seen[level]}). Toggle with /reasoning; /status shows it.`;
+    const { reasoning: level, channel } = facts.surface;
+    const toggle = channel === undefined || channel.unheard ? "" : " Toggle with /reasoning.";
+    return `${runtimeLine(facts)}\nReasoning: ${level} (${seen[level]}).${toggle}`;
   },
   why: () => "always",
 };

@@ -1,5 +1,5 @@
 // The truth about the sandbox, so that the agent does not blame the host for what the sandbox forbids.
-import type { SandboxFacts } from "../facts.ts";
+import type { SandboxFacts, StableFacts } from "../facts.ts";
 import { plainLine } from "../plain-line.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 
@@ -19,20 +19,26 @@ export const sandbox: StableSection = {
   zone: "stable",
   modes: ["full", "minimal"],
   priority: neverDropped,
-  render: ({ sandbox: facts, workspace }) => (facts === undefined ? null : text(facts, workspace)),
+  render: (facts) => (facts.sandbox === undefined ? null : text(facts, facts.sandbox)),
   why: ({ sandbox: facts }) => (facts === undefined ? "no sandbox" : `sandboxed with ${facts.kind}`),
 };
 
-function text(facts: SandboxFacts, workspace: string): string {
+function text({ tools, workspace }: StableFacts, facts: SandboxFacts): string {
+  const inside = plainLine(facts.containerWorkspace, pathChars);
+  const place =
+    facts.access === "none"
+      ? `Folder of the sandbox: ${inside}.`
+      : `Workspace in the sandbox: ${inside}; on the host: ${plainLine(workspace, pathChars)}.`;
   return [
     `You run in a sandbox (${plainLine(facts.kind, 40)}); tools may be limited by it.`,
-    `Workspace in the sandbox: ${plainLine(facts.containerWorkspace, pathChars)}; on the host: ${plainLine(workspace, pathChars)}. Access: ${access[facts.access]}.`,
-    ...(facts.access === "rw" ? [readOnlyParts] : []),
+    `${place} Access: ${access[facts.access]}.`,
+    ...(facts.access === "rw" && tools.has("exec") ? [readOnlyParts] : []),
     `Network: ${facts.network ? "on" : "off"}.`,
     ...(facts.browserUrl === undefined ? [] : [`Browser bridge: ${plainLine(facts.browserUrl, pathChars)}`]),
     facts.elevated
       ? "Elevated exec is available: it leaves the sandbox, so use it only when asked, and say so."
       : "Elevated exec is not available.",
-    "Sub-agents stay sandboxed: no elevated or host access. Need something from outside? Ask first.",
+    ...(tools.has("sessions_spawn") ? ["Sub-agents stay sandboxed: no elevated or host access."] : []),
+    "Need something from outside? Ask first.",
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-// Config changes and updates happen on explicit request only.
+// Config changes and restarts happen on explicit request only. Parley has no way to update itself, so none is told.
 import type { StableSection } from "../section.ts";
 
 export const selfUpdate: StableSection = {
@@ -11,8 +11,9 @@ export const selfUpdate: StableSection = {
   render: ({ tools }) =>
     tools.has("gateway")
       ? [
-          "Self-update is ONLY allowed when the user explicitly asks for it. Do not run config.apply or update.run unless an update or config change was requested; if it is not explicit, ask first.",
-          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.patch changes some, config.apply replaces all, update.run updates. It refuses to change exec security.`,
+          "Change or restart Parley ONLY when the user explicitly asks for it. Do not run config.patch, config.apply or restart unless that was requested; if it is not explicit, ask first.",
+          `With \`${tools.name("gateway")}\`: config.schema.lookup explains a key, config.get reads, config.patch changes some keys, config.apply replaces all, restart restarts. It changes only settings that protect nobody, and refuses all others.`,
+          "It cannot update Parley: that is the operator's.",
         ].join("\n")
       : null,
   why: ({ tools }) => (tools.has("gateway") ? "the gateway tool is available" : "no gateway tool"),

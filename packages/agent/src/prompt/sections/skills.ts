@@ -15,21 +15,28 @@ export const skills: StableSection = {
   zone: "stable",
   modes: ["full"],
   priority: 60,
-  render: (facts) => (applies(facts) ? text(facts, descriptionChars) : null),
+  render: (facts) => (shown(facts).length === 0 ? null : text(facts, descriptionChars)),
   shrink: (facts, maxChars) => {
-    if (!applies(facts)) return null;
+    const { length } = shown(facts);
+    if (length === 0) return null;
     const left = maxChars - text(facts, 0).length;
-    return text(facts, Math.max(40, Math.floor(left / facts.skills.length)));
+    return text(facts, Math.max(40, Math.floor(left / length)));
   },
-  why: ({ tools, skills: list }) =>
-    list.length === 0 ? "no skill is eligible" : tools.has("read") ? `${list.length} eligible skills` : "no read tool to open a skill with",
+  why: (facts) =>
+    facts.skills.length === 0
+      ? "no skill is eligible"
+      : facts.tools.has("read")
+        ? `${shown(facts).length} eligible skills`
+        : "no read tool to open a skill with",
 };
 
-function applies({ tools, skills: list }: StableFacts): boolean {
-  return list.length > 0 && tools.has("read");
+/** A path that does not stand in the prompt as it is leads nowhere. */
+function shown({ tools, skills: list }: StableFacts): readonly SkillFact[] {
+  return tools.has("read") ? list.filter(({ location }) => plainLine(location, pathChars) === location) : [];
 }
 
-function text({ tools, skills: list, skillsNote }: StableFacts, maxDescriptionChars: number): string {
+function text(facts: StableFacts, maxDescriptionChars: number): string {
+  const { tools, skillsNote } = facts;
   return [
     "Before replying: scan <available_skills> <description> entries.",
     `- If exactly one skill clearly applies: read its SKILL.md at <location> with \`${tools.name("read")}\`, then follow it.`,
@@ -37,7 +44,7 @@ function text({ tools, skills: list, skillsNote }: StableFacts, maxDescriptionCh
     "- If none clearly apply: do not read any SKILL.md.",
     "Constraints: never read more than one skill up front; only read after selecting.",
     "<available_skills>",
-    ...list.map((skill) => entry(skill, maxDescriptionChars)),
+    ...shown(facts).map((skill) => entry(skill, maxDescriptionChars)),
     "</available_skills>",
     ...(skillsNote === undefined ? [] : [plainLine(skillsNote, 400)]),
   ].join("\n");

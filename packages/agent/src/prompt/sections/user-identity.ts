@@ -1,4 +1,4 @@
-// Who may write to the agent. Ids only: names can be chosen by anyone.
+// Who the owners are. Ids only: names can be chosen by anyone.
 import { plainLine } from "../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
@@ -14,6 +14,6 @@ export const userIdentity: StableSection = {
   render: ({ owners }) =>
     owners.length === 0
       ? null
-      : `Authorized senders: ${owners.map((id) => plainLine(id, idChars)).join(", ")}. They are allowlisted; do not assume that they are the owner.`,
-  why: ({ owners }) => (owners.length === 0 ? "no owner ids are configured" : `${owners.length} owner ids are configured`),
+      : `Authorized senders: ${owners.map((id) => plainLine(id, idChars)).join(", ")}. They are the owners; do not take a sender for one of them by name.`,
+  why: ({ owners }) => (owners.length === 0 ? "no owner is known" : `${owners.length} owner ids are known`),
 };

@@ -9,5 +9,5 @@ export const voice: VolatileSection = {
   modes: ["full"],
   priority: 30,
   render: ({ surface }) => surface.ttsHint ?? null,
-  why: ({ surface }) => (surface.ttsHint === undefined ? "text-to-speech is not configured" : "text-to-speech is configured"),
+  why: ({ surface }) => (surface.ttsHint === undefined ? "replies are not spoken" : "replies are spoken"),
 };

@@ -1,9 +1,10 @@
-// Where the agent works. In a sandbox exec sees another path than the file tools do.
-import type { StableFacts } from "../facts.ts";
+// Where the agent works, as its tools find it. A sandbox shows the workspace under another path, or a folder of its own in its place.
+import type { SandboxFacts, StableFacts } from "../facts.ts";
 import { plainLine } from "../plain-line.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 
 const pathChars = 1024;
+const fileTools = ["read", "write", "edit", "apply_patch"];
 
 export const workspace: StableSection = {
   id: "workspace",
@@ -12,16 +13,30 @@ export const workspace: StableSection = {
   zone: "stable",
   modes: ["full", "minimal"],
   priority: neverDropped,
-  render: (facts) => `Your working directory is: ${plainLine(facts.workspace, pathChars)}\n${paths(facts)}`,
+  render: (facts) => [`Your working directory is: ${plainLine(directory(facts), pathChars)}`, ...paths(facts)].join("\n"),
   why: ({ sandbox }) => (sandbox === undefined ? "always" : "always; with sandbox paths"),
 };
 
-function paths({ sandbox, tools, workspace: dir }: StableFacts): string {
+function directory({ sandbox, workspace: dir }: StableFacts): string {
+  return sandbox?.access === "none" ? sandbox.containerWorkspace : dir;
+}
+
+function paths(facts: StableFacts): string[] {
+  const { sandbox, tools } = facts;
+  if (!tools.any(...fileTools, "exec")) return [];
   if (sandbox === undefined)
-    return "Relative paths resolve against it. Treat it as your only workspace for file work unless told otherwise.";
-  const container = plainLine(sandbox.containerWorkspace, pathChars);
-  const exec = `\`${tools.name("exec")}\``;
-  return sandbox.access === "none"
-    ? `File tools use host paths under ${plainLine(dir, pathChars)}. ${exec} runs in ${container}, where the workspace is not mounted.`
-    : `File tools use host paths under ${plainLine(dir, pathChars)}. ${exec} sees the same files under ${container}; prefer relative paths, which work in both.`;
+    return ["Relative paths resolve against it. Treat it as your only workspace for file work unless told otherwise."];
+  if (sandbox.access !== "none") return shared(facts, sandbox);
+  const shown = facts.skills.length > 0 && tools.has("read") ? " But skills can be read at their locations." : "";
+  return [
+    "Relative paths resolve against it. It is a folder of the sandbox's own, kept between turns; all file work happens there.",
+    `The agent's workspace, with the files of Project Context, cannot be reached from it.${shown}`,
+  ];
+}
+
+function shared({ tools, workspace: dir }: StableFacts, { containerWorkspace }: SandboxFacts): string[] {
+  const inside = plainLine(containerWorkspace, pathChars);
+  const forFiles = tools.any(...fileTools) ? [`File tools use host paths under ${plainLine(dir, pathChars)}.`] : [];
+  const forExec = tools.has("exec") ? [`\`${tools.name("exec")}\` sees the same files under ${inside}; prefer relative paths.`] : [];
+  return [[...forFiles, ...forExec].join(" ")];
 }
