@@ -43,6 +43,8 @@ export function tokenWatch({ ask, everyMs, clock, log, signal }: TokenWatchOptio
         asking = null;
       });
     },
-    over: (health) => (reason === null || health.state === "stopped" ? health : { ...health, state: "down", reason }),
+    // What is down or stopped already has its own reason, which says what to do.
+    over: (health) =>
+      reason === null || health.state === "stopped" || health.state === "down" ? health : { ...health, state: "down", reason },
   };
 }

@@ -6,6 +6,7 @@ import { healthBoard } from "../health.ts";
 import { performAction } from "./act.ts";
 import { missedMessages } from "./backfill.ts";
 import { discordActions, discordCapabilities } from "./capabilities.ts";
+import { tokenInstruction } from "./close-codes.ts";
 import type { Dispatch } from "./connection.ts";
 import { download } from "./download.ts";
 import { keepGateway } from "./gateway.ts";
@@ -75,7 +76,8 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     log,
     signal,
   });
-  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, onToken: tokens, clock }), import("ws")]);
+  const onToken = { accepted: tokens.accepted, refused: (why: string) => tokens.refused(`${tokenInstruction} (${why})`) };
+  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, onToken, clock }), import("ws")]);
   const health = healthBoard(clock, log);
   const known = places(rest, () => clock.mono());
   const kept = forms(memory, log);
