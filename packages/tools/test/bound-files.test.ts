@@ -59,6 +59,12 @@ describe("always is not offered", () => {
     ["a script that writes what it runs", ["sh", "writes.sh"]],
     ["a script that is not there", ["sh", "none.sh"]],
     ["a script without a first line", ["./t.sh"]],
+    ["an option with a plus", ["sh", "+x", "t.sh"]],
+    ["an option with a plus in a script", ["sh", "plus.sh"]],
+    ["a script with a space that is none to a shell", ["sh", "space.sh"]],
+    ["a script with a form feed", ["sh", "feed.sh"]],
+    ["a script whose comment is none to a shell", ["sh", "comment.sh"]],
+    ["a script whose interpreter begins with another space", ["./interpreter.sh"]],
     ["a script with another line end", ["sh", "crlf.sh"]],
   ])("for %s", async (_what, command) => {
     await mkdir(join(it.workspace, "sub"));
@@ -78,6 +84,13 @@ describe("always is not offered", () => {
     // An option is no script, whatever the folder holds.
     await write("-c", "echo harmless\n");
     await write("-lc", "echo harmless\n");
+    await write("+x", "echo harmless\n");
+    await write("plus.sh", "sh +x t.sh\n");
+    // To a shell these are the beginning of a program's path below this very folder.
+    await write("space.sh", "\u00a0/usr/bin/cat t.sh\n");
+    await write("feed.sh", "\f/usr/bin/cat t.sh\n");
+    await write("comment.sh", "\u00a0#/x\n");
+    await write("interpreter.sh", "#!\u00a0/bin/sh\necho\n");
     await write("crlf.sh", "echo a\r\necho b\n");
     expect(await isOffered(command)).toBe(false);
     const shown = describeAction(await actionOf(command));

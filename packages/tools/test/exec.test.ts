@@ -1,6 +1,6 @@
 // Commands for real: what they say, how they end, what is left of them after a crash.
 import { execFileSync, spawn } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
@@ -259,7 +259,10 @@ describe("without leave", () => {
   });
 
   test("a program that is allowed by its name reaches what the file tools reach, by whatever way", async () => {
-    const policy: ExecPolicy = { ...asking, allowlist: ["cat", "ls", "grep", "git", "touch", "mkdir"].map((command) => ({ command })) };
+    const policy: ExecPolicy = {
+      ...asking,
+      allowlist: ["cat", "ls", "grep", "git", "touch", "mkdir", "diff", "which"].map((command) => ({ command })),
+    };
     const own = await stage({ exec: { policy } });
     await mkdir(join(own.workspace, ".git"));
     await mkdir(join(own.workspace, "sub"));
@@ -267,6 +270,11 @@ describe("without leave", () => {
     await writeFile(join(own.outside, "secret"), "hunter2\n");
     await symlink(join(own.outside, "secret"), join(own.workspace, "link"));
     await symlink(own.outside, join(own.workspace, "sub/up"));
+    await mkdir(join(own.workspace, "other"));
+    await link(join(own.outside, "secret"), join(own.workspace, "hard"));
+    await writeFile(join(own.workspace, "f"), "f\n");
+    expect(await said(exec(own.context), { command: "diff f sub/f" })).toContain("inside");
+    expect(await said(exec(own.context), { command: "which cat" })).toContain("/cat");
     expect(await said(exec(own.context), { command: "cat f", workdir: "sub" })).toContain("inside");
     expect(await said(exec(own.context), { command: `cat ${own.workspace}/sub/../sub/f` })).toContain("inside");
     expect(await said(exec(own.context), { command: "cat none" })).toContain("exit code 1");
@@ -284,10 +292,64 @@ describe("without leave", () => {
       "mkdir -p .git/hooks",
       "touch .GIT/config",
       "mkdir sub/up/made",
+      "mkdir -p new/../../made",
+      "touch .parley/changes",
+      "cat hard",
+      "diff sub other",
+      "diff f sub",
+      "which /root/secret",
+      // Longer with its folder than a path may be, and yet one that a program can open.
+      `cat ${"./".repeat(2_000)}${"../".repeat(30)}${own.outside.slice(1)}/secret`,
     ];
     for (const command of ways)
       expect(await refusedWith(exec(own.context), { command }), command).toContain("out of the file tools' reach");
     expect(await refusedWith(exec(own.context), { command: "cat ../../secret", workdir: "sub" })).toContain("reach");
+    await own.close();
+  });
+
+  test("a stranger's turn makes nothing by name that its file tools may not make", async () => {
+    const policy: ExecPolicy = { ...asking, allowlist: ["touch", "mkdir"].map((command) => ({ command })) };
+    const own = await stage({ exec: { policy }, context: { owner: false, speakers: ["telegram:42"] } });
+    const stranger = exec(own.context);
+    await mkdir(join(own.workspace, "memory"));
+    await symlink("memory", join(own.workspace, "notes"));
+    const ways = [
+      "touch AGENTS.md",
+      "mkdir MEMORY.md",
+      "mkdir memory/2026-11-22.md",
+      "touch notes/a.md",
+      "mkdir -p notes/sub/deep",
+      "mkdir -p skills/x/y",
+      "touch .npmrc",
+      "mkdir -p sub/.husky/_",
+      `touch ${own.workspace}/HEARTBEAT.md`,
+    ];
+    for (const command of ways) expect(await refusedWith(stranger, { command }), command).toContain("out of the file tools' reach");
+    expect(await refusedWith(stranger, { command: "touch a.md", workdir: "memory" })).toContain("reach");
+    expect(await said(stranger, { command: "mkdir -p proposals/skills plain/a/b" })).toContain("exit code 0");
+    expect(await said(exec({ ...own.context, owner: true }), { command: "touch AGENTS.md .npmrc" })).toContain("exit code 0");
+    await own.close();
+  });
+
+  test("git by name looks at no repository around the workspace", async () => {
+    const policy: ExecPolicy = { ...asking, allowlist: [{ command: "git" }] };
+    const own = await stage({ exec: { policy } });
+    const git = (...words: string[]): string => execFileSync("git", words, { cwd: own.outside, encoding: "utf8" });
+    git("init", "-q");
+    await writeFile(join(own.outside, "secret"), "hunter2\n");
+    git("add", "secret");
+    await mkdir(join(own.workspace, "sub/deep"), { recursive: true });
+    for (const workdir of [".", "sub/deep"]) {
+      expect(await refusedWith(exec(own.context), { command: "git show :secret", workdir })).toContain(
+        `${own.outside}/.git is out of the file tools' reach`,
+      );
+    }
+    expect(await refusedWith(exec(own.context), { command: "git -C sub/deep show :secret" })).toContain("reach");
+    // What looks like a repository and is none, git passes by.
+    await mkdir(join(own.workspace, "sub/.git"));
+    expect(await refusedWith(exec(own.context), { command: "git show :secret", workdir: "sub" })).toContain("reach");
+    execFileSync("git", ["init", "-q"], { cwd: join(own.workspace, "sub") });
+    expect(await said(exec(own.context), { command: "git status --short", workdir: "sub/deep" })).toContain("exit code 0");
     await own.close();
   });
 

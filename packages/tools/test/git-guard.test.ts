@@ -5,6 +5,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "
 import { join } from "node:path";
 import { lacks, program, programPath } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { guardGit } from "../src/exec/git-guard.ts";
 import { knownForm } from "../src/exec/known-programs.ts";
 import { exec } from "../src/tools/exec.ts";
 import { full, hostPath, said, stage, type Stage } from "./stage.ts";
@@ -210,6 +211,19 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
       await run(["git", ...words]);
       expect(await readdir(canary), words.join(" ")).toEqual([]);
     }
+  });
+
+  test("of the settings that may name a program none is kept, whatever their section is for", async () => {
+    const own = await stage();
+    const config = (key: string): void => void execFileSync(programPath(git), ["config", key, "x"], { cwd: own.workspace });
+    execFileSync(programPath(git), ["init", "-q"], { cwd: own.workspace });
+    const programs = ["gc.recentobjectshook", "lfs.customtransfer.a.path", "lfs.extension.a.clean", "lfs.standalonetransferagent"];
+    const others = ["gc.auto", "lfs.repositoryformatversion", "lfs.https://a.b/c.access", "lfs.https://a.b/c.locksverify", "user.name"];
+    for (const key of [...programs, ...others]) config(key);
+    const { env } = await guardGit([programPath(git), "fetch"], own.workspace, { PATH: hostPath, HOME: own.outside });
+    const emptied = Object.entries(env).flatMap(([name, value]) => (name.startsWith("GIT_CONFIG_KEY_") ? [value] : []));
+    expect(emptied.toSorted()).toEqual(programs.toSorted());
+    await own.close();
   });
 
   test("nor does git that a script calls start hooks or a monitor", async () => {

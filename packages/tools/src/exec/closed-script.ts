@@ -25,11 +25,13 @@ export interface Closed {
 const mostScripts = 32;
 const longestScript = 64 * 1024;
 const shells = new Set(["sh", "bash", "dash"]);
-/** The kernel hands such a script to a shell and to nothing else. */
-const shellScript = /^#!\s*(?:(?:\/usr)?\/bin\/(?:sh|bash|dash)(?: -[eux]+)?|\/usr\/bin\/env (?:sh|bash|dash))[ \t]*$/;
+/** The kernel hands such a script to a shell and to nothing else. Blanks are what it takes for blanks, not all that look like it. */
+const shellScript = /^#![ \t]*(?:(?:\/usr)?\/bin\/(?:sh|bash|dash)(?: -[eux]+)?|\/usr\/bin\/env (?:sh|bash|dash))[ \t]*$/;
 /** Commands of the shell itself that start nothing. */
 const builtin = /^(?:echo|true|false|pwd|exit|:)$/;
 const switches = /^set -[eux]+$/;
+/** A shell takes any other white space for a part of the word that it stands in. */
+const blanks = /^[ \t]+|[ \t]+$/g;
 
 /** `commands`: with their programs found. Null when something in them is not known to start nothing. */
 export async function closedScripts(
@@ -71,7 +73,7 @@ async function scriptOf(
   const byShell = shells.has(programName(program) ?? "");
   const [name = ""] = args;
   // A bare name that was not found is none of the workspace's files.
-  if (!program.startsWith("/") || (byShell && (name === "" || name.startsWith("-")))) return null;
+  if (!program.startsWith("/") || (byShell && (name === "" || /^[-+]/.test(name)))) return null;
   const path = byShell ? place.at(name) : program;
   try {
     return await place.files.withFile(path, async ({ handle, size, path: real }) => {
@@ -97,7 +99,7 @@ async function commandsOf(
 ): Promise<{ readonly commands: readonly (readonly string[])[]; readonly writes: readonly string[] } | null> {
   const commands: (readonly string[])[] = [];
   const writes: string[] = [];
-  for (const line of lines.map((each) => each.trim())) {
+  for (const line of lines.map((each) => each.replaceAll(blanks, ""))) {
     if (line === "" || line.startsWith("#") || switches.test(line)) continue;
     const read = readCommandLine(line);
     const parts = read.kind === "words" ? [read.argv] : read.parts;

@@ -141,12 +141,14 @@ export interface GitForm {
   readonly args: readonly string[];
   /** Those before the command. */
   readonly global: readonly string[];
+  /** That it is sent to. */
+  readonly folder: string;
 }
 
 const globals = new Set(["--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--glob-pathspecs"]);
 
-/** Fields of a format that have signatures checked, which starts gpg. */
-const signatures = /%(?:[-+ ]?G|\(signature)/;
+/** Fields of a format, or of an order, that have signatures checked, which starts gpg. */
+const signatures = /%[-+ ]?G|%\(\*?signature|^--sort=-?\*?signature/;
 
 /** `args`: without the program. Null when nobody vouches for them. */
 export function gitForm(args: readonly string[]): GitForm | null {
@@ -173,6 +175,7 @@ export function gitForm(args: readonly string[]): GitForm | null {
     form: { reads: [...folders, ...read.form.reads.map(within)], writes: [] },
     args: [...args.slice(0, at), name, ...read.args],
     global: args.slice(0, at),
+    folder: folders[0] ?? ".",
   };
 }
 

@@ -10,8 +10,10 @@ import { programName } from "./program-name.ts";
 
 /** Settings of git-config(1) whose values are no programs and lead to none, in lower case as git lists them. */
 const harmless = [
-  /^(?:advice|author|branch|color|column|committer|feature|gc|index|lfs|maintenance|pack|pull|push|rerere|safe|tag|url|user)\./,
+  /^(?:advice|author|branch|color|column|committer|feature|index|pack|pull|push|rerere|safe|tag|url|user)\./,
   /^extensions\./,
+  /^gc\.(?:auto|autodetach|autopacklimit|bigpackthreshold|packrefs|pruneexpire|worktreepruneexpire|writecommitgraph|aggressive(?:depth|window))$/,
+  /^(?:lfs\.(?:repositoryformatversion|.*\.(?:access|locksverify))|maintenance\.(?:auto|autodetach|strategy))$/,
   /^(?:include|includeif\..*)\.path$/,
   /^remote\..*\.(?:url|pushurl|fetch|push|prune|prunetags|tagopt|mirror|skipdefaultupdate|skipfetchall|gh-resolved)$/,
   /^submodule\..*\.(?:url|path|active|branch|ignore|shallow)$/,

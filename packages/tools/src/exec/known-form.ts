@@ -19,6 +19,8 @@ export interface Grammar {
   readonly paths?: number;
   /** Its paths are written, not read. */
   readonly writes?: boolean;
+  /** Of a folder it would read what links in it lead to. */
+  readonly filesOnly?: boolean;
   /** One of these options must be there for operands to be text, which otherwise would be something to make. */
   readonly textOnlyWith?: readonly string[];
 }
@@ -27,6 +29,8 @@ export interface Grammar {
 export interface KnownForm {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
+  /** What it reads are known to be no more than these paths only where they are files. */
+  readonly filesOnly?: boolean;
 }
 
 type Value = "none" | "text" | "number" | "optional";
@@ -91,14 +95,14 @@ function fits(value: Value | undefined, given: string | undefined): boolean {
 }
 
 function sorted(grammar: Grammar, operands: readonly string[], seen: ReadonlySet<string>): KnownForm | null {
-  const { textBy = [], textOnlyWith, textForm, paths = 0, writes = false } = grammar;
+  const { textBy = [], textOnlyWith, textForm, paths = 0, writes = false, filesOnly = false } = grammar;
   const text = textBy.some((option) => seen.has(option)) ? 0 : (grammar.text ?? 0);
   const words = operands.slice(0, text);
   if (textOnlyWith !== undefined && words.length > 0 && !textOnlyWith.some((option) => seen.has(option))) return null;
   if (textForm !== undefined && !words.every((word) => textForm.test(word))) return null;
   const touched = operands.slice(text);
   if (touched.length > paths) return null;
-  return writes ? { reads: [], writes: touched } : { reads: touched, writes: [] };
+  return writes ? { reads: [], writes: touched } : { reads: touched, writes: [], ...(filesOnly ? { filesOnly } : {}) };
 }
 
 function lettersOf(short: string): ReadonlyMap<string, Value> {

@@ -71,6 +71,7 @@ const readers: { readonly [program: string]: Grammar } = {
       "brief unified[=] context[=] side-by-side normal ignore-case ignore-all-space ignore-space-change ignore-blank-lines " +
       "ignore-trailing-space new-file text minimal report-identical-files color[=] label= width=# suppress-common-lines strip-trailing-cr",
     paths: 2,
+    filesOnly: true,
   },
   dirname: { short: "z", long: "zero", text: any },
   du: {
@@ -152,7 +153,7 @@ const readers: { readonly [program: string]: Grammar } = {
     long: "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform operating-system",
   },
   uptime: { short: "ps", long: "pretty since" },
-  which: { short: "a", text: any },
+  which: { short: "a", paths: any },
   whoami: {},
 };
 

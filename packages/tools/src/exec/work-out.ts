@@ -1,7 +1,7 @@
 // From what the model sent to the canonical action: words split, the program found, the folder resolved, the environment checked.
 import { join } from "node:path";
 import { Fault } from "@parley/protocol";
-import { walk, type Folder } from "../files/walk.ts";
+import { walk, type ChangeRules, type Folder } from "../files/walk.ts";
 import type { WorkspaceFiles } from "../files/workspace-files.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { whatRuns } from "./bound-files.ts";
@@ -23,6 +23,8 @@ export interface ExecRequest {
 export interface ExecPlace {
   readonly files: Pick<WorkspaceFiles, "own" | "readable">;
   readonly sandbox: Sandbox;
+  /** By which the turn's file tools change the workspace. */
+  readonly rules: () => Promise<Pick<ChangeRules, "refusal">>;
   /** The search path on the host. */
   readonly path: string;
   /** A person may be asked, so what is run is bound to its files. */
@@ -33,7 +35,7 @@ const shell = "/bin/sh";
 
 /** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
 export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action: ExecAction, folder: Folder) => Promise<T>): Promise<T> {
-  const { files, sandbox, asks } = place;
+  const { files, sandbox, rules, asks } = place;
   return walk(files.own, `${request.workdir}/.`, false, async ({ folder }) => {
     const cwd = join(sandbox.inside, folder.path);
     const line = typeof request.command === "string" ? readCommandLine(request.command) : { kind: "words" as const, argv: request.command };
@@ -62,7 +64,7 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       interactive: interactive || pty,
       ...ran,
       // A sandbox shows only what may be read and written there.
-      outside: asks && sandbox.kind === "none" && line.kind === "words" ? await outsideWords(argv, folder.path, files) : [],
+      outside: asks && sandbox.kind === "none" && line.kind === "words" ? await outsideWords(argv, folder.path, files, rules) : [],
     };
     return use(action, folder);
   });

@@ -169,7 +169,7 @@ export async function dropDraft(folder: Folder, draft: string): Promise<void> {
 }
 
 /** What else is called this file may lie outside the root. Below node_modules package managers link from stores of their own. */
-function isLinkedElsewhere(path: string, { nlink }: Stats): boolean {
+export function isLinkedElsewhere(path: string, { nlink }: Stats): boolean {
   return nlink > 1 && !path.split("/").includes("node_modules");
 }
 

@@ -10,8 +10,8 @@ import { actionHash, describeAction, type ExecAction } from "../exec/exec-action
 import { execDecision } from "../exec/exec-decision.ts";
 import { guardGit } from "../exec/git-guard.ts";
 import { excerpt, removeLog } from "../exec/spool.ts";
-import { workOut, type ExecRequest } from "../exec/work-out.ts";
-import { originOf } from "../files/change-rules.ts";
+import { workOut, type ExecPlace, type ExecRequest } from "../exec/work-out.ts";
+import { originOf, turnRules } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
 import { nothingGuarded, watchOnHost, watchReader, watchSandboxed, type Watched } from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
@@ -47,7 +47,13 @@ export function exec(context: ToolContext): Tool | Unavailable {
       ? "on the gateway's machine"
       : `in a sandbox where the workspace is ${sandbox.inside}${sandbox.readOnly ? ", read-only" : ""}`;
   const asks = ports.policy.mode !== "full" || ports.policy.ask === "always";
-  const place = { files: context.files, sandbox, path: ports.host["PATH"] ?? "", asks };
+  const placeFor = (scope: ToolScope): ExecPlace => ({
+    files: context.files,
+    sandbox,
+    rules: () => turnRules(context, scope),
+    path: ports.host["PATH"] ?? "",
+    asks,
+  });
   return defineTool({
     name: "exec",
     summary: "Run shell commands (pty for programs that need a terminal)",
@@ -59,12 +65,12 @@ export function exec(context: ToolContext): Tool | Unavailable {
       "What takes longer than yieldMs goes on in the background: its end will be told to you, so do not poll for it. The process tool has its output.",
     args,
     effect: "writes",
-    action: (asked) => workOut(requestOf(asked), place, async (action) => action),
+    action: (asked, scope) => workOut(requestOf(asked), placeFor(scope), async (action) => action),
     async run(asked, scope) {
       scope.signal.throwIfAborted();
       // A command may look at files that an interrupted patch has left half done.
       if (!context.files.readOnly) await context.files.writable();
-      const command = await workOut(requestOf(asked), place, async (action, folder) => {
+      const command = await workOut(requestOf(asked), placeFor(scope), async (action, folder) => {
         const refused = await refusal(action, ports, scope);
         return refused ?? start(asked, action, folder, context, ports, scope);
       });
