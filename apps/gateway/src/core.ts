@@ -22,6 +22,7 @@ import { accessPolicy } from "./inbound/access-policy.ts";
 import { intake } from "./inbound/intake.ts";
 import type { MovedChats } from "./inbound/moved-chats.ts";
 import { owners, type Owners } from "./inbound/owners.ts";
+import { dropAnswers } from "./outbound/drop-answers.ts";
 import { endsWaiting } from "./inbound/end-waiting.ts";
 import { pairingBook } from "./inbound/pairing.ts";
 import { pairingDesk, type PairingDesk } from "./inbound/pairing-desk.ts";
@@ -192,7 +193,7 @@ export function gatewayCore(options: CoreOptions): Core {
     await options.hands?.exec?.commands.end(session);
     return running.length + (await approvals.stop({ session }));
   };
-  const stop: Stoppable = { turn: running.stop, beside: endBeside };
+  const stop: Stoppable = { turn: running.stop, beside: endBeside, answers: dropAnswers(store.inbox, store.outbox) };
   const hold = toolHold({
     ...store,
     stopTurn: running.stop,

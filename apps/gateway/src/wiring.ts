@@ -249,9 +249,8 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
       timer = null;
       if (latest === null || !hub.isFollowed(conversation)) return;
       shownAtMs = clock.mono();
-      const healed = healPartial(latest.markdown);
       // A program puts what it is shown together itself: it is given the text as it grows.
-      const shown = isForProgram(conversation) ? { text: latest.markdown } : { text: healed, html: renderHtml(healed) };
+      const shown = isForProgram(conversation) ? { text: latest.markdown } : shownOnPage(latest.markdown);
       hub.show(conversation, "chat.delta", { turn: latest.turn, ...shown });
       latest = null;
     };
@@ -271,6 +270,14 @@ export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">)
       },
     };
   };
+}
+
+/** While it grows nobody reads more of it than this, and all of it is rendered anew each time. */
+const shownChars = 30_000;
+
+function shownOnPage(markdown: string): { readonly text: string; readonly html: string } {
+  const healed = healPartial(markdown.slice(0, shownChars));
+  return { text: healed, html: renderHtml(healed) };
 }
 
 function isForProgram(conversation: string): boolean {

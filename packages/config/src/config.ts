@@ -24,6 +24,7 @@ export interface Config {
     readonly tts: { readonly auto: "off" | "always" | "inbound"; readonly maxTextLength: number };
     readonly groupChat: { readonly historyLimit: number };
     readonly audio: { readonly transcribe?: string };
+    readonly answerMaxChars: number;
   };
   readonly commands: {
     readonly nativeSkills: boolean | "auto";

@@ -95,7 +95,8 @@ export function chatMethods(options: ChatOptions) {
       const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
       if (stopped.turn !== null) options.stop.turn(stopped.turn);
       const beside = await options.stop.beside(session);
-      return { stopped: stopped.turn !== null || beside > 0, cancelled: stopped.rows.length };
+      const unsent = await options.stop.answers(session, conversationKey(address(caller, params.thread)));
+      return { stopped: stopped.turn !== null || beside > 0 || unsent > 0, cancelled: stopped.rows.length };
     },
   };
 }

@@ -156,7 +156,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     try {
       await record(place, [...owed, begun]);
     } catch (error) {
-      if (!(await wasReplaced(delivery, error))) throw error;
+      const ended = await endedMeanwhile(delivery, index, error);
+      if (ended === null) throw error;
+      if (owed.length > 0) await record(place, owed);
+      if (ended === "dropped") return { release: { afterMs: 0, reason: "what was left of it is not to be sent", refund: true } };
       return { release: { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true } };
     }
     try {
@@ -181,11 +184,16 @@ export function deliverer(options: DeliverOptions): Deliver {
     return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(found) } };
   }
 
-  /** A turn may end while its preview still waits here: then the lane is to be looked at anew, because the answer is in it. */
-  async function wasReplaced(delivery: DeliveryView, error: unknown): Promise<boolean> {
-    if (!delivery.open || !isFault(error, "invalid")) return false;
+  /**
+   * A turn may end while its preview still waits here, and a /stop may drop what was not begun: then the lane is to be looked at anew. Null
+   * for another trouble.
+   */
+  async function endedMeanwhile(delivery: DeliveryView, index: number, error: unknown): Promise<"replaced" | "dropped" | null> {
+    if (!isFault(error, "invalid")) return null;
     const [found] = await outbox.find({ id: delivery.id, limit: 1 });
-    return found?.done === true;
+    if (delivery.open) return found?.done === true ? "replaced" : null;
+    const part = found?.parts[found.split ? index : 0];
+    return found !== undefined && part?.state === "failed" ? "dropped" : null;
   }
 
   /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */

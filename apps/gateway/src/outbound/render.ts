@@ -18,9 +18,13 @@ export function channelRender(content: Meant, channel: Channel, lateMs: number):
   return rendered.map((part, index) => (index === 0 ? { ...part, replyTo } : part));
 }
 
+/** Markup may take more room than what it shows: so many times the length of a message are looked at for the first one. */
+const markupShare = 4;
+
 /** The first message of a text that is still growing; null while there is nothing to see. */
 export function previewText(markdown: string, channel: Channel): RenderedText | null {
-  return renderMarkdown(healPartial(markdown), limitsOf(channel))[0] ?? null;
+  const beginning = markdown.slice(0, channel.capabilities.textChars * markupShare);
+  return renderMarkdown(healPartial(beginning), limitsOf(channel))[0] ?? null;
 }
 
 function withLate(parts: readonly Part[], late: readonly Extract<Part, { kind: "text" }>[]): readonly Part[] {

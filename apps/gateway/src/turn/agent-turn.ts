@@ -8,15 +8,17 @@ import { withStoredCalls } from "../approvals/stored-calls.ts";
 import { turnApprovals, type TurnApprovalsOptions } from "../approvals/turn-approvals.ts";
 import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "../inbound/queue-settings.ts";
+import { isProgram } from "../programs/program.ts";
 import { untilStored } from "../until-stored.ts";
 import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
 import { finishTurn } from "./finish-turn.ts";
 import { growingAnswer } from "./growing-answer.ts";
 import { historyReader } from "./history.ts";
-import { listen, newParser, saysNothing, visibleOf } from "./listen.ts";
+import { listen, newParser, readAnswer, saysNothing, visibleOf, type ReadAnswer } from "./listen.ts";
 import { resultName } from "./long-results.ts";
 import { turnMedia } from "./media.ts";
+import type { MediaFolder } from "./media-folder.ts";
 import type { ReadMedia } from "./media-reader.ts";
 import type { Overflow } from "./overflow.ts";
 import type { ShowProgress } from "./progress.ts";
@@ -45,6 +47,10 @@ export interface AgentTurnOptions {
   readonly quotes: (account: string) => boolean;
   readonly readMedia: ReadMedia;
   readonly outbox: Outbox;
+  /** Longest answer in messages. */
+  readonly answerMaxChars: number;
+  /** Where a longer one becomes a file; absent: it is cut. */
+  readonly folder: MediaFolder | undefined;
   /** What is told of messages that were not read whole. */
   readonly overflow: Overflow;
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
@@ -140,6 +146,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const { reasoning = "off" } = setup;
     const answer = growingAnswer({
       how: options.streams(account),
+      maxChars: options.answerMaxChars,
       reasoning,
       channel,
       progress,
@@ -186,6 +193,8 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const parser = (): ReplyParser => parserOf(setup.finalOnly?.() === true);
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
     const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly?.() === true && /<final\b/i.test(text));
+    let heard: { readonly text: string; readonly answer: ReadAnswer } | null = null;
+    const read = (text: string): ReadAnswer => (heard?.text === text ? heard.answer : readAnswer(parserFor(text), text));
     try {
       await options.overflow.tell(turn, address, opening, messages.shortened, address.kind === "dm" || opening.some(isAddressed));
       await media.prepare([...opening.slice(-cap), ...turn.rows.filter((row) => !opening.includes(row))]);
@@ -198,7 +207,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             thinking: setup.thinking,
             cacheKey: turn.lane,
             finalPass: isOwed,
-            saysNothing: (text) => saysNothing(parserFor(text), text, refusesSilence()),
+            saysNothing: (text) => saysNothing(read(text), refusesSilence()),
           },
           {
             model,
@@ -221,9 +230,15 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
             log,
           },
         ),
-        answer.show,
-        parser,
-        reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
+        {
+          show: answer.show,
+          parser,
+          thoughts: reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
+          heard(text, said) {
+            // A model that forgot the tags it was told to use is read anew, as one that was not told.
+            heard = setup.finalOnly?.() === true && said.outcome.kind === "silent" ? null : { text, answer: said };
+          },
+        },
       );
       const previewed = await answer.close();
       const last = end.entries.at(-1);
@@ -243,7 +258,14 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
           journal,
           isOwed,
           refusesSilence: refusesSilence(),
-          parser: parserFor(end.finalText),
+          answer: read(end.finalText),
+          limit: {
+            maxChars: isProgram(address) ? Infinity : options.answerMaxChars,
+            session: turn.lane,
+            capabilities: channel?.capabilities ?? null,
+            folder: options.folder,
+            log,
+          },
           showsThoughts: reasoning === "on",
           promptNote,
           spending,

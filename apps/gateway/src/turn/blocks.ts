@@ -12,6 +12,8 @@ export interface BlocksOptions {
   readonly address: Address;
   readonly journal: TurnJournal;
   readonly log: Log;
+  /** Longest answer in messages: what comes after it is for the answer's end to settle. */
+  readonly maxChars: number;
   /** Aborts when the turn must not act any more. */
   readonly signal: AbortSignal;
 }
@@ -30,8 +32,11 @@ export function blocks(options: BlocksOptions): Preview {
 
   async function post(): Promise<void> {
     for (;;) {
+      // So long that it is sent as a file, or cut: and no longer looked through at every word.
+      if (latest.length - said.length > options.maxChars * 2) return;
       // Another call of the model, or another attempt: what went out before is no beginning of this text.
       if (!latest.startsWith(said) && !said.startsWith(latest)) said = "";
+      if (said.length >= options.maxChars) return;
       const end = closed || signal.aborted ? null : paragraphsEnd(latest, said.length);
       if (end === null) return;
       const markdown = latest.slice(said.length, end).trim();

@@ -1,16 +1,18 @@
 // How the hold of a turn ends once its loop did: parked with its tickets, given back to the next holder, or committed - outcome, entries,
 // deliveries, spending and the session's fields in the one commit that ends the turn (I2, I6). What is told after it is told only then.
-import type { LoopEnd, Redaction, ReplyParser } from "@parley/agent";
+import type { LoopEnd, Redaction } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { Fault, isFault, type Address, type Clock, type Json, type Log } from "@parley/protocol";
 import type { Held, WorkEnd } from "@parley/queue";
 import type { Session, Turn, Turns } from "@parley/store";
 import { untilStored } from "../until-stored.ts";
 import type { TurnLedger } from "./ledger.ts";
+import type { ReadAnswer } from "./listen.ts";
+import { withinLimit, type LongAnswerOptions } from "./long-answer.ts";
 import type { Previewed } from "./preview.ts";
 import type { PromptNote } from "./prompt-book.ts";
 import { thoughtsOf } from "./thoughts.ts";
-import { turnCommit, turnOutcome } from "./turn-commit.ts";
+import { turnCommit, turnOutcome, unsaid } from "./turn-commit.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 
 export interface FinishOptions {
@@ -31,7 +33,9 @@ export interface EndedTurn {
   readonly isOwed: boolean;
   /** A person waits for words: silence is no answer. */
   readonly refusesSilence: boolean;
-  readonly parser: ReplyParser;
+  /** What the model's last words say, and what it thought in tags. */
+  readonly answer: ReadAnswer;
+  readonly limit: LongAnswerOptions;
   readonly showsThoughts: boolean;
   readonly promptNote: PromptNote | undefined;
   readonly spending: TurnLedger;
@@ -55,14 +59,15 @@ export async function finishTurn({ turns, redaction, clock }: FinishOptions, at:
     const reason: unknown = held.signal.reason;
     throw isFault(reason) ? reason : new Fault("conflict", "the turn was told to stop");
   }
-  const outcome = turnOutcome({
+  const whole = turnOutcome({
     end,
     timedOut: at.timedOut,
     replyOwed: at.isOwed,
     refusesSilence: at.refusesSilence,
-    parser: at.parser,
+    said: at.answer.outcome,
   });
-  const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.parser.thinking(), redaction) : null;
+  const outcome = await withinLimit(unsaid(whole, at.previewed.said), at.limit);
+  const thoughts = at.showsThoughts ? thoughtsOf(end.entries, at.answer.thinking, redaction) : null;
   // Nothing but this process has the last answer: a store that is away for a moment must not cost another one.
   const spent = await untilStored(held, clock, () => at.spending.note(end, at.model));
   const what = turnCommit({

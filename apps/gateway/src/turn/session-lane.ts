@@ -59,6 +59,8 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       outbox,
       overflow: overflow({ outbox, dropped: droppedBook(cells), log }),
       streams: (account) => streamingOf(config, account),
+      answerMaxChars: config.messages.answerMaxChars,
+      folder: media?.folder,
       quotes: (account) => quotesOf(config, account),
       readMedia: media === undefined ? describeOnly : mediaReader({ ...media, cells, clock, log }),
       redaction: options.redaction,

@@ -1,5 +1,5 @@
 // From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
-import type { LoopEnd, ReplyParser } from "@parley/agent";
+import type { LoopEnd } from "@parley/agent";
 import { isBlank } from "@parley/channels";
 import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
 import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
@@ -17,22 +17,21 @@ export interface OutcomeInput {
   readonly replyOwed: boolean;
   /** Nor is silence an answer to them. */
   readonly refusesSilence: boolean;
-  readonly parser: ReplyParser;
+  /** What the model's last words say. */
+  readonly said: Outcome;
 }
 
-export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, parser }: OutcomeInput): Outcome {
+export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, said }: OutcomeInput): Outcome {
   // An answer that was whole before its time was up stands, however long it took to show it.
   if (timedOut && end.stop === "aborted")
     return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
   if (end.error !== undefined) return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
   if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
-  parser.push(end.finalText);
-  const outcome = parser.end();
-  const isSilent = refusesSilence && outcome.kind === "silent";
-  if (isSilent || (replyOwed && saysNothing(outcome))) {
+  const isSilent = refusesSilence && said.kind === "silent";
+  if (isSilent || (replyOwed && saysNothing(said))) {
     return failed("the model gave no answer", nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.");
   }
-  return withEarlyEnd(outcome, end.stop);
+  return withEarlyEnd(said, end.stop);
 }
 
 /** Invisible characters alone are no answer either: no platform would show them. */
@@ -74,7 +73,7 @@ export function turnCommit({ turn, session, address, previewed, waits, patch, en
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
   const cells = [...buttons, ...more];
-  const said = withThoughts(unsaid(sendable, previewed.said), thoughts);
+  const said = withThoughts(sendable, thoughts);
   return {
     // A limit is no failure of the message: there is nothing for an operator to look at.
     outcome: end.stop === "capped" ? "refused" : rowOutcomes[outcome.kind],
@@ -120,7 +119,7 @@ function withShortButtons(outcome: Outcome, place: ButtonPlace): { readonly outc
 }
 
 /** The outcome without the beginning that people have already been sent. */
-function unsaid(outcome: Outcome, said: string): Outcome {
+export function unsaid(outcome: Outcome, said: string): Outcome {
   if (outcome.kind !== "reply" || said === "") return outcome;
   const [first, ...others] = outcome.parts;
   if (first?.kind !== "text" || !first.markdown.startsWith(said.trimEnd())) return outcome;

@@ -79,6 +79,48 @@ describe("/stop", () => {
     },
   );
 
+  test("drops what is not sent yet of an answer, says how much that was, and the chat goes on", async () => {
+    s = await stage({ telegram: { pacing: "on" } });
+    s.telegram.can({ textChars: 1_000 });
+    await s.terminate();
+    await s.start();
+    const long = Array.from({ length: 20_000 }, (_, at) => `${at}`)
+      .join(" ")
+      .slice(0, 29_000);
+    s.model.answers(({ text }) => (text === "tell me much" ? long : `re: ${text}`));
+    const alice = s.person("alice");
+    alice.says("tell me much");
+    await s.until(() => alice.sees().length >= 3, "the first messages");
+    alice.says("/stop");
+    await s.until(() => alice.sees().some((text) => text.startsWith("Stopped.")), "the answer to /stop");
+    const seen = alice.sees();
+    expect(seen.at(-1)).toMatch(/^Stopped\. \d+ messages? of my answer (?:is|are) not sent\.$/);
+    expect(seen.length).toBeLessThan(8);
+    // What was sent is a beginning without a gap.
+    expect(long.startsWith(seen.slice(0, -1).join(" "))).toBe(true);
+    await alice.says("and now?");
+    await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
+    expect(alice.sees()).toHaveLength(seen.length + 1);
+  });
+
+  test("drops an answer that waits whole behind a pause, also when the process dies right after", async () => {
+    s = await stage();
+    s.telegram.harm(({ text }) =>
+      text === "re: hello" ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 60_000 }) } : null,
+    );
+    const alice = s.person("alice");
+    alice.says("hello");
+    await s.until(async () => (await s.rows()).some((row) => row.outcome === "answered"), "the commit");
+    await s.pass(1_000);
+    alice.says("/stop");
+    await s.until(async () => (await s.rows()).some((row) => row.outcome === "commanded"), "the stop");
+    await s.kill();
+    s.telegram.harm(() => null);
+    await s.start();
+    await s.pass(120_000);
+    expect(alice.sees()).toEqual(["Stopped. 1 message of my answer is not sent."]);
+  });
+
   test("says so when there is nothing to stop, and acts once however often it is delivered", async () => {
     s = await stage();
     s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));

@@ -1,5 +1,5 @@
 // What a turn reads of its session's log, and what the end of a turn comes to.
-import { replyParser, type LoopEnd } from "@parley/agent";
+import type { LoopEnd } from "@parley/agent";
 import { noUsage, type SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 import { expect, test } from "vitest";
@@ -68,7 +68,13 @@ test("a history that was read is read on from its end; after a reset, a later su
 test("an answer that was whole when the turn's time ran out is the answer", () => {
   const end: LoopEnd = { type: "end", stop: "stop", entries: [], finalText: "done", usage: noUsage };
   const of = (stop: LoopEnd["stop"]) =>
-    turnOutcome({ end: { ...end, stop }, timedOut: true, replyOwed: true, refusesSilence: true, parser: replyParser() });
+    turnOutcome({
+      end: { ...end, stop },
+      timedOut: true,
+      replyOwed: true,
+      refusesSilence: true,
+      said: { kind: "reply", parts: [{ kind: "text", markdown: "done" }] },
+    });
   expect(of("stop")).toMatchObject({ kind: "reply", parts: [{ markdown: "done" }] });
   expect(of("aborted")).toMatchObject({ kind: "failed", reason: "the turn took too long" });
 });

@@ -73,6 +73,15 @@ export const configSchema = z.strictObject({
         .prefault({})
         .describe("Voice messages."),
       tts: ttsSchema,
+      answerMaxChars: z
+        .number()
+        .int()
+        .min(2_000)
+        .max(200_000)
+        .default(30_000)
+        .describe(
+          "Longest answer that is sent as messages, in characters; a longer one is sent as a file, or cut with a word where files cannot go. The page shows up to 200000.",
+        ),
     })
     .prefault({})
     .describe("Messages."),
