@@ -98,7 +98,7 @@ describe("/stop", () => {
     expect(seen.length).toBeLessThan(8);
     // What was sent is a beginning without a gap.
     expect(long.startsWith(seen.slice(0, -1).join(" "))).toBe(true);
-    await alice.says("and now?");
+    alice.says("and now?");
     await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
     expect(alice.sees()).toHaveLength(seen.length + 1);
   });
