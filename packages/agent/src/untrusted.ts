@@ -15,9 +15,11 @@ const removedToken = "[token removed]";
 // Whatever else has the form of one, of families known and to come: a space behind the bracket makes two words of it, and people read on.
 const tokenForms: readonly RegExp[] = [
   /<(?=\/?[|｜¦│┃∣ǀ])/gu,
-  /<(?=\/?(?:[a-z][a-z0-9]{0,40}[_:][a-z0-9_:]{0,60}|s|bos|eos|pad|unk|cls|sep|mask|sop|eop|eot|eom|think|unused\d{1,4}|0x[0-9a-f]{2})>)/giu,
+  /<(?=\/?[a-z][a-z0-9:]{0,40}_[a-z0-9_:]{0,60}>)/giu,
+  /<(?=\/?(?:[a-z]{2,20}:)?(?:s|bos|eos|pad|unk|cls|sep|mask|sop|eop|eot|eom|think|unused\d{1,4}|0x[0-9a-f]{2})>)/giu,
   /<(?=<\/?[a-z]{2,20}>>)/giu,
-  /\[(?=\/?g?[A-Z][A-Z_]{1,40}\])/gu,
+  // Not every word in capitals: people paste logs, and `[INFO]` is one of theirs.
+  /\[(?=\/?(?:[A-Z]{1,20}_[A-Z_]{1,40}|g?[A-Z]{0,4}MASK|INST|SYS|IMG|AUDIO|THINK|ARGS|PREFIX|SUFFIX|MIDDLE|BOS|EOS|UNK|CLS|SEP|PAD)\])/gu,
   /\[(?=e~\[)|\](?=~!?b[[\]])/gu,
 ];
 

@@ -237,6 +237,8 @@ test("what people write stays as they wrote it", () => {
   for (const text of [
     "if a < b && c > d { return x[0] | y; }",
     "items |> Enum.map(&f/1)",
+    "[INFO] started\n[ERROR] failed, see [TODO]",
+    '<xsl:template match="/"><b>x</b></xsl:template> <soap:Envelope>',
     "[section]\nkey = 1\n[ ] todo\n[1, 2]\n- [x] done",
     "<div class='a'><b>bold</b></div>",
     "Grüße 👨‍👩‍👧 ❤️ نمی‌دانم",
