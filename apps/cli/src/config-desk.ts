@@ -25,6 +25,8 @@ export interface Written {
   readonly changed: readonly string[];
   readonly backup: string | null;
   readonly warnings: Verdict["warnings"];
+  /** Mistakes elsewhere that stay: nothing of the file is in force before they are mended. */
+  readonly problems: Verdict["problems"];
   /** Whether a running gateway has it now, and what of it only its next start takes up. */
   readonly live: boolean;
   readonly restartNeeded: readonly string[];
@@ -78,7 +80,7 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
     async (client) => {
       const wire = changes.map(({ path, value }) => ({ path: [...path], ...(value === undefined ? {} : { value: value as never }) }));
       const done = await client.request("config.set", { changes: wire });
-      return { ...done, warnings: problemsOf(done.warnings), live: true };
+      return { ...done, warnings: problemsOf(done.warnings), problems: problemsOf(done.problems ?? []), live: true };
     },
     async () => {
       const edits = changes.map(({ path, value }) => (value === undefined ? { remove: path } : { set: path, to: value as never }));

@@ -91,6 +91,25 @@ describe("config set", () => {
     expect(textIn(home)).toContain("port: 7000 }, // too high");
   });
 
+  test("mends one of two mistakes, and says what is left; what it adds must be right", async () => {
+    const home = stateFolder("{\n gateway: { port: 99999 },\n loging: {},\n}");
+    expect((await parley(home, ["config", "set", "gateway.port", "-1"])).exitCode).toBe(1);
+    expect((await parley(home, ["config", "set", "logging.level", "debug"])).exitCode).toBe(1);
+    const first = await parley(home, ["config", "set", "gateway.port", "7000"]);
+    expect([first.exitCode, first.out]).toEqual([0, expect.stringContaining("gateway.port")]);
+    expect(first.err).toMatch(/loging: unknown key .*\nNothing of the file is in force/);
+    expect(textIn(home)).toContain("port: 7000");
+    expect((await parley(home, ["config", "unset", "loging"])).err).toBe("");
+    expect((await parley(home, ["config", "validate"])).exitCode).toBe(0);
+  });
+
+  test("mends a mistake that hid another one", async () => {
+    const home = stateFolder('{\n gateway: { prot: 1, bind: "lan" },\n}');
+    const { exitCode, err } = await parley(home, ["config", "unset", "gateway.prot"]);
+    expect([exitCode, err]).toEqual([0, expect.stringContaining("no token is set")]);
+    expect((await parley(home, ["config", "set", "gateway.bind", "loopback"])).err).toBe("");
+  });
+
   test("makes the file and its folder where there are none; unset takes a place out", async () => {
     const home = join(stateFolder(null, null), "new");
     expect((await parley(home, ["config", "set", "gateway.port", "7000"])).exitCode).toBe(0);

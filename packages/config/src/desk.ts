@@ -1,5 +1,6 @@
 // The config file in an operator's hands: read with its secrets masked, checked, changed without losing a comment. A change is checked whole
-// before it is written, is refused when the file moved meanwhile, and leaves the last good file beside the new one.
+// before it is written, is refused when the file moved meanwhile, and leaves the last good file beside the new one. A file with several
+// mistakes is mended one by one.
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { Fault, type Json, type JsonObject } from "@parley/protocol";
@@ -45,13 +46,15 @@ export interface ConfigWritten {
   /** The file as it was, when it was good. */
   readonly backup: string | null;
   readonly warnings: readonly ConfigProblem[];
+  /** Mistakes elsewhere that it still has: nothing of it is in force before they are mended. Empty where all is well. */
+  readonly problems: readonly ConfigProblem[];
 }
 
 export interface ConfigDesk {
   read(): Promise<ConfigReading>;
   /** Without writing. */
   validate(text: string): Promise<ConfigVerdict>;
-  /** Places one by one. */
+  /** Places one by one; in a file with mistakes also where others stay, when at least one is gone. */
   change(changes: readonly ConfigChange[], baseHash?: string): Promise<ConfigWritten>;
   /** A merge patch. */
   patch(patch: JsonObject, baseHash: string, replacePaths?: readonly string[]): Promise<ConfigWritten>;
@@ -88,23 +91,27 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
     return mine;
   }
 
-  function write(baseHash: string | undefined, make: (text: string) => string): Promise<ConfigWritten> {
+  function write(baseHash: string | undefined, make: (text: string) => string, byPlaces = false): Promise<ConfigWritten> {
     return inTurn(async () => {
       const before = await textNow();
       const text = before ?? "";
       if (baseHash !== undefined && baseHash !== hashOf(text)) throw moved(path);
       const next = make(text);
       const changed = differing(parseDocument(text).value, parseDocument(next).value, []);
-      if (next === text) return { path, hash: hashOf(text), changed, backup: null, warnings: [] };
-      const { warnings } = await load(next);
-      const wasGood = before !== null && (await verdictOf(load(before))).problems.length === 0;
-      const backup = wasGood ? `${path}.bak` : null;
+      if (next === text) return { path, hash: hashOf(text), changed, backup: null, warnings: [], problems: [] };
+      const found = await verdictOf(load(before));
+      const fresh = load(next);
+      const { problems, warnings } = await verdictOf(fresh);
+      // Throws them.
+      if (problems.length > 0 && !(byPlaces && mends(found.problems, problems, changed))) await fresh;
+      const backup = before !== null && found.problems.length === 0 ? `${path}.bak` : null;
       if (backup !== null) await replaceFile(backup, text, { isPrivate: true });
       // An editor may have saved since.
       if ((await textNow()) !== before) throw moved(path);
       await replaceFile(path, next);
-      await bringIntoForce(before, next);
-      return { path, hash: hashOf(next), changed, backup, warnings };
+      if (problems.length === 0) await bringIntoForce(before, next);
+      else await takeUp();
+      return { path, hash: hashOf(next), changed, backup, warnings, problems };
     });
   }
 
@@ -147,7 +154,7 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
       };
     },
     validate: (text) => verdictOf(load(text)),
-    change: (changes, baseHash) => write(baseHash, (text) => editConfig(text, changes, path)),
+    change: (changes, baseHash) => write(baseHash, (text) => editConfig(text, changes, path), true),
     patch: (patch, baseHash, replacePaths = []) =>
       write(baseHash, (text) => editConfig(text, changesTo(parseDocument(text).value, patch, { as: "patch", replacePaths }), path)),
     apply: (whole, baseHash) =>
@@ -166,6 +173,19 @@ async function verdictOf(loading: Promise<LoadedConfig>): Promise<ConfigVerdict>
     if (error instanceof ConfigFault) return { problems: error.problems, warnings: [] };
     throw error;
   }
+}
+
+/** A mistake is gone, and nothing is wrong at the places that changed that was right before. What one mistake hid may show elsewhere. */
+function mends(before: readonly ConfigProblem[], after: readonly ConfigProblem[], changed: readonly string[]): boolean {
+  const among = (list: readonly ConfigProblem[]) => (one: ConfigProblem) =>
+    list.some(({ path, message }) => path === one.path && message === one.message);
+  const touches = (one: ConfigProblem): boolean => changed.some((place) => isWithin(one.path, place) || isWithin(place, one.path));
+  return !before.every(among(after)) && after.every((one) => among(before)(one) || !touches(one));
+}
+
+/** Paths as they are written: `channels.telegram`, `agents.list[0]`. */
+function isWithin(place: string, outer: string): boolean {
+  return outer === "" || (place.startsWith(outer) && ["", ".", "["].includes(place.charAt(outer.length)));
 }
 
 function hashOf(text: string): string {

@@ -32,6 +32,8 @@ const written = z.object({
   /** The file as it was, when it was good. */
   backup: z.string().nullable(),
   warnings: z.array(problem),
+  /** Mistakes elsewhere in the file that stay, where one of several was mended: nothing of it is in force before they are mended, too. */
+  problems: z.array(problem).optional(),
   /** Of `changed`: what a running gateway takes up only when it starts again. */
   restartNeeded: z.array(z.string()),
 });

@@ -87,7 +87,9 @@ function tellWritten(terminal: Console, written: Written): ExitCode {
   if (written.changed.length === 0) line(terminal.out, `${written.path} says so already.`);
   else {
     line(terminal.out, `Wrote ${written.path}: ${written.changed.join(", ")}.`);
-    if (written.restartNeeded.length > 0)
+    tellProblems(terminal, written.path, written.problems, "red");
+    if (written.problems.length > 0) line(terminal.err, "Nothing of the file is in force before this is mended, too.");
+    else if (written.restartNeeded.length > 0)
       line(terminal.out, `\`parley restart\` brings it into effect: ${written.restartNeeded.join(", ")}.`);
   }
   return exitCodes.ok;

@@ -24,8 +24,9 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
       throw new Fault("rate_limited", `the config was changed ${mostWrites} times within a minute; put changes together`, { retryAfterMs });
     }
     writtenAtMs.push(nowMs);
-    const { path, hash, changed, backup, warnings } = await work();
-    return { path, hash, changed: [...changed], backup, warnings: warnings.map(shown), restartNeeded: [...restartNeeded(changed)] };
+    const { path, hash, changed, backup, warnings, problems } = await work();
+    const told = { warnings: warnings.map(shown), problems: problems.map(shown) };
+    return { path, hash, changed: [...changed], backup, ...told, restartNeeded: [...restartNeeded(changed)] };
   }
 
   return {
