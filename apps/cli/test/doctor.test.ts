@@ -48,6 +48,18 @@ describe("a state folder", () => {
     expect(readdirSync(home).toSorted()).toEqual(before);
   });
 
+  test("a secret file that the config names is looked at wherever it lies, and its folder's other files are not", async () => {
+    const other = stateFolder(null, null);
+    for (const name of ["bot", "neighbour"]) writeFileSync(join(other, name), "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    for (const name of ["bot", "neighbour"]) chmodSync(join(other, name), 0o644);
+    const home = stateFolder(`{ channels: { telegram: { botToken: { file: "${other}/bot" } } } }`);
+    const found = await doctor(home);
+    const told = found.findings.filter(({ id, message }) => id === "files.mode" && message.includes(other));
+    expect(told).toMatchObject([{ level: "error", message: expect.stringContaining(`${other}/bot (mode 644)`) as string }]);
+    await doctor(home, "--fix");
+    expect([statSync(join(other, "bot")).mode & 0o777, statSync(join(other, "neighbour")).mode & 0o777]).toEqual([0o600, 0o644]);
+  });
+
   test("that is not there is no error, and is made with --fix", async () => {
     const home = join(stateFolder(null, null), "new");
     expect(await doctor(home)).toMatchObject({ exitCode: 0, errors: 0 });

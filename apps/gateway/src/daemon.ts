@@ -2,7 +2,7 @@
 // What a step does stands in `daemon/`.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadedConfig } from "@parley/config";
+import { clockTrouble, type LoadedConfig } from "@parley/config";
 import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
 import { gatewayTokenIn, newToken } from "./control/gateway-token.ts";
 import { assemble } from "./daemon/assemble.ts";
@@ -70,6 +70,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const lines = await daemonLog({ config, home, node: place.name, pretty: options.pretty, clock });
   const { log, hide, setLevel } = lines;
   await settleConfigFile(options, log);
+  const wrongClock = clockTrouble(clock.now());
+  if (wrongClock !== null) log.warn({}, wrongClock);
   const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
   const localToken = newToken(ids);
   hide(token);

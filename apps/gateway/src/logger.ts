@@ -29,7 +29,8 @@ const standardError = 2;
 
 export async function logger(options: LoggerOptions): Promise<Logger> {
   let { secrets } = options;
-  const out = options.pretty ? await prettyLines() : writeLine;
+  let least = levels.indexOf(options.level);
+  const out = options.pretty ? await prettyLines(() => least === levels.indexOf("debug")) : writeLine;
   const destination: DestinationStream = {
     write(line) {
       // What others wrote stands in lines that people read with tail and less.
@@ -38,7 +39,6 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
       options.onLine?.(clean);
     },
   };
-  let least = levels.indexOf(options.level);
   const lines = pino(
     {
       level: "debug",
@@ -78,10 +78,20 @@ function withoutPasswords(line: string): string {
     .replaceAll(/\bbot\d{5,}:[\w-]{20,}/g, "bot[secret]");
 }
 
-async function prettyLines(): Promise<(line: string) => void> {
+/** What a message passes on its way. A person who watches has one line of each message, its end; what goes wrong is told in any case. */
+const stages: ReadonlySet<string> = new Set(["received", "turn begins", "sent", "had arrived"]);
+
+/** As pino numbers them. */
+const infoLevel = 30;
+
+/** `all`: whether the stages are asked for. */
+async function prettyLines(all: () => boolean): Promise<(line: string) => void> {
   const { prettyFactory } = await import("pino-pretty");
-  const format = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" });
-  return (line) => writeLine(format(line) ?? "");
+  const format = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname", singleLine: true });
+  return (line) => {
+    const { msg, level } = JSON.parse(line) as { readonly msg?: string; readonly level: number };
+    if (all() || level > infoLevel || msg === undefined || !stages.has(msg)) writeLine(format(line) ?? "");
+  };
 }
 
 function writeLine(line: string): void {

@@ -1,6 +1,6 @@
 // The daemon's process: arguments and environment in, exit code out. Everything between is in daemon.ts.
 // Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
-import { fileFault, loadConfig } from "@parley/config";
+import { fileFault, hostEnv, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
 import type { Daemon } from "./daemon.ts";
 import { startWords } from "./start-words.ts";
@@ -27,10 +27,12 @@ async function run(words: readonly string[]): Promise<void> {
   }
   if (mode === "--once") {
     const { onceConfig, runOnce } = await import("./once.ts");
-    const { env, stdin: input, stdout: output } = process;
+    const { stdin: input, stdout: output } = process;
+    const env = hostEnv();
     return runOnce({ ...(await onceConfig(env)), input, output, env, clock: systemClock(), ids: systemIds() });
   }
-  const loaded = await loadConfig({ env: process.env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });
+  const env = hostEnv();
+  const loaded = await loadConfig({ env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });
   if (mode === "--migrate") {
     const { migrate } = await import("./migrate.ts");
     return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock(), ids: systemIds() });
@@ -40,7 +42,7 @@ async function run(words: readonly string[]): Promise<void> {
   const starting = startDaemon({
     ...loaded,
     ...chosen,
-    env: process.env,
+    env,
     program: process.argv[1] ?? "",
     clock: systemClock(),
     ids: systemIds(),

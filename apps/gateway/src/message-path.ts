@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ensureWorkspace } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import type { Models } from "@parley/models";
+import { isFault, type Fault, type Log } from "@parley/protocol";
 import { restartCommand, type ChatRestart } from "./commands/restart.ts";
 import { statusCommand } from "./commands/status.ts";
 import { whyCommand } from "./commands/why.ts";
@@ -70,10 +71,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
   return async (config) => {
     // The key may be another now.
     kept.cooldowns.mended();
-    for (const { id, workspace } of config.agents.list) {
-      const { refused } = await ensureWorkspace(workspace, templatesFolder);
-      if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
-    }
+    await prepareWorkspaces(config.agents.list, log);
     const skills = wireSkills(config, places.home, env, ports.hands?.origins);
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
@@ -117,6 +115,23 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     });
     return { config, core, models, skills };
   };
+}
+
+/** An agent whose workspace cannot be used keeps no other from working. Rejects with Fault where none can. */
+async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Promise<void> {
+  const faults: Fault[] = [];
+  for (const { id, workspace } of agents) {
+    try {
+      const { refused } = await ensureWorkspace(workspace, templatesFolder);
+      if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
+    } catch (error) {
+      if (!isFault(error, "unavailable")) throw error;
+      faults.push(error);
+      log.error({ agent: id, workspace, error }, "an agent cannot work");
+    }
+  }
+  const [first] = faults;
+  if (first !== undefined && faults.length === agents.length) throw first;
 }
 
 /** For holders that are given it once: whatever it is used for is done by the path in force. */

@@ -1,7 +1,7 @@
 // Whether a restart would come up, asked before anything ends: the same validation as of a change, then what can only be known by trying, the
 // port and the store. A gateway that runs on an old config is worth more than one that is down with a new one.
 import { basename } from "node:path";
-import { changedKeys, listenAddress, listenTrouble, restartKeys, type Config } from "@parley/config";
+import { changedKeys, listenAddress, listenerAt, listenTrouble, restartKeys, type Config } from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Role } from "./nodes/node-place.ts";
 import { wireStore } from "./wiring-store.ts";
@@ -41,9 +41,10 @@ export function restarting(options: RestartingOptions): Restarting {
     const wanted = options.port ?? gateway.port;
     // Our own port is free once we are gone; whether the address is there can be asked at any other.
     const isOurs = wanted === options.ownPort();
-    const code = await listenTrouble(listenAddress(gateway.bind), isOurs ? 0 : wanted);
+    const address = listenAddress(gateway.bind);
+    const code = await listenTrouble(address, isOurs ? 0 : wanted);
     if (code === null) return null;
-    const why = code === "EADDRINUSE" ? "another program listens there" : code;
+    const why = code === "EADDRINUSE" ? `${await listenerAt(address, wanted)} listens there` : code;
     return `gateway.port: the gateway could not listen on ${gateway.bind}, port ${wanted}: ${why}`;
   }
 

@@ -32,7 +32,11 @@ export interface GatewayState {
 const scarceWords =
   "this process can open no more files and takes no connection: raise its limit (LimitNOFILE, ulimit -n), or end what holds them";
 
-/** `scarce`: whether the process can open no more files. `config`: why the config file as it is now was refused. `turns`: why not all is well with turns and their models. `damage`: what the full check of the database found; null while that is nothing. */
+/**
+ * `damage`: what the full check of the database found; null while that is nothing. `config`: why the config file as it is now was refused.
+ * `turns`: why not all is well with turns and their models. `scarce`: whether the process can open no more files.
+ * `around`: what is wrong with this machine as the config needs it.
+ */
 export function gatewayState(
   store: Pick<Store, "check">,
   channels: () => readonly Channel[],
@@ -40,6 +44,7 @@ export function gatewayState(
   config: () => readonly string[] = () => [],
   turns: () => readonly string[] = () => [],
   scarce: () => boolean = () => false,
+  around: () => Promise<readonly string[]> = async () => [],
 ): GatewayState {
   let phase: Phase = "starting";
   let phaseReason: string | undefined;
@@ -74,6 +79,7 @@ export function gatewayState(
     },
     async report() {
       const checked = await looked();
+      const [checked, machine] = await Promise.all([store.check(), around()]);
       storeOk = checked.ok;
       const damaged = damage();
       const unheard = ailing();
@@ -85,6 +91,7 @@ export function gatewayState(
         ...(scarce() ? [scarceWords] : []),
         ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
         ...turns(),
+        ...machine,
         ...unheard.map(({ words }) => words),
       ];
       if (phase !== "running") return { state: phase, reasons };

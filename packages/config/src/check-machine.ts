@@ -17,19 +17,24 @@ export interface MachineFindings {
   readonly warnings: readonly Finding[];
 }
 
-/** `address`: also whether it can be listened on here. An interface may come up late, so a start waits for it and does not ask. */
+/**
+ * `address`: also whether it can be listened on here. An interface may come up late, so a start waits for it and does not ask.
+ * `everyAgent`: one that cannot work is refused; else that is a warning, as long as another one can.
+ */
 export async function machineFindings(
   file: ConfigFile,
   config: Config,
-  { places, address }: { readonly places: Places; readonly address: boolean },
+  { places, address, everyAgent }: { readonly places: Places; readonly address: boolean; readonly everyAgent: boolean },
 ): Promise<MachineFindings> {
+  const agents = await Promise.all(config.agents.list.map((_, index) => workspaceFindings(file, config, index)));
+  const someWork = !everyAgent && agents.some((trouble) => trouble.length === 0);
   const found = await Promise.all([
-    ...config.agents.list.map((_, index) => workspaceFindings(file, config, index)),
     keptSecretFindings(config, places),
     tlsFindings(config),
     address ? listenFindings(config) : [],
   ]);
-  return { findings: [...found.flat(), ...pathFindings(file)], warnings: await hookWarnings(config, places) };
+  const warnings = [...(someWork ? agents.flat() : []), ...(await hookWarnings(config, places))];
+  return { findings: [...(someWork ? [] : agents.flat()), ...found.flat(), ...pathFindings(file)], warnings };
 }
 
 async function workspaceFindings(file: ConfigFile, { agents }: Config, index: number): Promise<Finding[]> {

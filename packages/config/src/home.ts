@@ -1,12 +1,28 @@
 // Where things lie: one folder for state, one config file in it. The only reader of PARLEY_HOME and PARLEY_CONFIG.
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
 
 export type Env = { readonly [name: string]: string | undefined };
 
-/** The environment of this process. Programs take it from here and hand it on, so that nothing else reads it. */
+/**
+ * The environment of this process, and below it what `env` in the state folder says, one NAME=value a line: a start by hand finds the keys
+ * that a service is given. Programs take it from here and hand it on, so that nothing else reads it.
+ */
 export function hostEnv(): Env {
-  return process.env;
+  return { ...envFile(join(placesIn(process.env).home, "env")), ...process.env };
+}
+
+function envFile(path: string): Env {
+  try {
+    return parseEnv(readFileSync(path, "utf8"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A folder of that name is somebody's own; what may not be read is for the daemon's user.
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR" || code === "EACCES") return {};
+    throw error;
+  }
 }
 
 export interface Places {

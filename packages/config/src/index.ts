@@ -22,4 +22,7 @@ export { redact, secretValues } from "./redact.ts";
 export { isSecret, secret, type Secret } from "./secret.ts";
 export type * from "./tools.ts";
 export { tokenWeakness } from "./weak-token.ts";
+export { folderTrouble } from "./usable-folder.ts";
+export { clockTrouble } from "./clock-trouble.ts";
+export { listenerAt } from "./listener.ts";
 export { replaceFile } from "./write.ts";

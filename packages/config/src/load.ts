@@ -23,10 +23,11 @@ export interface LoadConfigOptions {
   /** Default: those that there are. */
   readonly migrations?: readonly Migration[];
   /**
-   * Asks this machine too whether a gateway would come up with it: "start" by folders and files, "change" also by the address to listen on.
-   * Absent: what the file says is all that counts, for whoever does not start anything.
+   * Asks this machine too whether a gateway would come up with it: "start" by folders and files, "again" also by the address to listen on.
+   * To both an agent that cannot work is a warning while another one can; "change", for what is about to be written, is as "again" and
+   * refuses that. Absent: what the file says is all that counts, for whoever does not start anything.
    */
-  readonly wouldStart?: "start" | "change";
+  readonly wouldStart?: "start" | "again" | "change";
 }
 
 export interface LoadedConfig {
@@ -74,7 +75,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const machine =
     options.wouldStart === undefined
       ? { findings: [], warnings: [] }
-      : await machineFindings(file, config, { places, address: options.wouldStart === "change" });
+      : await machineFindings(file, config, {
+          places,
+          address: options.wouldStart !== "start",
+          everyAgent: options.wouldStart === "change",
+        });
   const wrong = [...unresolved, ...check(file, config), ...machine.findings];
   if (wrong.length > 0) throw new ConfigFault(path, inFileOrder(wrong.map(located)));
   const told = [...warnings, ...advice(config), ...machine.warnings].map(located);

@@ -23,7 +23,7 @@ interface Verdict {
   readonly warnings: readonly ConfigProblem[];
 }
 
-async function verdictOn(text: string, wouldStart?: "start" | "change"): Promise<Verdict> {
+async function verdictOn(text: string, wouldStart?: "start" | "again" | "change"): Promise<Verdict> {
   writeFileSync(join(home, "parley.json5"), text);
   try {
     const { warnings } = await loadConfig({ env: {}, home, ...(wouldStart === undefined ? {} : { wouldStart }) });
@@ -44,7 +44,6 @@ test.for([
   ['{ agents: { defaults: { workspace: "a\\u0000b" } } }', "agents.defaults.workspace", /NUL/],
   [`{ agents: { defaults: { workspace: "new/${"x".repeat(300)}" } } }`, "agents.defaults.workspace", /longer/],
   [`{ agents: { defaults: { workspace: "${"x/".repeat(3_000)}" } } }`, "agents.defaults.workspace", /longer/],
-  ['{ agents: { list: [{ id: "main" }, { id: "b", workspace: "file" }] } }', "agents.list[1].workspace", /not a folder/],
   ['{ tools: { fs: { readRoots: ["there", "a\\u0000b"] } } }', "tools.fs.readRoots[1]", /NUL/],
   ['{ skills: { load: { extraDirs: ["a\\u0000b"] } } }', "skills.load.extraDirs[0]", /NUL/],
   ['{ agents: { defaults: { repoRoot: "a\\u0000b" } } }', "agents.defaults.repoRoot", /NUL/],
@@ -60,7 +59,7 @@ test.for([
     /cannot be used/,
   ],
 ] as const)("%s is refused for a start", async ([text, path, message]) => {
-  for (const wouldStart of ["start", "change"] as const) {
+  for (const wouldStart of ["start", "again", "change"] as const) {
     const { problems } = await verdictOn(text, wouldStart);
     expect(problems).toMatchObject([{ path, line: 1, message: expect.stringMatching(message), fix: expect.any(String) }]);
   }
@@ -118,4 +117,14 @@ test.skipIf(process.getuid?.() === 0)("a folder that this user may not use is re
     const { problems } = await verdictOn(`{ agents: { defaults: { workspace: "${workspace}" } } }`, "start");
     expect(problems.map(({ path }) => path)).toEqual(["agents.defaults.workspace"]);
   }
+});
+
+test("one agent that cannot work keeps a start from nothing while another one can; a change that would lead there is refused", async () => {
+  const text = '{ agents: { list: [{ id: "main" }, { id: "b", workspace: "file" }] } }';
+  const trouble = { path: "agents.list[1].workspace", message: expect.stringMatching(/not a folder/) as string };
+  for (const wouldStart of ["start", "again"] as const)
+    expect(await verdictOn(text, wouldStart)).toMatchObject({ problems: [], warnings: [trouble] });
+  expect((await verdictOn(text, "change")).problems).toMatchObject([trouble]);
+  const none = text.replace('"main"', '"main", workspace: "file"');
+  expect((await verdictOn(none, "start")).problems).toHaveLength(2);
 });

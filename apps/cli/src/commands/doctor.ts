@@ -1,6 +1,7 @@
 // `parley doctor`: everything that is looked at, what is wrong, and what to do. Works with a broken config and a stopped daemon. With --fix it
 // mends what it can (modes, missing folders), deletes nothing, and finds the same nothing when it runs again.
-import { ConfigFault, describeProblem, loadConfig, placesIn, type ConfigProblem, type LoadedConfig } from "@parley/config";
+import { clockTrouble, ConfigFault, describeProblem, loadConfig, placesIn, type ConfigProblem, type LoadedConfig } from "@parley/config";
+import { systemClock } from "@parley/protocol";
 import { localDesk, checkConfig } from "../config-desk.ts";
 import { document, line, styled, type Console, type Style } from "../console.ts";
 import { fileFindings } from "../doctor/files.ts";
@@ -25,7 +26,8 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
   const config = loaded instanceof ConfigFault ? null : loaded.config;
   const findings = [
     ...(await configFindings(terminal, loaded)),
-    ...(await fileFindings(places, config)),
+    ...(await fileFindings(places, loaded instanceof ConfigFault ? null : loaded)),
+    ...clockFindings(),
     ...(await gatewayFindings(terminal, places, config)),
     ...(config !== null && flags.security === true ? securityFindings(config, places, (await localDesk(terminal).read()).file) : []),
     ...(config !== null && flags.live === true ? await liveFindings(config, terminal.env) : []),
@@ -36,6 +38,11 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
   const open = outcomes.filter(({ level, fixed }) => level === "error" && !fixed);
   if (open.some(({ id }) => id === "config")) return exitCodes.config;
   return open.length > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+function clockFindings(): Finding[] {
+  const trouble = clockTrouble(systemClock().now());
+  return trouble === null ? [] : [error("clock", trouble, "Set the clock; most machines do it by themselves once the network is there")];
 }
 
 async function configHere({ env }: Console): Promise<LoadedConfig | ConfigFault> {

@@ -1,7 +1,7 @@
 // The state folder: is it there, whose is it, who may read it, is there room.
 import { chmod, constants, mkdir, readdir, stat, statfs, access } from "node:fs/promises";
-import { join } from "node:path";
-import type { Config, Places } from "@parley/config";
+import { dirname, join } from "node:path";
+import type { Config, LoadedConfig, Places } from "@parley/config";
 import { error, ok, warn, type Finding } from "./finding.ts";
 
 /** Less than this, and a night of traffic may fill the disk. */
@@ -11,7 +11,7 @@ const fewBytes = 512 * 1_048_576;
 const privateNames = /^(?:gateway-token|gateway-port|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
 const privateFolders = ["secrets", "media", "logs"];
 
-export async function fileFindings(places: Places, config: Config | null): Promise<Finding[]> {
+export async function fileFindings(places: Places, loaded: LoadedConfig | null): Promise<Finding[]> {
   const { home } = places;
   const folder = await stat(home).catch(() => null);
   if (folder === null) {
@@ -25,8 +25,9 @@ export async function fileFindings(places: Places, config: Config | null): Promi
     ...modeFinding(home, folder, 0o700, "error"),
     ...(await ownerFinding(home, folder.uid)),
     ...(await privateFindings(places, (folder.mode & 0o077) === 0)),
+    ...(await keyFindings(places, loaded)),
     ...(await roomFinding(home)),
-    ...(await workspaceFindings(config)),
+    ...(await workspaceFindings(loaded?.config ?? null)),
   ];
 }
 
@@ -76,6 +77,25 @@ async function privateFindings({ home, configPath }: Places, isClosed: boolean):
   return found.flatMap(({ path, file }) =>
     file === null ? [] : modeFinding(path, file, file.isDirectory() ? 0o700 : 0o600, isClosed ? "warn" : "error"),
   );
+}
+
+/**
+ * Secrets that the config takes from elsewhere. A file of another user is theirs to close, and a platform that mounts secrets may have its
+ * reasons: that is only told.
+ */
+async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | null): Promise<Finding[]> {
+  const key = loaded?.config.store.redis?.tls?.keyFile;
+  const named = [...(loaded?.reads ?? []), ...(key === undefined ? [] : [key])];
+  // Those of the state folder's `secrets` are looked at with all that lies there.
+  const elsewhere = [...new Set(named)].filter((path) => path !== configPath && dirname(path) !== join(home, "secrets"));
+  const found = await Promise.all(elsewhere.map(async (path) => ({ path, file: await stat(path).catch(() => null) })));
+  return found.flatMap(({ path, file }) => {
+    if (file === null) return [];
+    const isOwn = file.uid === process.getuid?.();
+    return modeFinding(path, file, 0o600, isOwn ? "error" : "warn").map(({ mend, ...finding }) =>
+      isOwn && mend !== undefined ? { ...finding, mend } : finding,
+    );
+  });
 }
 
 function modeFinding(path: string, { mode }: { readonly mode: number }, most: number, level: "warn" | "error"): Finding[] {

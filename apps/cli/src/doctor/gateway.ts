@@ -2,7 +2,7 @@
 import { constants, access, readFile, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { listenAddress, type Config, type Places } from "@parley/config";
+import { listenAddress, listenerAt, type Config, type Places } from "@parley/config";
 import type { Console } from "../console.ts";
 import { CommandFailure } from "../exit.ts";
 import { gatewayProcess, said, type GatewayProcess } from "../gateway-process.ts";
@@ -74,11 +74,13 @@ function runningFindings({ pid, status }: GatewayProcess): Finding[] {
 
 async function stoppedFindings(terminal: Console, places: Places, config: Config | null): Promise<Finding[]> {
   const result: Finding[] = [warn("gateway.stopped", "The gateway is not running", "Run `parley start`, or `parley service install`")];
-  if (config !== null && (await listens(listenAddress(config.gateway.bind), config.gateway.port))) {
+  const address = config === null ? "" : listenAddress(config.gateway.bind);
+  if (config !== null && (await listens(address, config.gateway.port))) {
+    const who = await listenerAt(address, config.gateway.port);
     result.push(
       error(
         "gateway.port",
-        `Another program listens on port ${config.gateway.port}`,
+        `${who.replace(/^a/, "A")} listens on port ${config.gateway.port}`,
         "Stop it, or run `parley config set gateway.port <n>`",
       ),
     );

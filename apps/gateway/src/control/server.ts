@@ -22,7 +22,7 @@ import { originTrouble, type HostRules } from "./hosts.ts";
 import { httpApp, type MetricsPage } from "./http.ts";
 import type { Hub } from "./hub.ts";
 import type { ProgramDesk } from "../programs/desk.ts";
-import type { Config } from "@parley/config";
+import { listenerAt, type Config } from "@parley/config";
 import type { OwnsSession } from "../methods/own-session.ts";
 import { isProxy, remoteOf } from "./remote.ts";
 import { webhooks } from "./webhooks.ts";
@@ -229,8 +229,10 @@ function closed(socket: WebSocket): Promise<void> {
 function listen(http: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     http.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "another program listens there" : cause.message;
-      reject(new Fault("unavailable", `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`, { cause }));
+      const taken = cause.code === "EADDRINUSE" ? listenerAt(host, port).then((who) => `${who} listens there`) : cause.message;
+      void Promise.resolve(taken).then((why) =>
+        reject(new Fault("unavailable", `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`, { cause })),
+      );
     });
     http.listen({ host, port }, () => resolve((http.address() as AddressInfo).port));
   });

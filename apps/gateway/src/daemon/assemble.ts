@@ -16,6 +16,7 @@ import { hubOfNodes } from "../nodes/hub-of-nodes.ts";
 import { movedChatsOfNodes } from "../nodes/moved-chats-of-nodes.ts";
 import type { NodePlace, Role } from "../nodes/node-place.ts";
 import { keepRoll, type Roll } from "../nodes/roll.ts";
+import { troubleAround } from "../trouble-around.ts";
 import { turnPools, type Pools } from "../pools.ts";
 import type { Refusals } from "../refusals.ts";
 import { outOfFiles } from "./status-file.ts";
@@ -89,6 +90,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     () => reloading.state().problems,
     () => [...(path?.core.suspects.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
     outOfFiles,
+    () => troubleAround(path?.config.agents.list ?? [], clock),
   );
   const desk = configDesk({
     env,

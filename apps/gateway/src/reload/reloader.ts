@@ -68,7 +68,7 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
       const fresh = await loadConfig({
         env,
         home: places.home,
-        wouldStart: "change",
+        wouldStart: "again",
         readFile: (file) => {
           seen.push(file);
           return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -167,7 +167,7 @@ describe("closing", () => {
   test("a port that is taken is told with the fix", async () => {
     const { server } = await startControl();
     await expect(startControl({ port: server.port })).rejects.toThrow(
-      /cannot listen on 127\.0\.0\.1 port \d+: another program listens there.*gateway\.port/,
+      /cannot listen on 127\.0\.0\.1 port \d+: another (?:program|Parley).* listens there.*gateway\.port/,
     );
   });
 });
