@@ -78,8 +78,7 @@ export function gatewayState(
       storeOk = (await looked()).ok;
     },
     async report() {
-      const checked = await looked();
-      const [checked, machine] = await Promise.all([store.check(), around()]);
+      const [checked, machine] = await Promise.all([looked(), around()]);
       storeOk = checked.ok;
       const damaged = damage();
       const unheard = ailing();

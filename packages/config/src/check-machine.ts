@@ -28,11 +28,7 @@ export async function machineFindings(
 ): Promise<MachineFindings> {
   const agents = await Promise.all(config.agents.list.map((_, index) => workspaceFindings(file, config, index)));
   const someWork = !everyAgent && agents.some((trouble) => trouble.length === 0);
-  const found = await Promise.all([
-    keptSecretFindings(config, places),
-    tlsFindings(config),
-    address ? listenFindings(config) : [],
-  ]);
+  const found = await Promise.all([keptSecretFindings(config, places), tlsFindings(config), address ? listenFindings(config) : []]);
   const warnings = [...(someWork ? agents.flat() : []), ...(await hookWarnings(config, places))];
   return { findings: [...(someWork ? [] : agents.flat()), ...found.flat(), ...pathFindings(file)], warnings };
 }
