@@ -69,10 +69,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     if (batch.length === 0) return;
     const notices = batch.flatMap((planned) => planned.notices);
     // Asked for in one turn of the event loop, so that rows and notices share one commit.
-    const [accepted] = await Promise.all([
-      inbox.accept(batch.map((planned) => planned.row)),
-      notices.length > 0 ? outbox.post(notices) : Promise.resolve(),
-    ]);
+    // Without notices nothing stands between the commit and its line: a turn that was taken in the same commit says soon that it begins.
+    const accepting = inbox.accept(batch.map((planned) => planned.row));
+    const accepted = await (notices.length > 0 ? Promise.all([accepting, outbox.post(notices)]).then(([first]) => first) : accepting);
     for (const [index, verdict] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
