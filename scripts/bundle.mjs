@@ -10,6 +10,9 @@ import { rolldown } from "rolldown";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = resolve(process.argv[2] ?? join(root, "bundle"));
 
+const leastNode = 24;
+const tooOld = (found) => `this needs Node ${leastNode} or newer, and the one on the PATH is ${found} (https://nodejs.org)`;
+
 /** Prebuilt binaries, which no bundler packs, and what libraries use only where somebody installed it. */
 const beside = ["@lydell/node-pty"];
 const optional = ["zlib-sync", "bufferutil", "utf-8-validate", "pg", "redis", "bullmq-otel", "msgpackr-extract"];
@@ -26,12 +29,22 @@ for (const app of ["gateway", "cli"]) {
   await bundle.write({
     dir: join(out, "apps", app, "src"),
     format: "esm",
-    entryFileNames: "[name].js",
+    entryFileNames: "program.js",
     chunkFileNames: "[name]-[hash].js",
     minify: { compress: true, mangle: false },
     sourcemap: false,
   });
   await bundle.close();
+  // A Node that is too old fails in reading the program, before a line of it could say why.
+  writeFileSync(
+    join(out, "apps", app, "src", "main.js"),
+    `if (Number(process.versions.node.split(".")[0]) < ${leastNode}) {
+  console.error(\`parley: ${tooOld("${process.versions.node}")}\`);
+  process.exit(78);
+}
+await import("./program.js");
+`,
+  );
 }
 for (const folder of ["config/templates", "config/skills", "docs", "apps/web/dist"]) {
   if (existsSync(join(root, folder))) cpSync(join(root, folder), join(out, folder), { recursive: true });
@@ -44,6 +57,9 @@ writeFileSync(
   `#!/bin/sh
 # \`parley <command>\` from a bundle; without a command, or with \`start\`, the daemon.
 here=$(readlink -f -- "$0") && root=\${here%/bin/parley} || exit 1
+found=$(node --version) || { echo "parley: there is no Node on the PATH: install Node ${leastNode} or newer (https://nodejs.org)" >&2; exit 78; }
+major=\${found#v} && major=\${major%%.*}
+[ "$major" -ge ${leastNode} ] || { echo "parley: ${tooOld("$found")}" >&2; exit 78; }
 if [ "\${1-start}" = start ]; then
   [ $# -eq 0 ] || shift
   exec node --disable-sigusr1 --max-semi-space-size=4 --max-old-space-size=512 "$root/apps/gateway/src/main.js" "$@"

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import type { Console } from "./console.ts";
 import { CommandFailure, exitCodes } from "./exit.ts";
+import { groupHelp } from "./help-groups.ts";
 import { addOperations } from "./operations.ts";
 import manifest from "../package.json" with { type: "json" };
 
@@ -186,6 +187,7 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
     exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
   });
   addOperations(program, { command, terminal, done: (code) => (exitCode = code) });
+  groupHelp(program);
 
   try {
     await program.parseAsync(listed(argv, program), { from: "user" });

@@ -198,6 +198,21 @@ describe("usage", () => {
     for (const command of ["start", "status", "chat", "pair", "why", "outbox", "dead", "lanes", "resume", "backup", "restore"])
       expect(out).toContain(`  ${command}`);
   });
+
+  test("help has every command under a heading that says what it is for", async () => {
+    const { out } = await parley(stateFolder(null), ["--help"]);
+    const headings = out.split("\n").filter((each) => /^\S.*:$/.test(each));
+    expect(headings).toEqual([
+      "Options:",
+      "Set up and run:",
+      "See how it is:",
+      "Talk, and let people in:",
+      "What became of a message:",
+      "What the agent has:",
+      "Keep and move its data:",
+      "At the shell:",
+    ]);
+  });
 });
 
 interface Message {

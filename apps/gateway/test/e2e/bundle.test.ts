@@ -46,7 +46,24 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
     child.kill("SIGTERM");
   }
   expect(await exited).toBe(0);
+  for (const word of ["start", "status"])
+    expect(await onOldNode(folder, word)).toEqual([78, expect.stringMatching(/needs Node 24 .* is v?20\./)]);
 });
+
+/** A Node of which nothing but its version is known: it must not get as far as to be asked for more. */
+async function onOldNode(bundle: string, word: string): Promise<readonly [code: unknown, err: string]> {
+  const bin = await mkdtemp(join(tmpdir(), "parley-old-node-"));
+  await writeFile(join(bin, "node"), '#!/bin/sh\n[ "$*" = --version ] && echo v20.20.2\n', { mode: 0o755 });
+  try {
+    await run(join(bundle, "bin/parley"), [word], { env: { PATH: `${bin}:/usr/bin:/bin` } });
+    return [0, ""];
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    return [code, stderr ?? ""];
+  } finally {
+    await rm(bin, { recursive: true });
+  }
+}
 
 describe("deploy/Dockerfile", () => {
   const text = readFileSync(join(root, "deploy/Dockerfile"), "utf8");

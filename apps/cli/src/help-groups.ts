@@ -1,0 +1,28 @@
+// Under which heading of the help each command stands.
+import { Command, Help } from "commander";
+
+const atShell = "At the shell:";
+
+const groups: { readonly [heading: string]: readonly string[] } = {
+  "Set up and run:": ["setup", "start", "stop", "restart", "reload", "service", "config"],
+  "See how it is:": ["status", "doctor", "logs", "nodes", "usage", "resume"],
+  "Talk, and let people in:": ["chat", "send", "pair", "devices", "approvals"],
+  "What became of a message:": ["why", "sessions", "lanes", "outbox", "dead"],
+  "What the agent has:": ["models", "tools", "skills", "prompt"],
+  "Keep and move its data:": ["backup", "restore", "migrate"],
+  [atShell]: ["completion", "help"],
+};
+
+/** In the order of the headings. */
+export function groupHelp(program: Command): void {
+  const named = Object.entries(groups).flatMap(([heading, names]) => names.map((name) => [name, heading] as const));
+  for (const [name, heading] of named) program.commands.find((each) => each.name() === name)?.helpGroup(heading);
+  program.addHelpCommand(new Command("help").argument("[command]").description("show the help of a command").helpGroup(atShell));
+  const places = named.map(([name]) => name);
+  const placeOf = (command: Command): number => {
+    const found = places.indexOf(command.name());
+    return found < 0 ? places.length : found;
+  };
+  const plain = new Help();
+  program.configureHelp({ visibleCommands: (parent) => plain.visibleCommands(parent).toSorted((a, b) => placeOf(a) - placeOf(b)) });
+}
