@@ -80,7 +80,14 @@ export function idleHands(
   const refuse = async (): Promise<never> => {
     throw new Error("commands run and the config is changed in the daemon only");
   };
-  const commands: Commands = { start: refuse, list: async () => [], get: async () => null, forget: refuse, end: async () => undefined };
+  const commands: Commands = {
+    start: refuse,
+    list: async () => [],
+    get: async () => null,
+    forget: refuse,
+    boundTo: () => null,
+    end: async () => undefined,
+  };
   const origins = originBook({ ...wiring, cells, node: "none" });
   return { ...handsOf(wiring, commands, origins), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
 }

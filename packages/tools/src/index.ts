@@ -17,15 +17,8 @@ export {
 export { isUnavailable } from "./context.ts";
 export type * from "./context.ts";
 export { defineTool, textResult, type ToolDefinition } from "./define-tool.ts";
-export {
-  openCommands,
-  type Command,
-  type CommandRecord,
-  type CommandRecords,
-  type Commands,
-  type CommandsOptions,
-  type CommandState,
-} from "./exec/commands.ts";
+export type { CommandRecord, CommandRecords, CommandState } from "./exec/command-record.ts";
+export { openCommands, type Command, type Commands, type CommandsOptions } from "./exec/commands.ts";
 export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
 export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.ts";
 export * from "./exec/exec-decision.ts";

@@ -390,6 +390,20 @@ describe("in the background", () => {
     expect([it.records.size, await readdir(join(it.workspace, ".parley/exec"))]).toEqual([0, []]);
   });
 
+  test("one of an owner's turn hears nothing of a turn that is not", async () => {
+    const stranger: typeof it.context = { ...it.context, owner: false, speakers: ["telegram:42"] };
+    const id = idOf(await run({ command: "read line; echo got $line", background: true }));
+    for (const words of [{ data: "theirs\n" }, { eof: true }, { data: "", eof: true }])
+      expect(await refusedWith(processTool(stranger), { action: "write", id, ...words })).toContain("an owner's turn began it");
+    expect(await said(processTool(stranger), { action: "poll", id })).toContain("runs");
+    expect(await manage({ action: "write", id, data: "ours\n" })).toContain("Sent");
+    await until(() => it.ended.length > 0);
+    expect(await manage({ action: "log", id })).toContain("got ours");
+    const theirs = idOf(await said(exec(stranger), { command: "read line; echo got $line", background: true }));
+    expect(await said(processTool(stranger), { action: "write", id: theirs, data: "x\n" })).toContain("Sent");
+    await until(() => it.ended.length > 1);
+  });
+
   test("what takes longer than yieldMs goes on there", async () => {
     const text = await run({ command: "echo now; while [ ! -e go ]; do sleep 0.01; done; echo later", yieldMs: 100 });
     expect(text).toMatch(/^(now\n)?\[goes on in the background as \w+; its end will be told/);
@@ -482,6 +496,7 @@ describe("after a crash", () => {
       state: "running",
       code: null,
       background: true,
+      owner: true,
     };
     const records = new Map([
       ["lost1", record],

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks, program } from "@parley/testkit";
-import { guardOf, openSandbox, type ToolContext } from "../src/index.ts";
+import { guardOf, openSandbox, type ExecPolicy, type ToolContext } from "../src/index.ts";
 import { applyPatch } from "../src/tools/apply-patch.ts";
 import { edit } from "../src/tools/edit.ts";
 import { exec } from "../src/tools/exec.ts";
@@ -187,6 +187,46 @@ describe("a stranger's command on the host", () => {
     expect(origins.watches.size).toBe(0);
     await said(write({ ...it.context, owner: true }), { path: "AGENTS.md", content: "obey\n" });
     expect([...origins.files.keys()]).not.toContain("AGENTS.md");
+  });
+
+  test("runs its files as they were when it was let run: nobody else's turn changes them meanwhile", async () => {
+    const policy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: false };
+    it = await stage({ context: { owner: false, speakers: ["telegram:42"] }, exec: { policy, approved: async () => true } });
+    await mkdir(at("sub"));
+    await writeFile(at("a.sh"), "while [ ! -e go ]; do sleep 0.01; done\nsh sub/b.sh\n");
+    await writeFile(at("sub/b.sh"), "echo harmless\n");
+    await symlink("sub", at("link"));
+    const running = exec(it.context);
+    const started = await said(running, { command: ["sh", "a.sh", "sub/b.sh"], yieldMs: 10 });
+    expect(started).toContain("goes on in the background");
+    const patch = "*** Begin Patch\n*** Delete File: sub/b.sh\n*** End Patch";
+    for (const way of [
+      () => refusedWith(write(it.context), { path: "link/b.sh", content: "echo evil\n" }),
+      () => refusedWith(edit(it.context), { path: "sub/b.sh", oldText: "harmless", newText: "evil" }),
+      () => refusedWith(applyPatch(it.context), { input: patch }),
+    ])
+      expect(await way()).toMatch(/sub\/b\.sh is run by the command \w+, which was let run with it as it is/);
+    expect(await said(write(it.context), { path: "sub/c.sh", content: "" })).toContain("Created");
+    // An owner's own turn may: a server that is being worked on.
+    const owners = { ...it.context, owner: true };
+    expect(await said(edit(owners), { path: "sub/b.sh", oldText: "harmless", newText: "the owner's" })).toContain("sub/b.sh");
+    await writeFile(at("go"), "");
+    while (it.ended.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await said(write(it.context), { path: "sub/b.sh", content: "" })).toContain("Replaced");
+  });
+
+  test("starts before or after a file that it runs is changed, never while", async () => {
+    const policy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: false };
+    let changed: Promise<unknown> = Promise.resolve();
+    const approved = async (): Promise<boolean> => {
+      changed = said(write(it.context), { path: "a.sh", content: "echo evil\n" }).catch((error: unknown) => error);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return true;
+    };
+    it = await stage({ context: { owner: false, speakers: ["telegram:42"] }, exec: { policy, approved } });
+    await writeFile(at("a.sh"), "echo harmless\nsleep 0.2\n");
+    expect(await said(exec(it.context), { command: ["sh", "a.sh"] })).toContain("harmless");
+    await changed;
   });
 
   test("is not blamed for what Parley wrote while it ran", async () => {

@@ -83,6 +83,7 @@ export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: Comm
         return record;
       },
       files,
+      bound: [],
       told: 0,
       ended: (forMs, signal) => until(forMs, signal, async () => false),
       spoke: (forMs, signal) => until(forMs, signal, async () => (await bytes()) > command.told),
@@ -103,6 +104,7 @@ export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: Comm
 
   return {
     start: own.start,
+    boundTo: own.boundTo,
     async list(session) {
       const there = (await elsewhere(session)).filter(({ background }) => background);
       return [...(await own.list(session)), ...there].toSorted((a, b) => a.startedAtMs - b.startedAtMs);

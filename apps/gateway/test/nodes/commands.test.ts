@@ -54,7 +54,17 @@ async function node(name: string): Promise<Commands> {
 }
 
 async function begin(commands: Commands, script: string): Promise<Command> {
-  const request = { session, agent: "main", turn: "t", command: script, files: filesAt(dir), cwd: dir, env: { PATH: "/usr/bin:/bin" } };
+  const request = {
+    session,
+    agent: "main",
+    turn: "t",
+    command: script,
+    owner: true,
+    bound: [],
+    files: filesAt(dir),
+    cwd: dir,
+    env: { PATH: "/usr/bin:/bin" },
+  };
   const command = await commands.start({ ...request, argv: ["/bin/sh", "-c", script], pty: false, input: true, timeoutMs: 60_000 });
   await command.background();
   return command;

@@ -4,41 +4,10 @@ import { Fault, sleep, type Clock, type Ids, type Log, type SessionKey } from "@
 import type { Rooted } from "../files/rooted.ts";
 import { aftermath } from "./aftermath.ts";
 import { killGroup, killMarked, markName } from "../process-group.ts";
+import type { CommandRecord, CommandRecords, CommandState } from "./command-record.ts";
 import { leftoverMs, processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
 import { watchNumber } from "./watch-number.ts";
 import { logFolder, openSpool, pruneLogs, removeLog, type Spool } from "./spool.ts";
-
-export type CommandState = "running" | "exited" | "killed" | "timed out" | "lost";
-
-export interface CommandRecord {
-  readonly id: string;
-  readonly session: SessionKey;
-  readonly agent: string;
-  /** That started it. */
-  readonly turn: string;
-  /** For people and the model: one line. */
-  readonly command: string;
-  /** The folder below which `log` lies: the agent's, or a sandbox's own. */
-  readonly root: string;
-  readonly log: string;
-  readonly pid: number;
-  /** Tells this process from a later one of the same number. */
-  readonly began: string | null;
-  readonly startedAtMs: number;
-  readonly endedAtMs: number | null;
-  readonly state: CommandState;
-  /** Null while it runs, and when a signal ended it. */
-  readonly code: number | null;
-  /** The call that started it did not wait for its end. */
-  readonly background: boolean;
-}
-
-/** Where records are kept. The gateway puts them into the store. */
-export interface CommandRecords {
-  load(): Promise<readonly CommandRecord[]>;
-  save(record: CommandRecord): Promise<void>;
-  remove(id: string): Promise<void>;
-}
 
 export interface CommandsOptions {
   readonly records: CommandRecords;
@@ -54,7 +23,10 @@ export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" 
   readonly agent: string;
   readonly turn: string;
   readonly command: string;
+  readonly owner: boolean;
   readonly files: Rooted;
+  /** Files of `files` that it was let run with as they are. */
+  readonly bound: readonly string[];
   readonly timeoutMs: number;
   /** What ends it for good where signals do not reach: a container. */
   readonly ends?: readonly string[] | undefined;
@@ -67,6 +39,8 @@ export interface StartRequest extends Pick<ChildRequest, "argv" | "cwd" | "env" 
 export interface Command {
   readonly record: CommandRecord;
   readonly files: Rooted;
+  /** Files that it was let run with as they were; none once it is over, or on another node. */
+  readonly bound: readonly string[];
   /** Bytes of output that were told already. */
   told: number;
   /** Resolves when it ended, or after `forMs`, or when the signal aborts. */
@@ -88,6 +62,8 @@ export interface Commands {
   list(session: SessionKey): Promise<readonly CommandRecord[]>;
   get(session: SessionKey, id: string): Promise<Command | null>;
   forget(session: SessionKey, id: string): Promise<void>;
+  /** The command of this process that runs now and was let run with this file of this folder as it is. */
+  boundTo(root: string, path: string): string | null;
   /** Ends all that run: of one session, or all. */
   end(session?: SessionKey): Promise<void>;
 }
@@ -156,6 +132,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
         agent: request.agent,
         turn: request.turn,
         command: request.command,
+        owner: request.owner,
         root: files.root,
         log: spool.path,
         pid: child.pid,
@@ -184,6 +161,10 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       if (found === undefined || found.record.session !== session || found.record.state === "running") return;
       await drop(id);
       await removeLog(found.files, found.record.log);
+    },
+    boundTo(root, path) {
+      const runs = ({ record, bound }: Command): boolean => record.state === "running" && record.root === root && bound.includes(path);
+      return [...known.values()].find(runs)?.record.id ?? null;
     },
     async end(session) {
       const all = [...known.values()].filter(({ record }) => record.state === "running" && (session ?? record.session) === record.session);
@@ -250,6 +231,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       },
       saved: () => saved,
       files: request.files,
+      bound: request.bound,
       told: 0,
       ended: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running"),
       spoke: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running" || spool.bytes > command.told),
@@ -280,7 +262,7 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       throw isOver(record);
     };
     const at = async (): Promise<void> => undefined;
-    return { record, files, told: 0, ended: at, spoke: at, background: at, write: over, closeInput: over, kill: at };
+    return { record, files, bound: [], told: 0, ended: at, spoke: at, background: at, write: over, closeInput: over, kill: at };
   }
 }
 

@@ -11,7 +11,7 @@ import { gitRefusal, ignoring, type ChangeRules } from "./walk.ts";
 
 /** Of a turn that has these tools, for one call. */
 export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "session">): Promise<ChangeRules> {
-  const { owner, sandbox, origins, clock } = context;
+  const { owner, sandbox, origins, clock, exec } = context;
   const root = sandbox.workspace;
   const sandboxed = sandbox.kind !== "none";
   const origin = originOf(context, scope);
@@ -22,6 +22,9 @@ export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "se
       const guard = guardOf(path, prompt);
       if (guard === "prompt" && !owner) return promptRefusal(path);
       if (guard === "setting" && !(owner && !sandboxed)) return settingRefusal(path, sandboxed);
+      const runner = owner ? null : (exec?.commands.boundTo(root, path) ?? null);
+      if (runner !== null)
+        return `${path} is run by the command ${runner}, which was let run with it as it is; change it when that is over`;
       return refusalInScratch(path);
     },
     async written(path, bytes) {

@@ -70,10 +70,13 @@ export function exec(context: ToolContext): Tool | Unavailable {
       scope.signal.throwIfAborted();
       // A command may look at files that an interrupted patch has left half done.
       if (!context.files.readOnly) await context.files.writable();
-      const command = await workOut(requestOf(asked), placeFor(scope), async (action, folder) => {
-        const refused = await refusal(action, ports, scope);
-        return refused ?? start(asked, action, folder, context, ports, scope);
-      });
+      const start = (): Promise<Command | string> =>
+        workOut(requestOf(asked), placeFor(scope), async (action, folder) => {
+          const refused = await refusal(action, ports, scope);
+          return refused ?? startNow(asked, action, folder, context, ports, scope);
+        });
+      // No file tool changes what it runs between the last look at it and its start.
+      const command = asks ? await context.files.own.exclusive(start) : await start();
       return typeof command === "string" ? textResult(command, true) : finish(command, asked, resultRoom(context), scope);
     },
   });
@@ -92,7 +95,7 @@ async function refusal(action: ExecAction, ports: ExecPorts, scope: ToolScope): 
   return `Not run: ${why}.\n${describeAction(action)}`;
 }
 
-async function start(
+async function startNow(
   asked: Args,
   action: ExecAction,
   folder: Folder,
@@ -115,7 +118,9 @@ async function start(
     agent: scope.agent,
     turn: scope.turn,
     command: visibleText(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
+    owner: context.owner,
     files: files.own,
+    bound: action.files.map(({ path }) => path),
     argv: wrapped.argv,
     env: wrapped.env,
     ends: wrapped.ends,

@@ -3,7 +3,8 @@ import { Fault } from "@parley/protocol";
 import { z } from "zod";
 import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
-import type { Command, CommandRecord, Commands } from "../exec/commands.ts";
+import type { CommandRecord } from "../exec/command-record.ts";
+import type { Command, Commands } from "../exec/commands.ts";
 import { excerpt, since } from "../exec/spool.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
@@ -21,7 +22,7 @@ const args = z.object({
 });
 
 export function process(context: ToolContext): Tool | Unavailable {
-  const { exec: ports, clock } = context;
+  const { exec: ports, clock, owner } = context;
   const room = resultRoom(context);
   if (ports === undefined) return { unavailable: "commands cannot be run here" };
   if (ports.policy.mode === "deny") return { unavailable: 'tools.exec.mode is "deny"' };
@@ -41,6 +42,8 @@ export function process(context: ToolContext): Tool | Unavailable {
       if (action === "log") return logged(command, room);
       if (action === "write") {
         if (data === undefined && !eof) throw new Fault("invalid", "write needs data or eof");
+        if (command.record.owner && !owner)
+          throw new Fault("denied", `an owner's turn began it, so only an owner's turn writes to ${command.record.id}`);
         if (data !== undefined) command.write(data);
         if (eof) command.closeInput();
         return textResult(`Sent to ${command.record.id}.`);
