@@ -31,6 +31,8 @@ const config = (url: string): object => ({
     },
   },
   agents: { defaults: { model: { primary: `fake/${modelId}` }, userTimezone: "UTC" } },
+  // The notes of an owner's conversation are the agent's own; another's stay with that conversation.
+  commands: { ownerAllowFrom: ["telegram:7"] },
 });
 
 test("a small window, a provider that counts strictly, a kill in the middle of a summary, and /compact", { timeout: 60_000 }, async () => {
