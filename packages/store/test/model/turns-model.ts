@@ -232,8 +232,8 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       const turn = turns.get(lane?.turn ?? "");
       if (lane === undefined || turn === undefined) return;
       if (lane.token === lease.token && lane.holder === lease.holder) turn.attempt = 1;
-      else if (turn.struck === lease.token) {
-        turn.attempt = Math.max(1, turn.attempt - 1);
+      else if (turn.struck === lease.token && turn.attempt > 1) {
+        turn.attempt -= 1;
         turn.struck = null;
       }
     },

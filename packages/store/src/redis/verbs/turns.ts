@@ -139,8 +139,8 @@ local turn = lane and lane.turn and turns.get(lane.turn)
 if not turn then return end
 if lane.token == arg.lease.token and lane.holder == arg.lease.holder then
   turn.attempt = 1
-elseif turn.struck == arg.lease.token then
-  turn.attempt, turn.struck = most(1, turn.attempt - 1), nil
+elseif turn.struck == arg.lease.token and turn.attempt > 1 then
+  turn.attempt, turn.struck = turn.attempt - 1, nil
 else
   return
 end
