@@ -59,9 +59,18 @@ function read(home: string): Memory {
 function write(home: string, after: { readonly [driver in Driver]?: string | undefined }): void {
   const file = memoryFile(home);
   const partial = `${file}.${process.pid}`;
-  writeFileSync(partial, `${JSON.stringify(after)}\n`, { mode: 0o600, flush: true });
-  renameSync(partial, file);
-  const folder = openSync(home, "r");
+  try {
+    writeFileSync(partial, `${JSON.stringify(after)}\n`, { mode: 0o600, flush: true });
+    renameSync(partial, file);
+    syncFolder(home);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("unavailable", `${file} cannot be written (${why}): check the disk, then start again`, { cause });
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
   try {
     fsyncSync(folder);
   } finally {

@@ -87,20 +87,16 @@ describe("state.db", () => {
 
   test("that another program has locked keeps nobody waiting who does not need it: what is said is answered once it is let go", async () => {
     await answeredOnce();
-    const client = await controlClient(at.daemon);
+    const ready = async (): Promise<number> => (await fetch(`${at.daemon.url}/readyz`)).status;
     const thaw = freeze(at.daemon.home);
     at.says("telegram");
     // Each was answered only between two waits of five seconds, when the loop waited for the lock.
     for (let n = 0; n < 30; n += 1) await (await fetch(`${at.daemon.url}/healthz`)).text();
-    await eventually(
-      async () => JSON.stringify(await client.call("status")).includes("locked by another process"),
-      30_000,
-      "the trouble in the status",
-    );
+    await eventually(async () => (await ready()) === 503, 30_000, "the trouble");
+    expect(at.daemon.log()).toContain("locked by another process");
     thaw();
     await at.quiet("telegram");
-    await eventually(async () => ((await client.call("status")) as { state: string }).state === "ok", 30_000, "the state ok");
-    client.close();
+    await eventually(async () => (await ready()) === 200, 30_000, "that it is ready again");
     await at.end();
   });
 });

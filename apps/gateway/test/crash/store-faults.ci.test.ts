@@ -26,8 +26,8 @@ async function failingDisk(at: Stage, medium: Medium, nth: number): Promise<void
 describe.skipIf(whyNoStrace !== null)(`an I/O error under a commit (${whyNoStrace ?? "strace"})`, () => {
   // every-sync.long.test.ts knows what each sync of a conversation is for.
   test.each([
-    ["telegram", 11],
-    ["web", 16],
+    ["telegram", 15],
+    ["web", 20],
   ] as const)("on %s, at sync %i: the daemon ends, the next one answers", async (medium, nth) => {
     const at = await stage();
     try {
