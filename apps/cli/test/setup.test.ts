@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { runCommandLine } from "../src/index.ts";
 import { parley, stateFolder } from "./fake-gateway.ts";
 
 /** Knows one Telegram and one Discord token. */
@@ -116,4 +117,60 @@ test("at a terminal it asks, and Ctrl-C writes nothing", async () => {
   expect([exitCode, err]).toEqual([1, expect.stringContaining("Which language model should answer?")]);
   expect(err).toContain("Nothing was written.");
   expect(textIn(home)).toBe(file);
+});
+
+/** Types at a terminal: each answer once its question stands there. */
+async function typed(home: string, argv: readonly string[], answers: readonly (readonly [question: string, keys: string])[]) {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input }) as unknown as PassThrough & { isTTY: true };
+  const err = new PassThrough();
+  let [shown, out, seen, next] = ["", "", 0, 0];
+  const type = (): void => {
+    const [question, keys = ""] = answers[next] ?? [];
+    const at = question === undefined ? -1 : shown.indexOf(question, seen);
+    if (question === undefined || at < 0) return;
+    seen = at + question.length;
+    next += 1;
+    // The prompt listens once it is drawn.
+    setImmediate(() => {
+      for (const key of keys.split("|")) input.write(key);
+    });
+  };
+  err.setEncoding("utf8").on("data", (chunk: string) => {
+    shown += chunk;
+    type();
+  });
+  const stdout = new PassThrough().setEncoding("utf8").on("data", (chunk: string) => (out += chunk)) as PassThrough;
+  const exitCode = await runCommandLine(["setup", ...argv], { env: { PARLEY_HOME: home }, input, out: stdout, err });
+  return { exitCode, out, shown };
+}
+
+const [enter, down] = ["\r", "\u001B[B"];
+
+test("at a terminal flags are taken into the answers, a question has a way back, and the whole can be changed before it is written", async () => {
+  const root = await platforms();
+  const home = stateFolder(file);
+  const flags = ["--provider", "rehearsal", "--telegram-api-root", root];
+  const { exitCode, out, shown } = await typed(home, flags, [
+    ["Connect Telegram?", enter],
+    ["The bot's token", enter],
+    ["Connect Telegram?", enter],
+    ["The bot's token", `1:good|${enter}`],
+    ["Connect Discord?", enter],
+    ["Write this? Model: rehearsal/rehearsal, Telegram: set, Discord: not connected", `${down}|${down}|${enter}`],
+    ["Connect Telegram?", enter],
+    ["The bot's token", `1:good|${enter}`],
+    ["Write this?", enter],
+  ]);
+  expect([exitCode, shown]).toEqual([0, expect.not.stringContaining("1:good")]);
+  expect(out).toContain("Write to the bot on Telegram");
+  expect(textIn(home)).toContain(root);
+});
+
+test("an API server without its bot is not passed over: it goes to the bot that is there, or the token is missing", async () => {
+  const home = stateFolder(file);
+  const flags = ["setup", "--provider", "rehearsal", "--telegram-api-root", "http://127.0.0.1:1"];
+  expect(await parley(home, flags)).toMatchObject({ exitCode: 2, err: expect.stringContaining("--telegram-token") as string });
+  const withBot = stateFolder('{ channels: { telegram: { botToken: "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } } }');
+  expect((await parley(withBot, flags)).exitCode).toBe(0);
+  expect(textIn(withBot)).toContain('apiRoot: "http://127.0.0.1:1"');
 });

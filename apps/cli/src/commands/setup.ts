@@ -7,7 +7,7 @@ import { changeConfig, readConfig, type Written } from "../config-desk.ts";
 import { document, line, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 import { statusNow } from "../gateway-process.ts";
-import type { SetupAnswers, SetupFlags } from "../setup/answers.ts";
+import type { Known, SetupAnswers, SetupFlags } from "../setup/answers.ts";
 import { setupPlan } from "../setup/changes.ts";
 import { checks, writeSecrets, type Check } from "../setup/checks.ts";
 import { answersFromFlags } from "../setup/from-flags.ts";
@@ -16,7 +16,7 @@ export async function setup(terminal: Console, given: SetupFlags): Promise<ExitC
   const flags = await withInput(terminal, given);
   const current = await known(terminal);
   const isAsked = terminal.input.isTTY === true && !terminal.json && flags.nonInteractive !== true;
-  const { answers: fromFlags, missing } = answersFromFlags(flags, terminal.env, current.model);
+  const { answers: fromFlags, missing } = answersFromFlags(flags, terminal.env, current);
   if (!isAsked && missing.length > 0) {
     throw new CommandFailure(
       "invalid",
@@ -25,17 +25,12 @@ export async function setup(terminal: Console, given: SetupFlags): Promise<ExitC
     );
   }
   const asked = async (): Promise<SetupAnswers> =>
-    (await import("../setup/wizard.ts")).answersFromPerson(
-      terminal,
-      flags,
-      missing.length > 0 ? { ...fromFlags, model: null } : fromFlags,
-      current,
-    );
-  const answers = isAsked ? await asked() : fromFlags;
-  // A person has seen each answer tried.
-  const done = isAsked || flags.check === false ? [] : await checks(answers, terminal.env);
+    (await import("../setup/wizard.ts")).answersFromPerson(terminal, flags, fromFlags, current);
+  // What a person answers is tried as it is given.
+  const done = flags.check === false ? [] : await checks(fromFlags, terminal.env);
   const wrong = done.filter(({ probe }) => !probe.ok);
   if (wrong.length > 0) throw new CommandFailure("invalid", `Nothing was written.\n${wrong.map(wordsOf).join("\n")}`, exitCodes.failed);
+  const answers = isAsked ? await asked() : fromFlags;
 
   const { home } = placesIn(terminal.env);
   const { changes, secrets } = setupPlan(answers);
@@ -55,12 +50,6 @@ async function withInput(terminal: Console, flags: SetupFlags): Promise<SetupFla
   const value = (await readAll(terminal.input)).trim();
   if (value === "") throw new CommandFailure("invalid", "Standard input is empty", exitCodes.usage);
   return { ...flags, [flag]: value };
-}
-
-interface Known {
-  readonly model: string | null;
-  readonly telegram: boolean;
-  readonly discord: boolean;
 }
 
 /** Throws CommandFailure for a config that is broken: a wizard must not write on top of what a person began. */
@@ -123,7 +112,7 @@ async function tell(terminal: Console, answers: SetupAnswers, done: readonly Che
   else line(terminal.out, "The gateway runs and has taken it up.");
   if (answers.telegram !== null)
     line(terminal.out, "Write to the bot on Telegram; it answers with a code. Let yourself in with: parley pair approve CODE");
-  const [discord] = done.flatMap(({ what, probe }) => (what === "discord" && probe.id !== undefined ? [probe.id] : []));
+  const [discord = answers.discord?.id] = done.flatMap(({ what, probe }) => (what === "discord" ? (probe.id ?? []) : []));
   if (discord !== undefined)
     line(
       terminal.out,

@@ -65,8 +65,19 @@ export interface ModelAnswer {
 }
 
 export interface BotAnswer {
-  readonly token: GivenSecret;
+  /** Null: the one that the config has stays. */
+  readonly token: GivenSecret | null;
+  /** As the platform knows it, where it was asked. */
+  readonly id?: string;
   readonly apiRoot: string | null;
+}
+
+/** What the config has already. */
+export interface Known {
+  /** Null for the rehearsal, which counts as none. */
+  readonly model: string | null;
+  readonly telegram: boolean;
+  readonly discord: boolean;
 }
 
 export interface SetupAnswers {

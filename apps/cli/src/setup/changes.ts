@@ -34,11 +34,11 @@ export function setupPlan({ model, telegram, discord, owners, port }: SetupAnswe
     set(["agents", "defaults", "model", "primary"], `${model.provider}/${model.model}`);
   }
   if (telegram !== null) {
-    set(["channels", "telegram", "botToken"], secret(telegram.token, "telegram-token"));
+    if (telegram.token !== null) set(["channels", "telegram", "botToken"], secret(telegram.token, "telegram-token"));
     if (telegram.apiRoot !== null) set(["channels", "telegram", "apiRoot"], telegram.apiRoot);
   }
   if (discord !== null) {
-    set(["channels", "discord", "token"], secret(discord.token, "discord-token"));
+    if (discord.token !== null) set(["channels", "discord", "token"], secret(discord.token, "discord-token"));
     if (discord.apiRoot !== null) set(["channels", "discord", "apiRoot"], discord.apiRoot);
   }
   if (owners.length > 0) set(["commands", "ownerAllowFrom"], [...owners]);

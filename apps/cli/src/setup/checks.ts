@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { configDesk, placesIn, type Env } from "@parley/config";
 import { probeDiscord, probeModel, probeTelegram, type Probe } from "../probes.ts";
-import { revealed, type BotAnswer, type SetupAnswers } from "./answers.ts";
+import { revealed, type BotAnswer, type GivenSecret, type SetupAnswers } from "./answers.ts";
 import { setupPlan, type SecretFile } from "./changes.ts";
 
 export interface Check {
@@ -19,13 +19,17 @@ export async function checks(answers: SetupAnswers, env: Env): Promise<Check[]> 
     ...(model === null || model.provider === "rehearsal"
       ? []
       : [tryModel(answers, env).then((probe) => ({ what: "model" as const, probe }))]),
-    ...(telegram === null ? [] : [tryBot(telegram, env, probeTelegram).then((probe) => ({ what: "telegram" as const, probe }))]),
-    ...(discord === null ? [] : [tryBot(discord, env, probeDiscord).then((probe) => ({ what: "discord" as const, probe }))]),
+    ...(telegram === null || telegram.token === null
+      ? []
+      : [tryBot({ ...telegram, token: telegram.token }, env, probeTelegram).then((probe) => ({ what: "telegram" as const, probe }))]),
+    ...(discord === null || discord.token === null
+      ? []
+      : [tryBot({ ...discord, token: discord.token }, env, probeDiscord).then((probe) => ({ what: "discord" as const, probe }))]),
   ]);
 }
 
 export async function tryBot(
-  { token, apiRoot }: BotAnswer,
+  { token, apiRoot }: Pick<BotAnswer, "apiRoot"> & { readonly token: GivenSecret },
   env: Env,
   probe: (token: string, apiRoot?: string) => Promise<Probe>,
 ): Promise<Probe> {

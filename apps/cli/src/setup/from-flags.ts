@@ -1,7 +1,15 @@
 // Setup without a person: what the flags say, and what is missing, in words that name the flag.
 import type { Env } from "@parley/config";
 import { CommandFailure, exitCodes } from "../exit.ts";
-import { givenSecret, knownProviders, type BotAnswer, type ModelAnswer, type SetupAnswers, type SetupFlags } from "./answers.ts";
+import {
+  givenSecret,
+  knownProviders,
+  type BotAnswer,
+  type Known,
+  type ModelAnswer,
+  type SetupAnswers,
+  type SetupFlags,
+} from "./answers.ts";
 
 export interface FlagReading {
   readonly answers: SetupAnswers;
@@ -9,17 +17,21 @@ export interface FlagReading {
   readonly missing: readonly string[];
 }
 
-/** `current`: the model that the config has already; the rehearsal counts as none. */
-export function answersFromFlags(flags: SetupFlags, env: Env, current: string | null): FlagReading {
+export function answersFromFlags(flags: SetupFlags, env: Env, current: Known): FlagReading {
   const missing: string[] = [];
-  const bot = (token: string | undefined, apiRoot: string | undefined): BotAnswer | null =>
-    token === undefined ? null : { token: givenSecret(token), apiRoot: apiRoot ?? null };
-  const model = modelOf(flags, env, current, missing);
+  const bot = (channel: "telegram" | "discord", token: string | undefined, apiRoot: string | undefined): BotAnswer | null => {
+    if (token !== undefined) return { token: givenSecret(token), apiRoot: apiRoot ?? null };
+    if (apiRoot === undefined) return null;
+    if (current[channel]) return { token: null, apiRoot };
+    missing.push(`--${channel}-token: the bot that --${channel}-api-root is for`);
+    return null;
+  };
+  const model = modelOf(flags, env, current.model, missing);
   return {
     answers: {
       model,
-      telegram: bot(flags.telegramToken, flags.telegramApiRoot),
-      discord: bot(flags.discordToken, flags.discordApiRoot),
+      telegram: bot("telegram", flags.telegramToken, flags.telegramApiRoot),
+      discord: bot("discord", flags.discordToken, flags.discordApiRoot),
       owners: flags.owner ?? [],
       port: flags.port === undefined ? null : portOf(flags.port),
     },
@@ -28,6 +40,7 @@ export function answersFromFlags(flags: SetupFlags, env: Env, current: string | 
 }
 
 function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: string[]): ModelAnswer | null {
+  const before = missing.length;
   const [named, id] = splitModel(flags.model, flags.provider);
   const name = flags.provider ?? named ?? (flags.apiKey === undefined && flags.baseUrl === undefined ? null : "");
   if (name === null) {
@@ -47,9 +60,10 @@ function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: s
     missing.push(`--api-key: the key of ${name}${known.env === null ? "" : `, or ${known.env} in the environment`}`);
   if (known === undefined && flags.baseUrl === undefined)
     missing.push(`--base-url: where ${name} is; well known are ${knownProviders.map((each) => each.name).join(", ")}`);
+  if (model === null || missing.length > before) return null;
   return {
     provider: name,
-    model: model ?? "",
+    model,
     key,
     baseUrl: flags.baseUrl ?? null,
     api: flags.api ?? (known === undefined ? "openai-completions" : null),
@@ -57,7 +71,7 @@ function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: s
 }
 
 /** PROVIDER/MODEL, or the id at the provider that is named beside it. */
-function splitModel(model: string | undefined, provider: string | undefined): readonly [string | undefined, string | undefined] {
+export function splitModel(model: string | undefined, provider: string | undefined): readonly [string | undefined, string | undefined] {
   if (model === undefined) return [undefined, undefined];
   const slash = model.indexOf("/");
   const first = model.slice(0, Math.max(0, slash));
