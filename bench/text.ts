@@ -1,8 +1,9 @@
-// What formatting costs: Markdown to Telegram, Discord and web messages, by size. Told also as a multiple of markdown-it's own parse
+// What reading and formatting costs: Markdown to Telegram, Discord and web messages, by size. Told also as a multiple of markdown-it's own parse
 // and rendering to HTML of the same text in the same run: the least that a Markdown reply costs anywhere.
 // `node bench/text.ts [--json <file>]`
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { replyParser } from "@parley/agent";
 import { healPartial, renderHtml, renderMarkdown } from "@parley/channels";
 import MarkdownIt from "markdown-it";
 import { Bench } from "tinybench";
@@ -45,6 +46,13 @@ interface Row {
   readonly timesBare: number;
 }
 
+/** As a model streams it: a few characters at a time. */
+function readStreamed(text: string): void {
+  const parser = replyParser();
+  for (let at = 0; at < text.length; at += 5) parser.push(text.slice(at, at + 5));
+  parser.end();
+}
+
 function textOf(sizeChars: number): string {
   return reply.repeat(Math.ceil(sizeChars / reply.length)).slice(0, sizeChars);
 }
@@ -56,7 +64,8 @@ async function measure(sizeChars: number): Promise<Row[]> {
     .add("telegram", () => renderMarkdown(text, { dialect: "telegram", textChars: 4096, textEntities: 100 }))
     .add("discord", () => renderMarkdown(text, { dialect: "discord", textChars: 2000 }))
     .add("html", () => renderHtml(text))
-    .add("heal", () => healPartial(text));
+    .add("heal", () => healPartial(text))
+    .add("read, streamed", () => readStreamed(text));
   const tasks = await bench.run();
   const medians = tasks.map(({ name, result }) => ({ name, medianMs: result.state === "completed" ? result.latency.p50 : Number.NaN }));
   const baselineMs = medians[0]?.medianMs ?? Number.NaN;
