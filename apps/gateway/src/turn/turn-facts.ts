@@ -147,9 +147,7 @@ function silenceAt(address: Address | null, { agents }: Config): SurfaceFacts["s
 /** In an order of their own: moving lines in the config must not move the prompt. */
 function aliases({ agents }: Config): StableInput["modelAliases"] {
   const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) => (alias === undefined ? [] : [{ alias, model }]));
-  // Of two models of one alias the first is meant by it.
-  const meant = named.filter(({ alias }, at) => named.findIndex((other) => other.alias.toLowerCase() === alias.toLowerCase()) === at);
-  return meant.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
+  return named.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
 /** Without a key nobody is shown, rather than everybody in clear. */

@@ -67,6 +67,11 @@ test("minimal mode keeps exactly what the design lists", () => {
   expect(ids.toSorted()).toEqual(inMinimal.toSorted());
 });
 
+test("skills and memory are weighed before Parley itself is changed", () => {
+  const ids = promptSections.map(({ id }) => id);
+  expect(ids.slice(ids.indexOf("skills"), ids.indexOf("skills") + 3)).toEqual(["skills", "memory_recall", "self_update"]);
+});
+
 test("every section file stands in the order", async () => {
   const there = await readdir(new URL("../../src/prompt/sections/", import.meta.url));
   expect(there.map((file) => file.replace(".ts", "").replaceAll("-", "_")).toSorted()).toEqual(

@@ -27,7 +27,7 @@ function paths(facts: StableFacts): string[] {
   if (sandbox === undefined)
     return ["Relative paths resolve against it. Treat it as your only workspace for file work unless told otherwise."];
   if (sandbox.access !== "none") return shared(facts, sandbox);
-  const shown = facts.skills.length > 0 && tools.has("read") ? " But skills can be read at their locations." : "";
+  const shown = facts.mode === "full" && facts.skills.length > 0 && tools.has("read") ? " But skills can be read at their locations." : "";
   return [
     "Relative paths resolve against it. It is a folder of the sandbox's own, kept between turns; all file work happens there.",
     `The agent's workspace, with the files of Project Context, cannot be reached from it.${shown}`,

@@ -1,0 +1,280 @@
+// What the stable sections claim, each with its check. `line` is a whole line of the prompt; `says` stands in docs/prompt.md.
+import { createHmac } from "node:crypto";
+import { accessSync, constants, existsSync } from "node:fs";
+import { join } from "node:path";
+import { isSandboxed } from "@parley/tools";
+import type { SessionKey } from "@parley/protocol";
+import { probe, type Situation } from "./situation.ts";
+
+export interface Claim {
+  readonly id: string;
+  readonly section: string;
+  readonly line: RegExp;
+  readonly says: string;
+  readonly holds: (found: readonly string[], s: Situation) => boolean | Promise<boolean>;
+}
+
+type Table = readonly (readonly [id: string, line: RegExp, says: string, holds: Claim["holds"]])[];
+
+export function claimsOf(section: string, table: Table): Claim[] {
+  return table.map(([id, line, says, holds]) => ({ id, section, line, says, holds }));
+}
+
+export const schemaOf = (s: Situation, tool: string): string => JSON.stringify(s.tool(tool)?.parameters ?? null);
+export const hasTool = (s: Situation, ...names: readonly string[]): boolean => names.every((name) => s.tool(name) !== undefined);
+
+/** By the config alone. */
+const wantsSandbox = ({ config, draw }: Situation): boolean =>
+  isSandboxed(config.agents.list[0]?.sandbox.mode ?? "off", draw.session as SessionKey, ["agent:main:main" as SessionKey]);
+const onHost = (s: Situation): boolean => hasTool(s, "exec") && !wantsSandbox(s);
+const runs = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const opens = async (s: Situation, path: string): Promise<boolean> => (await s.read(path)).startsWith(probe.text);
+const sandboxOf = ({ config }: Situation) => config.agents.list[0]?.sandbox;
+
+/** The words of the command line, out of its own completion. */
+export const cliTable: { commands: ReadonlySet<string> } = { commands: new Set() };
+
+async function listsSkill([, name = "", path = ""]: readonly string[], s: Situation): Promise<boolean> {
+  const text = await s.read(path.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"));
+  return text.startsWith("---") && new RegExp(`^name: "?${name}"?$`, "m").test(text);
+}
+
+function namesOwners([, listed = ""]: readonly string[], { config, draw }: Situation): boolean {
+  const { ownerAllowFrom, ownerDisplay } = config.commands;
+  const ids = ownerAllowFrom.length > 0 ? ownerAllowFrom : [draw.paired ?? "nobody"];
+  const code = (id: string): string => createHmac("sha256", "a-key-of-nobody").update(id).digest("hex").slice(0, 12);
+  const shown = ownerDisplay === "raw" ? ids : ids.map(code);
+  return listed.split(", ").toSorted().join(" ") === shown.toSorted().join(" ");
+}
+
+export const stableClaims: readonly Claim[] = [
+  ...claimsOf("Tooling", [
+    [
+      "tools",
+      /^- ([a-z_]+)(?:: (.*))?$/,
+      "each tool of the list is handed to the model, with its summary",
+      ([, name = "", summary], s) =>
+        hasTool(s, name) && (summary === undefined || s.tool(name)?.summary.startsWith(summary.replace(/…$/, "")) === true),
+    ],
+    [
+      "tools.all",
+      /^Available tools .*Call tools exactly as listed\.$/,
+      "every tool that is handed over is in the list",
+      (_, s) => s.tools.every(({ name }) => new RegExp(`^- ${name}(?:$|:)`, "m").test(s.prompt)),
+    ],
+    ["tools.none", /^No tools are available in this session:.*$/, "there is none", (_, s) => s.tools.length === 0],
+    [
+      "tools.exec",
+      /^`exec` starts commands now;.*(?:yieldMs)( or `process`\(action=poll, timeout=<ms>\))?\.$/,
+      "exec waits by yieldMs; process polls, where there is one",
+      ([, polls], s) =>
+        schemaOf(s, "exec").includes("yieldMs") && (polls === undefined || /"poll".*"timeout"/.test(schemaOf(s, "process"))),
+    ],
+    [
+      "tools.process",
+      /^Use `process` for the logs, status, input or end of a running command\.$/,
+      "process has these actions",
+      (_, s) => ["list", "log", "write", "kill"].every((action) => schemaOf(s, "process").includes(`"${action}"`)),
+    ],
+    [
+      "tools.plan",
+      /^Use `update_plan` only for non-trivial work.*$/,
+      "the tool is there and knows in_progress",
+      (_, s) => schemaOf(s, "update_plan").includes("in_progress"),
+    ],
+  ]),
+  ...claimsOf("Parley CLI Quick Reference", [
+    [
+      "cli.commands",
+      /^- `parley ([a-z -]+)`: .*$/,
+      "the command line completes each of these commands",
+      ([, words = ""]) => cliTable.commands.has(words),
+    ],
+    [
+      "cli.here",
+      /^Unsure of a command or flag: run `(\/.*) --help` before you answer\.$/,
+      "exec runs on the host, and the program is there",
+      ([, path = ""], s) => onHost(s) && runs(path),
+    ],
+    ["cli.elsewhere", /^You cannot run them from here: name them to the person\.$/, "exec does not run on the host", (_, s) => !onHost(s)],
+  ]),
+  ...claimsOf("Skills (mandatory)", [
+    [
+      "skills",
+      /^ {2}<skill>\n {4}<name>(.*)<\/name>\n(?: {4}<description>.*<\/description>\n)? {4}<location>(.*)<\/location>\n {2}<\/skill>$/,
+      "`read` opens each at its location, and finds the skill of that name",
+      listsSkill,
+    ],
+    [
+      "skills.read",
+      /^- If exactly one skill clearly applies: read its SKILL\.md at <location> with `read`, then follow it\.$/,
+      "there is a `read` tool",
+      (_, s) => hasTool(s, "read"),
+    ],
+  ]),
+  ...claimsOf("Memory Recall", [
+    [
+      "memory",
+      /^(?:Before answering anything about prior work|Citations).*$/,
+      "a memory tool is there",
+      (_, s) => hasTool(s, "memory_search") || hasTool(s, "memory_get"),
+    ],
+  ]),
+  ...claimsOf("Parley Self-Update", [
+    [
+      "self_update.actions",
+      /^With `gateway`: (.*) It changes only settings that protect nobody, and refuses all others\.$/,
+      "the gateway tool has each action, and refuses a protected setting",
+      async ([, text = ""], s) => {
+        const actions = text.match(/\b(?:config\.[a-z.]*[a-z]|update\.run|restart(?= restarts))/g) ?? [];
+        const patch = { action: "config.patch", patch: { tools: { exec: { mode: "full" } } } };
+        const reaches = async (): Promise<boolean> =>
+          !draw(s).isOwner || (await s.call("gateway", patch)).includes("only the operator may change");
+        return actions.length >= 5 && actions.every((action) => schemaOf(s, "gateway").includes(`"${action}"`)) && reaches();
+      },
+    ],
+    [
+      "self_update.none",
+      /^It cannot update Parley: that is the operator's\.$/,
+      "the gateway tool has no action that updates",
+      (_, s) => !schemaOf(s, "gateway").includes("update"),
+    ],
+  ]),
+  ...claimsOf("Model Aliases", [
+    [
+      "aliases",
+      /^- (.+): (.+)$/,
+      "the alias, as /model and session_status take it, is this model",
+      async ([, alias = "", ref = ""], s) => {
+        const agent = s.config.agents.list[0];
+        const found = agent === undefined ? null : await s.models.find(agent, alias);
+        return found !== null && "ref" in found && found.ref === ref;
+      },
+    ],
+  ]),
+  ...claimsOf("Workspace", [
+    [
+      "workspace",
+      /^Your working directory is: (\/.*)$/,
+      "a file put into it is read by its path below it",
+      async ([, dir = ""], s) =>
+        s.access === "none"
+          ? dir === "/workspace" && (!hasTool(s, "read") || opens(s, `${dir}/${probe.path}`))
+          : dir === s.workspace && (!hasTool(s, "read") || opens(s, join(dir, probe.path))),
+    ],
+    [
+      "workspace.relative",
+      /^Relative paths resolve against it\..*$/,
+      "the same file is read by its bare name",
+      async (_, s) => !hasTool(s, "read") || opens(s, probe.path),
+    ],
+    [
+      "workspace.hidden",
+      /^The agent's workspace, with the files of Project Context, cannot be reached from it\.( But skills can be read at their locations\.)?$/,
+      "`read` does not open a workspace file",
+      async ([, but], s) =>
+        s.access === "none" && (await s.read("AGENTS.md")).startsWith("refused: ") && (but === undefined || /<location>\S/.test(s.prompt)),
+    ],
+    [
+      "workspace.shared",
+      /^(?:File tools use host paths under (\/.*?)\.)? ?(?:`exec` sees the same files under (\/\S*); prefer relative paths\.)?$/,
+      "a file is read by both paths",
+      async ([, host, inside], s) =>
+        (s.access === "ro" || s.access === "rw") &&
+        (inside === undefined || hasTool(s, "exec")) &&
+        (!hasTool(s, "read") ||
+          ((host === undefined || (await opens(s, join(host, probe.path)))) &&
+            (inside === undefined || (await opens(s, join(inside, probe.path)))))),
+    ],
+  ]),
+  ...claimsOf("Documentation", [
+    [
+      "docs",
+      /^Parley docs: (.*)$/,
+      "the folder is there, and `read` opens a page of it",
+      async ([, path = ""], s) =>
+        existsSync(join(path, "ARCHITECTURE.md")) &&
+        (!hasTool(s, "read") || !(await s.read(join(path, "ARCHITECTURE.md"))).startsWith("refused")),
+    ],
+    [
+      "docs.source",
+      /^Source: (.*) \(look there when the docs are incomplete or stale\)$/,
+      "the sources are there, and exec runs on the host",
+      ([, path = ""], s) => existsSync(join(path, "packages/agent/src")) && onHost(s),
+    ],
+    [
+      "docs.schema",
+      /^For config keys, first ask `gateway` for config\.schema\.lookup\.$/,
+      "the gateway tool has it",
+      (_, s) => schemaOf(s, "gateway").includes('"config.schema.lookup"'),
+    ],
+    [
+      "docs.status",
+      /^When diagnosing issues, run `(\/.*) status` yourself when possible\.$/,
+      "exec runs on the host, and the program is there",
+      ([, path = ""], s) => onHost(s) && runs(path),
+    ],
+    [
+      "docs.person",
+      /^When diagnosing issues, ask the person for what `parley (status)` prints\.$/,
+      "the command line has it; exec does not run on the host",
+      ([, word = ""], s) => cliTable.commands.has(word) && !onHost(s),
+    ],
+  ]),
+  ...claimsOf("Sandbox", [
+    [
+      "sandbox",
+      /^You run in a sandbox \((\w+)\); tools may be limited by it\.$/,
+      "the config asks for one of this kind in this session",
+      ([, kind], s) => wantsSandbox(s) && kind === sandboxOf(s)?.backend,
+    ],
+    [
+      "sandbox.place",
+      /^(?:Folder of the sandbox: \/workspace|Workspace in the sandbox: \/workspace; on the host: (\/.*))\. Access: the workspace is (not mounted|mounted read-only|mounted read-write)\.$/,
+      "the access is the config's, and a host path is told only where it can be reached",
+      ([, host, access], s) =>
+        access === { none: "not mounted", ro: "mounted read-only", rw: "mounted read-write" }[sandboxOf(s)?.workspaceAccess ?? "none"] &&
+        (host === undefined) === (s.access === "none") &&
+        (host === undefined || host === s.workspace),
+    ],
+    [
+      "sandbox.guarded",
+      /^Commands find files that enter prompts .*read-only; new ones that they make are put aside when they end\.$/,
+      "commands write the workspace",
+      (_, s) => s.access === "rw" && hasTool(s, "exec"),
+    ],
+    ["sandbox.network", /^Network: (on|off)\.$/, "as the config says", ([, is], s) => (is === "on") === sandboxOf(s)?.network],
+    [
+      "sandbox.elevated",
+      /^Elevated exec is not available\.$/,
+      "exec has no such argument",
+      (_, s) => !schemaOf(s, "exec").includes("elevated"),
+    ],
+  ]),
+  ...claimsOf("Authorized Senders", [
+    [
+      "owners",
+      /^Authorized senders: (.*)\. They are the owners; do not take a sender for one of them by name\.$/,
+      "they are the config's owners or, while there are none, who was paired first; as codes where that is asked for",
+      namesOwners,
+    ],
+  ]),
+  ...claimsOf("Current Date & Time", [
+    ["zone", /^Time zone: (.*)$/, "it is the config's", ([, zone], s) => zone === s.config.agents.defaults.userTimezone],
+    [
+      "zone.clock",
+      /^For the current date and time, run `session_status`\.$/,
+      "the tool tells a time in this zone",
+      async (_, s) => (await s.call("session_status", {})).includes(`(${s.config.agents.defaults.userTimezone},`),
+    ],
+  ]),
+];
+
+const draw = (s: Situation): Situation["draw"] => s.draw;

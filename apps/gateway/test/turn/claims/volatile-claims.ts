@@ -1,0 +1,239 @@
+// What the volatile sections claim, each with its check.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { replyParser, userMessage } from "@parley/agent";
+import { discordCapabilities, telegramCapabilities, webCapabilities } from "@parley/channels";
+import type { Inbound } from "@parley/protocol";
+import { parseCommand } from "../../../src/inbound/command.ts";
+import { claimsOf, hasTool, type Claim } from "./stable-claims.ts";
+import type { Situation } from "./situation.ts";
+
+const parsed = (text: string, options: Parameters<typeof replyParser>[0] = {}) => {
+  const parser = replyParser(options);
+  parser.push(text);
+  return parser.end();
+};
+const shown = (text: string, options: Parameters<typeof replyParser>[0] = {}): string => {
+  const outcome = parsed(text, options);
+  return outcome.kind === "reply" ? outcome.parts.map((part) => (part.kind === "text" ? part.markdown : "")).join("") : "";
+};
+
+/** By the drivers' own records; programs have none of it. */
+const capabilitiesAt = ({ draw }: Situation) =>
+  ({ telegram: telegramCapabilities, discord: discordCapabilities, web: webCapabilities })[draw.address?.channel ?? ""] ?? null;
+const isShared = ({ draw }: Situation): boolean => draw.address !== null && draw.address.kind !== "dm";
+const dialectOf: { readonly [channel: string]: RegExp } = {
+  telegram: /Telegram formatting\. Tables do not show/,
+  discord: /Discord Markdown\. Tables do not show/,
+  web: /tables and code blocks show well/,
+  api: /a program reads it/,
+  hook: /a program reads it/,
+};
+const said: Inbound = {
+  id: "1",
+  kind: "message",
+  channel: "telegram",
+  account: "default",
+  address: { channel: "telegram", account: "default", kind: "group", peer: "1" },
+  sender: { id: "7", name: "Ann", isBot: false },
+  text: "words",
+  attachments: [],
+  addressed: true,
+  messageId: "1",
+  receivedAtMs: 0,
+} as unknown as Inbound;
+
+const maySilently = (s: Situation): boolean => s.draw.address === null || s.draw.address.channel === "hook" || isShared(s);
+
+export const volatileClaims: readonly Claim[] = [
+  ...claimsOf("Reply Tags", [
+    [
+      "tags",
+      /^- \[\[reply_to_current\]\] replies to the triggering message; prefer it\.$/,
+      "the channel quotes, and the tag is read",
+      (_, s) => {
+        const outcome = parsed("[[reply_to_current]] hi", { currentMessageId: "m" });
+        return capabilitiesAt(s)?.replyTags === true && outcome.kind === "reply" && outcome.replyTo === "m";
+      },
+    ],
+    ["tags.stripped", /^Tags are stripped before sending\.$/, "nothing of a tag is shown", () => shown("[[reply_to:5]] hi") === "hi"],
+  ]),
+  ...claimsOf("Messaging", [
+    [
+      "reply",
+      /^- Reply in current session → automatically routes to the source channel \((\w+)\)\.$/,
+      "the session answers on this channel, and it is no webhook",
+      ([, name], s) => name === s.draw.address?.channel && name !== "hook",
+    ],
+    [
+      "reply.unheard",
+      /^- Nobody reads your reply in this session: it is kept, and sent nowhere\.$/,
+      "it is a webhook",
+      (_, s) => s.draw.address?.channel === "hook",
+    ],
+    ["reply.exec", /^- Never use `exec`\/curl for provider messaging;.*$/, "exec is there", (_, s) => hasTool(s, "exec")],
+  ]),
+  ...claimsOf("Channel", [
+    [
+      "channel",
+      /^Current channel: (\w+) \((\w+)(, in a thread)?\)\. (.*)$/,
+      "name, kind and thread are the address's; the dialect is the driver's",
+      ([, name = "", kind, thread, dialect = ""], s) =>
+        name === s.draw.address?.channel &&
+        kind === s.draw.address.kind &&
+        (thread !== undefined) === (s.draw.address.thread !== undefined) &&
+        dialectOf[name]?.test(dialect) === true,
+    ],
+    [
+      "channel.split",
+      /^Longer replies are split at (\d+) characters\.$/,
+      "it is the driver's limit",
+      ([, chars], s) => Number(chars) === (capabilitiesAt(s)?.textChars ?? 1_000_000),
+    ],
+    ["channel.supports", /^Current channel supports: .*$/, "the message tool is there", (_, s) => hasTool(s, "message")],
+    [
+      "channel.thread",
+      /^You are in a thread or topic; replies stay in it\.$/,
+      "the address has a thread",
+      (_, s) => s.draw.address?.thread !== undefined,
+    ],
+    [
+      "channel.approvals",
+      /^A command that needs approval is shown to a person by Parley itself.*$/,
+      "exec is there, and by the config somebody is asked",
+      (_, s) =>
+        hasTool(s, "exec") &&
+        s.exec.mode !== "deny" &&
+        (s.exec.ask === "always" || (s.exec.ask === "on-miss" && s.exec.mode === "allowlist")),
+    ],
+  ]),
+  ...claimsOf("Voice (TTS)", [["voice", /^.*$/, "replies are spoken: nothing does that yet", () => false]]),
+  ...claimsOf("Reactions", [
+    [
+      "reactions",
+      /^Reactions are enabled in (?:MINIMAL|EXTENSIVE) mode\..*$/,
+      "the message tool is there, and the channel has reactions",
+      (_, s) => hasTool(s, "message") && capabilitiesAt(s)?.reactions === true,
+    ],
+  ]),
+  ...claimsOf("Group Chat Context", [
+    [
+      "group",
+      /^Several people write here; each message begins with a label naming its sender, set by Parley\.$/,
+      "the place is shared, and messages of shared places have the label",
+      (_, s) => {
+        const [part] = userMessage({ rows: [said], shared: true, mark: "x" }).content;
+        return isShared(s) && part?.type === "text" && part.text.startsWith("[from ");
+      },
+    ],
+    [
+      "group.text",
+      /^This group is about tea\.$/,
+      "the config says it of this group",
+      (_, s) => s.draw.address?.peer === "-100" && JSON.stringify(s.draw.config).includes("about tea"),
+    ],
+  ]),
+  ...claimsOf("Subagent Context", [["subagent", /^.*$/, "the session is a subagent with a task: there are none yet", () => false]]),
+  ...claimsOf("Silent Replies", [
+    [
+      "silence",
+      /^When (?:you have nothing to say|nobody asked you and you have nothing to add), respond with ONLY: NO_REPLY$/,
+      "silence is allowed here, and the token is silence",
+      (_, s) => maySilently(s) && parsed("NO_REPLY").kind === "silent",
+    ],
+    [
+      "silence.asked",
+      /^- Never to a message that calls you by name or answers yours: that one gets words\.$/,
+      "the config denies silence to requests in groups",
+      (_, s) => s.config.agents.defaults.silentReply.group === "deny" && isShared(s),
+    ],
+  ]),
+  ...claimsOf("Heartbeats", [
+    [
+      "heartbeat",
+      /^Heartbeat prompt: (.*)$/,
+      "heartbeats are on, with this prompt",
+      ([, prompt], s) => {
+        const { every, includeSystemPromptSection, prompt: own } = s.config.agents.defaults.heartbeat;
+        return every !== "0m" && includeSystemPromptSection && prompt === own;
+      },
+    ],
+    [
+      "heartbeat.ok",
+      /^If you receive a heartbeat poll .* reply exactly: HEARTBEAT_OK$/,
+      "it is read as an acknowledgement",
+      () => parsed("HEARTBEAT_OK", { heartbeat: true }).kind === "heartbeatOk",
+    ],
+  ]),
+  ...claimsOf("Reasoning Format", [
+    [
+      "format",
+      /^Format every reply as <think>.*$/,
+      "the model has no thinking of its own and shall think",
+      (_, s) => !s.model.reasoning && / thinking=(?!off)/.test(s.prompt),
+    ],
+    [
+      "format.final",
+      /^Only text inside <final> is shown to the user; everything else is discarded\.$/,
+      "so the reply is read",
+      () => shown("<think>a</think>b<final>c</final>d", { finalOnly: true }) === "c",
+    ],
+  ]),
+  ...claimsOf("Runtime", [
+    [
+      "runtime",
+      /^Runtime: agent=main \| session=(\S+) \|.* model=(\S+) \| default_model=(\S+) .*$/,
+      "session and models are these",
+      ([, session, model, byDefault], s) =>
+        session === s.draw.session && model === s.model.id && byDefault === s.config.agents.list[0]?.model.primary,
+    ],
+    [
+      "runtime.capabilities",
+      /^Runtime: .*capabilities=(\S+) .*$/,
+      "the agent has a means to each",
+      ([, names = ""], s) =>
+        names
+          .split(",")
+          .every((name) => name === "none" || (name === "replyTags" ? capabilitiesAt(s)?.replyTags === true : hasTool(s, "message"))),
+    ],
+    [
+      "runtime.repo",
+      /^Runtime: .*repo=(\S+) .*$/,
+      "a checkout is there, and commands and files are on the host",
+      ([, path = ""], s) => s.access === undefined && existsSync(join(path, ".git")),
+    ],
+    [
+      "runtime.reasoning",
+      /^Reasoning: (off|on|stream) \(.*\)\.( Toggle with \/reasoning\.)?$/,
+      "the level is the session's, and people have the command",
+      ([, level, toggle], s) =>
+        level === s.draw.fields["reasoning"] &&
+        (toggle === undefined || (parseCommand("/reasoning on") !== null && s.draw.address !== null)),
+    ],
+  ]),
+];
+
+/** Lines that ask for something and claim nothing. */
+export const advice: readonly RegExp[] = [
+  /^You are a personal assistant running inside Parley\.$/,
+  /^TOOLS\.md is guidance; it does not decide which tools exist\.$/,
+  /^- (?:Actionable request|Continue until done|A weak or empty tool result|Check mutable state live|Verify before finalizing)/,
+  /^(?:Default: do not narrate|Narrate only when|Keep narration brief)/,
+  /^(?:You have no independent goals|Put safety and human oversight|Do not manipulate anyone)/,
+  // Of the overlay of GPT-5.
+  /^(?:Keep your persona|Answer first, then what)/,
+  /^- (?:Act in this turn|Run independent look-ups|Before you finish|If context is missing|Once a tool has delivered)/,
+  /^Parley is run by its own commands; do not invent others\.$/,
+  /^(?:Before replying: scan|- If multiple could apply|- If none clearly apply|Constraints: never read more)/,
+  /^<\/?available_skills>$/,
+  /^Change or restart Parley ONLY when the user explicitly asks for it\./,
+  /^Prefer aliases when a model is to be changed;/,
+  /^It is a folder of the sandbox's own|^For Parley behavior, commands, config, or architecture/,
+  /^Need something from outside\? Ask first\.$/,
+  /^(?:To request a native reply\/quote|- \[\[reply_to:<id>\]\] only when)/,
+  /^- If a \[System Message\] reports completed work/,
+  /^(?:You are a participant, not the voice|Answer when addressed)/,
+  /^(?:Rules:|- It must be your ENTIRE|- Never append it|- Never wrap it|Wrong: |Right: NO_REPLY)/,
+  /^If something needs attention, do NOT include/,
+  /^ALL internal reasoning MUST be inside <think>/,
+];

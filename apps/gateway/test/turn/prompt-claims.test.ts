@@ -1,0 +1,89 @@
+// No section of any prompt claims what is not so: two hundred random installations, their prompts made by the real set-up, every line of them
+// held against what is there. A claim that no check knows fails too. A failure prints the seed.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { claims, falseClaims } from "./claims/check.ts";
+import { draws, type Draw } from "./claims/draw.ts";
+import { inSituation } from "./claims/situation.ts";
+import { cliTable } from "./claims/stable-claims.ts";
+
+beforeAll(() => {
+  const program = fileURLToPath(new URL("../../../../bin/parley", import.meta.url));
+  const script = execFileSync(program, ["completion", "bash"], { encoding: "utf8" });
+  cliTable.commands = new Set([...script.matchAll(/^ +"([a-z -]+)"\) words=/gm)].map(([, words = ""]) => words));
+}, 60_000);
+
+test("two hundred prompts claim only what is so", { timeout: 300_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(draws, async (draw) => {
+      expect(await inSituation(draw, (s) => falseClaims(s.prompt, s))).toEqual([]);
+    }),
+    { numRuns: 200, endOnFailure: true },
+  );
+});
+
+test("docs/prompt.md lists every claim with its check", () => {
+  const page = readFileSync(new URL("../../../../docs/prompt.md", import.meta.url), "utf8");
+  const rows = claims.map(({ id, section, says }) => `| \`${id}\` | ${section} | ${says.replaceAll("|", "\\|")} |`);
+  expect(rows.filter((row) => !page.includes(`${row}\n`))).toEqual([]);
+  expect(page.match(/^\| `[a-z_.]+` \| [A-Z]/gm)).toHaveLength(rows.length);
+});
+
+/** What prompts once said, or might: each is noticed in a prompt in which it is not so. */
+const planted: readonly (readonly [says: string, plant: (prompt: string) => string])[] = [
+  ["update.run updates", (p) => p.replace("config.apply replaces all,", "config.apply replaces all, update.run updates,")],
+  ["a command that does not exist", (p) => p.replace("- `parley status`", "- `parley upgrade`: fetch the newest\n- `parley status`")],
+  [
+    "polls and voice without a tool",
+    (p) => p.replace("\nLonger replies", "\nCurrent channel supports: send, polls, voice notes, pins.\nLonger replies"),
+  ],
+  ["spoken replies", (p) => p.replace("\n## Channel\n", "\n## Voice (TTS)\n\nYour replies are spoken.\n\n## Channel\n")],
+  [
+    "reactions without a tool",
+    (p) =>
+      p.replace(
+        "\n## Runtime\n",
+        "\n## Reactions\n\nReactions are enabled in EXTENSIVE mode. Feel free to react liberally:\n\n## Runtime\n",
+      ),
+  ],
+  ["capabilities without a tool", (p) => p.replace("capabilities=replyTags", "capabilities=inlineButtons,polls,replyTags")],
+  ["docs that are not there", (p) => p.replace(/^Parley docs: .*$/m, "Parley docs: https://parley.example/docs")],
+  ["a working directory that is not there", (p) => p.replace(/^(Your working directory is: ).*$/m, "$1/home/nobody/workspace")],
+  ["a skill that cannot be read", (p) => p.replace(/<location>.*<\/location>/, "<location>skills/none/SKILL.md</location>")],
+  ["somebody else as an owner", (p) => p.replace("Authorized senders: ", "Authorized senders: telegram:666, ")],
+  [
+    "a tool that is not there",
+    (p) => p.replace("\n## Messaging\n\n", "\n## Messaging\n\n- Cross-session messaging → use `sessions_send`(sessionKey, message).\n"),
+  ],
+  ["a sentence that nobody has looked at", (p) => p.replace("\n## Safety\n\n", "\n## Safety\n\nThe moon is full tonight.\n")],
+];
+
+/** They speak of what is not built, so no prompt has them. */
+const unmet = ["memory", "channel.supports", "voice", "reactions", "subagent"];
+
+describe("in a hundred prompts that are always the same", () => {
+  const met = new Set<string>();
+  const noticed = new Set<string>();
+  beforeAll(async () => {
+    for (const [n, draw] of fc.sample<Draw>(draws, { numRuns: 100, seed: 7 }).entries()) {
+      await inSituation(draw, async (s) => {
+        expect(await falseClaims(s.prompt, s, (id) => met.add(id))).toEqual([]);
+        for (const [says, plant] of n < 40 ? planted : []) {
+          const prompt = plant(s.prompt);
+          if (prompt !== s.prompt && (await falseClaims(prompt, s)).length > 0) noticed.add(says);
+        }
+      });
+    }
+  }, 300_000);
+
+  test("every claim is met, but those about what is not built", () => {
+    expect(claims.map(({ id }) => id).filter((id) => !met.has(id))).toEqual(unmet);
+  });
+
+  test.each(planted)("a planted claim is noticed: %s", (says) => {
+    expect(noticed).toContain(says);
+  });
+});
