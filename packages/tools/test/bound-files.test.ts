@@ -1,5 +1,5 @@
 // What an approval binds: each file that a command would run is part of it, and where that cannot be said, it is not kept for good and says so.
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ async function isOffered(command: Command): Promise<boolean> {
 }
 
 const write = (name: string, text: string): Promise<void> => writeFile(join(it.workspace, name), text, { mode: 0o755 });
-const grantOf = ({ argv, cwd, sandbox, files }: ExecAction): ExecGrant => ({ argv, cwd, sandbox, files });
+const grantOf = ({ argv, cwd, sandbox, files, outside }: ExecAction): ExecGrant => ({ argv, cwd, sandbox, files, outside });
 
 describe("always is not offered", () => {
   test.each<[string, Command]>([
@@ -142,6 +142,32 @@ describe("once", () => {
   });
 });
 
+test.each<[string, Command]>([
+  ["a command", ["cp", "a", "b"]],
+  ["a script", ["sh", "copies.sh"]],
+  ["a script that another one starts", ["sh", "calls.sh"]],
+  ["where a script sends its output", ["sh", "sends.sh"]],
+  ["a script that reads", ["sh", "reads.sh"]],
+])("%s: what it touches is what it touched when it was allowed, so a link that leads out by now is asked about", async (_what, command) => {
+  await write("a", "theirs\n");
+  await write("b", "old\n");
+  await write("copies.sh", "cp a b\n");
+  await write("calls.sh", "sh copies.sh\n");
+  await write("reads.sh", "cat b\n");
+  await write("sends.sh", "echo theirs > b\n");
+  const before = await actionOf(command);
+  const policy = { ...asking, grants: [grantOf(before)] };
+  expect(execDecision(await actionOf(command), policy).kind).toBe("run");
+  await rm(join(it.workspace, "b"));
+  await symlink(join(it.outside, ".bashrc"), join(it.workspace, "b"));
+  const after = await actionOf(command);
+  expect(execDecision(after, policy)).toMatchObject({ kind: "ask" });
+  expect(actionHash(after)).not.toBe(actionHash(before));
+  expect(describeAction(after)).toMatch(/^(?:out of the file tools' reach: b|other files: it may run some that are not named here)$/m);
+  // Whoever allows it now allows that, where all that would run is known.
+  expect(execDecision(after, { ...asking, grants: [grantOf(after)] }).kind).toBe(after.closed ? "run" : "ask");
+});
+
 test("whenever always is offered, each file that the command would run is bound, and changed it is not run", async () => {
   const canary = join(it.outside, "ran");
   const names = ["a.sh", "b.sh", "sub/c.sh", "Makefile", "package.json", "index.js", "x.py", "echo", "ls"];
@@ -227,5 +253,6 @@ test("whenever always is offered, each file that the command would run is bound,
     }),
     { numRuns: 60 },
   );
-  expect(offered).toBeGreaterThan(10);
+  // Of 60 that chance made, a third on average.
+  expect(offered).toBeGreaterThan(3);
 }, 120_000);

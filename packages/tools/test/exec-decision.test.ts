@@ -236,7 +236,7 @@ describe("the allowlist", () => {
 });
 
 describe("a grant", () => {
-  const granted = { argv: ["/usr/bin/mkdir", "-p", "made"], cwd: "/ws", sandbox: "none", files: [] };
+  const granted = { argv: ["/usr/bin/mkdir", "-p", "made"], cwd: "/ws", sandbox: "none", files: [], outside: [] };
   const rules = { ...policy(), grants: [granted] };
 
   test("is for exactly these words in exactly this folder and sandbox", () => {
@@ -258,14 +258,14 @@ describe("a grant", () => {
       ["/opt/tool"],
     ]) {
       expect(execDecision(action(argv), policy()), argv.join(" ")).toMatchObject({ kind: "ask", always: false });
-      const kept = { argv, cwd: "/ws", sandbox: "none", files: [] };
+      const kept = { argv, cwd: "/ws", sandbox: "none", files: [], outside: [] };
       expect(kind(argv, { ...policy(), grants: [kept] }), argv.join(" ")).toBe("ask");
     }
   });
 
   test("covers files as they were then", () => {
     const files = [{ path: "deploy.sh", sha256: "1" }];
-    const script = { ...policy(), grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files }] };
+    const script = { ...policy(), grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files, outside: [] }] };
     expect(execDecision(action(["/ws/deploy.sh"], { files, closed: true }), script).kind).toBe("run");
     for (const now of [[], [{ path: "deploy.sh", sha256: "2" }], [...files, { path: "more.sh", sha256: "1" }]])
       expect(execDecision(action(["/ws/deploy.sh"], { files: now, closed: true }), script).kind).toBe("ask");
@@ -273,7 +273,9 @@ describe("a grant", () => {
 
   test("is worth nothing for a shell's line", () => {
     const line = action("whoami | cat");
-    expect(execDecision(line, { ...policy(), grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none", files: [] }] }).kind).toBe("ask");
+    expect(
+      execDecision(line, { ...policy(), grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none", files: [], outside: [] }] }).kind,
+    ).toBe("ask");
   });
 });
 

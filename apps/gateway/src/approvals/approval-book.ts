@@ -82,18 +82,18 @@ export function approvalBook(cells: Pick<Cells, "get" | "put" | "list" | "remove
       return { key: prefix + next.id, value: formatApproval(next), ttlMs: lifeMs, expect: kept.version };
     },
     list,
-    async grant(agent, { argv, cwd, sandbox, files }, by) {
+    async grant(agent, { argv, cwd, sandbox, files, outside }, by) {
       const id = createHash("sha256")
         .update(JSON.stringify([agent, argv, cwd, sandbox]))
         .digest("hex")
         .slice(0, 12);
-      const granted: Granted = { id, agent, argv, cwd, sandbox, files, by, atMs: clock.now() };
+      const granted: Granted = { id, agent, argv, cwd, sandbox, files, outside, by, atMs: clock.now() };
       await cells.put(`${grantPrefix}${agent}:${id}`, JSON.stringify(granted), {});
     },
     async grants(agent) {
       const found = await cells.list(agent === undefined ? grantPrefix : `${grantPrefix}${agent}:`, 10_000);
-      // Those of before files counted are for commands without any.
-      return found.map(({ value }) => Object.assign({ files: [] }, JSON.parse(value) as Granted));
+      // Those of before these counted are for commands without any.
+      return found.map(({ value }) => Object.assign({ files: [], outside: [] }, JSON.parse(value) as Granted));
     },
     async revoke(id) {
       const found = (await cells.list(grantPrefix, 10_000)).find(({ key }) => key.endsWith(`:${id}`));

@@ -41,6 +41,7 @@ const schema = z.object({
       cwd: z.string(),
       sandbox: z.string(),
       files: z.array(z.object({ path: z.string(), sha256: z.string() })).default([]),
+      outside: z.array(z.string()).default([]),
     })
     .nullable(),
   /** `<channel>:<id>`; the operator, with a client of the gateway, may always decide. */

@@ -105,7 +105,7 @@ export function fenced(text: string): string {
 /** As much as is so: only what is bound can change unseen. */
 function alwaysWords(files: number): string {
   const bound = files === 0 ? "" : ", as long as each file above is as it is now";
-  return `Always: exactly these words in this folder and sandbox${bound}, for this agent.`;
+  return `Always: exactly these words in this folder and sandbox${bound}, for this agent, whoever asks.`;
 }
 
 const longestReason = 300;

@@ -141,7 +141,9 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
         hash,
         shown,
         reason: why.reason,
-        grant: why.always ? { argv: [...action.argv], cwd: action.cwd, sandbox: action.sandbox, files: [...action.files] } : null,
+        grant: why.always
+          ? { argv: [...action.argv], cwd: action.cwd, sandbox: action.sandbox, files: [...action.files], outside: [...action.outside] }
+          : null,
         approvers: await desk.people(),
         createdAtMs: nowMs,
         expiresAtMs: nowMs + options.timeoutMs,

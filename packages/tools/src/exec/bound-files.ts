@@ -8,12 +8,15 @@ import type { OpenFile, Rooted } from "../files/rooted.ts";
 import { entryPath, partsBelow, walk } from "../files/walk.ts";
 import type { BoundFile } from "./bound-file.ts";
 import { closedScripts, type ScriptPlace } from "./closed-script.ts";
+import type { KnownForm } from "./known-form.ts";
 import { knownForm } from "./known-programs.ts";
 
 export interface WhatRuns {
   readonly files: readonly BoundFile[];
   /** Nothing else of the workspace runs. */
   readonly closed: boolean;
+  /** What it touches, as far as that is known. */
+  readonly touches: readonly KnownForm[];
 }
 
 export interface WhatRunsRequest {
@@ -41,7 +44,7 @@ const chunkBytes = 1024 * 1024;
 export async function whatRuns({ parts, line, writes, folder, files, find }: WhatRunsRequest): Promise<WhatRuns> {
   const at = (word: string): string => within(folder, word);
   const closed = parts === null ? null : await closedScripts(parts, writes, { files, at, find });
-  if (closed !== null) return { files: closed.scripts.toSorted(byPath), closed: true };
+  if (closed !== null) return { files: closed.scripts.toSorted(byPath), closed: true, touches: closed.touches };
   const words =
     parts === null ? pieces([line]) : parts.flatMap((argv) => (knownForm(argv) === null ? [argv[0] ?? "", ...pieces(argv.slice(1))] : []));
   const named = await namedFrom([...new Set([...words, ...implied(words)])], folder, files);
@@ -50,7 +53,7 @@ export async function whatRuns({ parts, line, writes, folder, files, find }: Wha
     const file = await contentOf(name, files);
     if (file !== null) found.set(file.path, file);
   }
-  return { files: [...found.values()].toSorted(byPath), closed: false };
+  return { files: [...found.values()].toSorted(byPath), closed: false, touches: [] };
 }
 
 function byPath(a: BoundFile, b: BoundFile): number {

@@ -6,6 +6,7 @@ import { isFault } from "@parley/protocol";
 import { readBytes, type Rooted } from "../files/rooted.ts";
 import type { BoundFile } from "./bound-file.ts";
 import { readCommandLine } from "./command-line.ts";
+import type { KnownForm } from "./known-form.ts";
 import { knownForm } from "./known-programs.ts";
 import { programName } from "./program-name.ts";
 
@@ -20,6 +21,8 @@ export interface ScriptPlace {
 export interface Closed {
   /** The scripts that it runs. */
   readonly scripts: readonly BoundFile[];
+  /** What its commands touch, those of its scripts too. */
+  readonly touches: readonly KnownForm[];
 }
 
 const mostScripts = 32;
@@ -40,14 +43,14 @@ export async function closedScripts(
   place: ScriptPlace,
 ): Promise<Closed | null> {
   const scripts = new Map<string, BoundFile>();
-  const written = new Set(writes.map(place.at));
+  const touches: KnownForm[] = [sentTo(writes)];
   const pending = commands.map((argv) => ({ argv, nested: false }));
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
     const { argv, nested } = next;
     const form = knownForm(argv);
     // Inside a script nothing stands between git and what the repository names.
     if (form !== null && !(nested && programName(argv[0] ?? "") === "git")) {
-      for (const path of form.writes) written.add(place.at(path));
+      touches.push(form);
       continue;
     }
     const script = await scriptOf(argv, place);
@@ -57,12 +60,16 @@ export async function closedScripts(
     const inside = await commandsOf(script.lines, place);
     if (inside === null) return null;
     pending.push(...inside.commands.map((each) => ({ argv: each, nested: true })));
-    for (const path of inside.writes) written.add(place.at(path));
+    touches.push(sentTo(inside.writes));
   }
   // A shell reads on in a script while it runs: what is written into it would run too.
-  written.delete("/dev/null");
+  const written = new Set(touches.flatMap((form) => form.writes).map(place.at));
   if (scripts.size > 0 && (await Promise.all([...written].map((path) => isOneOf(scripts, path, place.files)))).includes(true)) return null;
-  return { scripts: [...scripts.values()] };
+  return { scripts: [...scripts.values()], touches };
+}
+
+function sentTo(writes: readonly string[]): KnownForm {
+  return { reads: [], writes: writes.filter((path) => path !== "/dev/null") };
 }
 
 /** Null when it runs no script of the workspace, or one that not only a shell reads. */

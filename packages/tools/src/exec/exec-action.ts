@@ -30,9 +30,10 @@ export interface ExecAction {
 
 /** Hex sha256 over every field that decides what runs, in a fixed order. */
 export function actionHash(action: ExecAction): string {
-  const { kind, argv, shell, cwd, sandbox, interactive } = action;
+  const { kind, argv, shell, cwd, sandbox, interactive, closed, outside } = action;
   const files = action.files.map(({ path, sha256 }) => [path, sha256]);
-  const canonical: Json = [kind, argv, shell, cwd, sandbox, interactive, Object.entries(action.env).toSorted(byName), files];
+  const env = Object.entries(action.env).toSorted(byName);
+  const canonical: Json = [kind, argv, shell, cwd, sandbox, interactive, env, files, closed, outside];
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
@@ -44,13 +45,14 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
 const shownDigits = 16;
 
 /** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
-export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files, closed }: ExecAction): string {
+export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files, closed, outside }: ExecAction): string {
   return [
     shell ? `shell: ${visibleText(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
     `in: ${visibleText(cwd)}`,
     ...Object.entries(env).map(([name, value]) => `with: ${name}=${quoted(value)}`),
     `sandbox: ${sandbox}`,
-    ...(interactive ? ["it stays open for input"] : []),
+    ...(interactive ? ["it stays open for input that nobody is asked about"] : []),
+    ...(outside.length === 0 ? [] : [`out of the file tools' reach: ${outside.map(quoted).join(" ")}`]),
     ...files.map(({ path, sha256 }) => `file: ${visibleText(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
     ...(closed
       ? []

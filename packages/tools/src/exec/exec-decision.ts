@@ -25,6 +25,8 @@ export interface ExecGrant {
   readonly cwd: string;
   readonly sandbox: string;
   readonly files: readonly BoundFile[];
+  /** What it touched then that file tools do not. */
+  readonly outside: readonly string[];
 }
 
 export interface ExecPolicy {
@@ -102,7 +104,8 @@ function matches(pattern: string, args: readonly string[]): boolean {
   return new RegExp(`^(?:${pattern})$`, "u").test(args.join(" "));
 }
 
-function isGranted({ argv, cwd, sandbox, files }: ExecAction, grant: ExecGrant): boolean {
+function isGranted({ argv, cwd, sandbox, files, outside }: ExecAction, grant: ExecGrant): boolean {
+  if (!outside.every((word) => grant.outside.includes(word))) return false;
   return grant.cwd === cwd && grant.sandbox === sandbox && sameWords(grant.argv, argv) && sameWords(grant.files.map(mark), files.map(mark));
 }
 

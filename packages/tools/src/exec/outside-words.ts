@@ -7,37 +7,44 @@ import { ignoring, partsBelow, walk, type ChangeRules, type RootSpec } from "../
 import type { WorkspaceFiles } from "../files/workspace-files.ts";
 import { gitForm } from "./git-form.ts";
 import type { KnownForm } from "./known-form.ts";
-import { knownForm } from "./known-programs.ts";
 import { programName } from "./program-name.ts";
 
-type Files = Pick<WorkspaceFiles, "own" | "readable">;
 type Rules = Pick<ChangeRules, "refusal">;
 
-/** `argv`: with its program found; `folder`: below the workspace; `rules`: of the turn's file tools. Nothing for a command that nobody vouches for. */
-export async function outsideWords(
-  argv: readonly string[],
-  folder: string,
-  files: Files,
-  rules: () => Promise<Rules>,
-): Promise<readonly string[]> {
-  const form = knownForm(argv);
-  if (form === null) return [];
+export interface OutsideRequest {
+  /** What the command touches, as far as that is known. */
+  readonly touches: readonly KnownForm[];
+  /** The commands in it, with their programs found. */
+  readonly parts: readonly (readonly string[])[];
+  /** Below the workspace. */
+  readonly folder: string;
+  readonly files: Pick<WorkspaceFiles, "own" | "readable">;
+  /** Of the turn's file tools. */
+  readonly rules: () => Promise<Rules>;
+}
+
+/** Each once. */
+export async function outsideWords({ touches, parts, folder, files, rules }: OutsideRequest): Promise<readonly string[]> {
+  if (touches.length === 0) return [];
   // Whoever put the workspace around the state folder: what looks through folders would look through that one.
   const { root, forbidden = [] } = files.own;
   const around = forbidden.find((each) => each.startsWith(root.endsWith("/") ? root : `${root}/`));
   if (around !== undefined) return [around];
   const at = (word: string): string => (word.startsWith("/") ? word : `./${folder}/${word}`);
-  const out: string[] = [];
-  for (const word of form.reads) if (word !== "-" && (await cannotBeRead(at(word), form, files))) out.push(word);
-  const made = form.writes.length === 0 ? null : await rules();
-  for (const word of form.writes) if (made === null || (await cannotBeMade(at(word), made, files.own))) out.push(word);
-  const [program = "", ...args] = argv;
-  const git = programName(program) === "git" && out.length === 0 ? gitForm(args) : null;
-  const repository = git === null ? null : await repositoryAround(at(git.folder), files);
-  return repository === null ? out : [repository];
+  const out = new Set<string>();
+  for (const form of touches) for (const word of form.reads) if (word !== "-" && (await cannotBeRead(at(word), form, files))) out.add(word);
+  const written = touches.flatMap(({ writes }) => writes);
+  const made = written.length === 0 ? null : await rules();
+  for (const word of written) if (made === null || (await cannotBeMade(at(word), made, files.own))) out.add(word);
+  for (const [program = "", ...args] of parts) {
+    const git = programName(program) === "git" ? gitForm(args) : null;
+    const repository = git === null ? null : await repositoryAround(at(git.folder), files);
+    if (repository !== null) out.add(repository);
+  }
+  return [...out];
 }
 
-async function cannotBeRead(path: string, { filesOnly = false }: KnownForm, files: Files): Promise<boolean> {
+async function cannotBeRead(path: string, { filesOnly = false }: KnownForm, files: OutsideRequest["files"]): Promise<boolean> {
   const spec = files.readable(path);
   try {
     return await walk(spec, path, false, async ({ path: real, stat: found }) => {
@@ -77,7 +84,7 @@ function climbs(path: string): boolean {
 }
 
 /** git looks upwards for a repository, also past the workspace: then it tells of files that lie outside. */
-async function repositoryAround(folder: string, files: Files): Promise<string | null> {
+async function repositoryAround(folder: string, files: OutsideRequest["files"]): Promise<string | null> {
   const spec = files.readable(folder);
   const root = await realpath(spec.root);
   let at = await walk(spec, `${folder}/.`, false, async ({ path }) => join(root, path)).catch((error: unknown) => {

@@ -50,9 +50,9 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
     const env = checkedEnv(request.env);
     const { interactive, pty } = request;
     const writes = line.kind === "shell" ? line.writes : [];
-    const ran = asks
+    const { touches, ...ran } = asks
       ? await whatRuns({ parts, line: argv.at(-1) ?? "", writes, folder: folder.path, files: files.own, find })
-      : { files: [], closed: true };
+      : { files: [], closed: true, touches: [] };
     const action: ExecAction = {
       kind: "exec",
       argv,
@@ -64,7 +64,7 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       interactive: interactive || pty,
       ...ran,
       // A sandbox shows only what may be read and written there.
-      outside: asks && sandbox.kind === "none" && line.kind === "words" ? await outsideWords(argv, folder.path, files, rules) : [],
+      outside: sandbox.kind === "none" ? await outsideWords({ touches, parts: parts ?? [], folder: folder.path, files, rules }) : [],
     };
     return use(action, folder);
   });
