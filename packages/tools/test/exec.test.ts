@@ -313,6 +313,8 @@ describe("without leave", () => {
     const stranger = exec(own.context);
     await mkdir(join(own.workspace, "memory"));
     await symlink("memory", join(own.workspace, "notes"));
+    await mkdir(join(own.workspace, "settings"));
+    await symlink("settings", join(own.workspace, ".vscode"));
     const ways = [
       "touch AGENTS.md",
       "mkdir MEMORY.md",
@@ -321,6 +323,7 @@ describe("without leave", () => {
       "mkdir -p notes/sub/deep",
       "mkdir -p skills/x/y",
       "touch .npmrc",
+      "touch .vscode/tasks.json",
       "mkdir -p sub/.husky/_",
       `touch ${own.workspace}/HEARTBEAT.md`,
     ];

@@ -231,7 +231,13 @@ const mutants: readonly PlantedBug[] = [
   ],
   ["other line ends are read as words", "bound-files", "exec/closed-script.ts", ' || text.includes("\\r")', ""],
   ["the card keeps quiet about more", "bound-files", "exec/exec-action.ts", "...(closed", "...(true"],
-  ["no file is part of what is asked", "exec.test", "exec/work-out.ts", "const { touches, ...ran } = asks", "const { touches, ...ran } = false"],
+  [
+    "no file is part of what is asked",
+    "exec.test",
+    "exec/work-out.ts",
+    "const { touches, ...ran } = asks",
+    "const { touches, ...ran } = false",
+  ],
   ["strangers write to an owner's command", "exec.test", "tools/process.ts", "command.record.owner && !owner", "false"],
   [
     "what runs is changed before it starts",
