@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { isAlive } from "../src/is-alive.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
 
 const status = {
@@ -88,4 +89,12 @@ test("a gateway that hangs is told from one that is not there, and stop ends it 
   const { exitCode, out, err } = await parley(home, ["stop"], { env: { PATH: "/usr/bin:/bin" } });
   expect([exitCode, out]).toEqual([0, `The gateway (process ${child.pid}) hung and was ended.\n`]);
   expect(err).toContain("It is killed");
+});
+
+test.runIf(process.platform === "linux")("a process that has ended is gone, also when its parent does not look", async () => {
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  onTestFinished(() => void parent.kill("SIGKILL"));
+  const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))));
+  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+  expect(isAlive(parent.pid ?? 0)).toBe(true);
 });

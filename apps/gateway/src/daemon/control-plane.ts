@@ -1,6 +1,6 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
-import { listenAddress, replaceFile, restartKeys, type ConfigDesk, type LoadedConfig } from "@parley/config";
+import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult } from "@parley/protocol";
 import type { Caller } from "../control/authenticate.ts";
 import { connectedClients } from "../control/clients.ts";
@@ -86,7 +86,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     wired,
     state,
     desk: options.desk,
-    restartNeeded: restartKeys,
+    restartNeeded: (changed) => reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
     reload: reloading.reload,
     configState: reloading.state,
     devices,
@@ -141,4 +141,9 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;
   await replaceFile(options.places.portPath, found, { isPrivate: true });
   return { ...control, status: () => answers.status({}, itself) };
+}
+
+/** One of two places in the config is in the other: a block that is new there is told whole. */
+function overlap(one: string, other: string): boolean {
+  return `${one}.`.startsWith(`${other}.`) || `${other}.`.startsWith(`${one}.`);
 }

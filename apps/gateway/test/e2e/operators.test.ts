@@ -66,6 +66,7 @@ test("keys in `env` beside the config are found by a start by hand and by every 
 test("a port that is taken: the start says by whom", async () => {
   const { gateway } = await findableGateway();
   const first = await startDaemon({ config: { gateway } });
+  expect((await parley(first.home, "config", "set", "logging.file.keep", "3")).out).toContain("brings it into effect: logging.file.keep");
   await expect(startDaemon({ config: { gateway } })).rejects.toThrow(
     new RegExp(`cannot listen on .*another Parley \\(process ${first.pid}: .*\\) listens there`),
   );
