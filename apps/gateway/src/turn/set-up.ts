@@ -65,6 +65,8 @@ export interface SetUp {
 }
 
 const truncationField = "truncationTold";
+/** The epoch in which somebody who is no owner spoke: what is noted of that conversation is not the owner's own. */
+const othersField = "othersSpoke";
 
 export function setUp(options: SetUpOptions): SetUp {
   const { config, prompts } = options;
@@ -116,7 +118,10 @@ export function setUp(options: SetUpOptions): SetUp {
       );
       await watchStable(session, explanation, log);
       const { workspace } = agent;
-      const notes = notesPlace(workspace, session.key as SessionKey, situation.speakers, options.origins);
+      const { owner, senders } = situation.speakers;
+      const isOwners = owner && session.fields[othersField] !== session.epoch;
+      const heard = { owner: isOwners, senders: owner ? [] : senders };
+      const notes = notesPlace(workspace, session.key as SessionKey, heard, options.origins);
       const reads = readsWorkspace(ready.facts.stable);
       const warned = warnOnce(situation.files, defaults.bootstrapPromptTruncationWarning, toldIn(session), reads);
       return {
@@ -156,9 +161,8 @@ export function setUp(options: SetUpOptions): SetUp {
         promptNote(turn) {
           const last = asked.last();
           const note = prompts.note(turn, place, session, last.compiled, last.explanation);
-          return warned.note === null
-            ? note
-            : { ...note, patch: { ...note.patch, [truncationField]: { epoch: session.epoch, note: warned.note } } };
+          const told = warned.note === null ? {} : { [truncationField]: { epoch: session.epoch, note: warned.note } };
+          return { ...note, patch: { ...note.patch, ...told, ...(isOwners ? {} : { [othersField]: session.epoch }) } };
         },
       };
     },
