@@ -315,6 +315,8 @@ describe("without leave", () => {
     await symlink("memory", join(own.workspace, "notes"));
     await mkdir(join(own.workspace, "settings"));
     await symlink("settings", join(own.workspace, ".vscode"));
+    await mkdir(join(own.workspace, "bare/refs"), { recursive: true });
+    await writeFile(join(own.workspace, "bare/HEAD"), "ref: refs/heads/main\n");
     const ways = [
       "touch AGENTS.md",
       "mkdir MEMORY.md",
@@ -323,6 +325,7 @@ describe("without leave", () => {
       "mkdir -p notes/sub/deep",
       "mkdir -p skills/x/y",
       "touch .npmrc",
+      "mkdir -p bare/objects/pack",
       "touch .vscode/tasks.json",
       "mkdir -p sub/.husky/_",
       `touch ${own.workspace}/HEARTBEAT.md`,

@@ -173,6 +173,28 @@ describe("file tools", () => {
   });
 });
 
+describe("a folder that git takes for a repository by what it holds", () => {
+  test("is made and changed by an owner's turn outside a sandbox alone", async () => {
+    it = await stage();
+    const strangers: ToolContext = { ...it.context, owner: false, speakers: ["telegram:42"] };
+    for (const folder of ["own/", ""]) {
+      await mkdir(at(`${folder}objects`), { recursive: true });
+      await said(write(strangers), { path: `${folder}refs/heads/x`, content: "" });
+      const refused = await refusedWith(write(strangers), { path: `${folder}HEAD`, content: "ref: refs/heads/main\n" });
+      expect(refused).toContain("git runs what stands there");
+      await rm(at(`${folder}refs`), { recursive: true });
+    }
+    for (const name of ["repos/x.git/objects", "repos/x.git/refs"]) await mkdir(at(name), { recursive: true });
+    await said(write(it.context), { path: "repos/x.git/HEAD", content: "ref: refs/heads/main\n" });
+    for (const path of ["repos/x.git/config", "repos/x.git/hooks/post-receive"])
+      expect(await refusedWith(write(strangers), { path, content: "x" })).toContain("repos/x.git a git repository");
+    const patch = "*** Begin Patch\n*** Add File: repos/x.git/config\n+x\n*** End Patch";
+    expect(await refusedWith(applyPatch(strangers), { input: patch })).toContain("git runs what stands there");
+    expect(await said(write(it.context), { path: "repos/x.git/config", content: "" })).toContain("Created");
+    expect(await said(write(strangers), { path: "repos/notes/HEAD", content: "" })).toContain("Created");
+  });
+});
+
 describe("a stranger's command on the host", () => {
   test("that an owner let run is remembered for what it wrote into prompts, and an owner's write ends that", async () => {
     origins = memoryOrigins();

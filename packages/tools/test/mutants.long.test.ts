@@ -53,7 +53,7 @@ const mutants: readonly PlantedBug[] = [
     "open.push(entered);",
   ],
   ["a link back to the root keeps where it was", "files", "files/walk.ts", "open.splice(1)", "open.splice(9)"],
-  [".git may be written", "files", "files/walk.ts", "if (make) mayChange(spec, join(folder.path, name));", ""],
+  [".git may be written", "files", "files/walk.ts", "if (make) await mayChange(spec, join(folder.path, name));", ""],
   ["the case of .git counts", "files", "files/guarded-paths.ts", ".toLowerCase();", ";"],
   ["NUL is let through", "files", "files/walk.ts", 'path.includes("\\0") ||', ""],
   [
@@ -139,8 +139,8 @@ const mutants: readonly PlantedBug[] = [
     'return !isFault(error, "missing") ||',
     'return isFault(error, "conflict") ||',
   ],
-  ["what leads to a guarded place is made", "exec.test", "exec/outside-words.ts", "|| refusal(real) !== null ||", "||"],
-  ["a guarded name is made", "exec.test", "exec/outside-words.ts", "|| refusal(written) !== null", ""],
+  ["what leads to a guarded place is made", "exec.test", "exec/outside-words.ts", "|| (await refusal(real)) !== null ||", "||"],
+  ["a guarded name is made", "exec.test", "exec/outside-words.ts", "|| (await refusal(written)) !== null", ""],
   ["what is made goes up and out", "exec.test", "exec/outside-words.ts", "|| climbs(path)) return null;", ") return null;"],
   ["a program reads hard links", "exec.test", "exec/outside-words.ts", "&& isLinkedElsewhere(real, found)", "&& false"],
   [
@@ -229,7 +229,6 @@ const mutants: readonly PlantedBug[] = [
     'form !== null && !(nested && programName(argv[0] ?? "") === "git")',
     "form !== null",
   ],
-  ["other line ends are read as words", "bound-files", "exec/closed-script.ts", ' || text.includes("\\r")', ""],
   ["the card keeps quiet about more", "bound-files", "exec/exec-action.ts", "...(closed", "...(true"],
   [
     "no file is part of what is asked",
@@ -265,9 +264,10 @@ const mutants: readonly PlantedBug[] = [
   ["strangers write settings", "guarded", "files/change-rules.ts", "!(owner && !sandboxed)", "sandboxed"],
   ["sandboxes write settings", "guarded", "files/change-rules.ts", "!(owner && !sandboxed)", "!owner"],
   ["plans may be forged", "guarded", "files/change-rules.ts", 'guard === "own" ?', "false ?"],
+  ["strangers make repositories", "guarded", "files/change-rules.ts", "if (repository !== null)", "if (false)"],
   ["a proposal says whatever it likes of itself", "guarded", "files/change-rules.ts", "while (firstLine.test(text))", "while (false)"],
   ["a proposal has no origin", "guarded", "files/change-rules.ts", 'guard === "proposal" && !isOwners', "false"],
-  ["what is removed is not looked at", "guarded", "files/rooted.ts", "mayChange(spec, real);", ""],
+  ["what is removed is not looked at", "guarded", "files/rooted.ts", "await mayChange(spec, real);", ""],
   ["hard links are read", "guarded", "files/rooted.ts", "nlink > 1 && !path", "nlink > 9 && !path"],
   [
     "a stranger's command is forgotten",
@@ -293,7 +293,7 @@ const mutants: readonly PlantedBug[] = [
     "for (const [path, identity] of guarded) {",
     "for (const [path, identity] of [...guarded].slice(0, 0)) {",
   ],
-  ["a bare repository is no repository", "guarded", "sandbox/guard-scan.ts", 'folder !== "" && ["HEAD"', 'folder === "" && ["HEAD"'],
+  ["a bare repository is no repository", "guarded", "sandbox/guard-scan.ts", 'folder !== "" && bareParts', 'folder === "" && bareParts'],
   ["links keep their name", "guarded", "sandbox/guard-scan.ts", "return !identity.startsWith(link);", "return true;"],
   ["what links lead to may be changed", "guarded", "sandbox/guard-scan.ts", "readOnly.add(below);", ""],
   [

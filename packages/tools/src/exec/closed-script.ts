@@ -90,7 +90,7 @@ async function scriptOf(
       const lines = text.split("\n");
       if (!byShell && !shellScript.test(lines[0] ?? "")) return null;
       // What is no text is read otherwise by a shell than here.
-      if (text.includes("\0") || text.includes("\ufffd") || text.includes("\r")) return null;
+      if (text.includes("\0") || text.includes("\ufffd")) return null;
       return { file: { path: real, sha256: createHash("sha256").update(bytes).digest("hex") }, lines };
     });
   } catch (error) {

@@ -62,7 +62,7 @@ async function cannotBeMade(path: string, { refusal }: Rules, own: RootSpec): Pr
   const real = await leadsTo(path, own);
   // What a link is called counts as much as where it leads.
   const written = join(...(partsBelow(own, path) ?? [".."]));
-  return real === null || refusal(real) !== null || refusal(written) !== null;
+  return real === null || (await refusal(real)) !== null || (await refusal(written)) !== null;
 }
 
 /** Below the root, without links as far as it is there. Null: elsewhere, or nobody can say. */

@@ -4,6 +4,7 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { ToolContext } from "../context.ts";
 import type { ToolScope } from "../tool.ts";
+import { bareRepositoryAt } from "./bare-repository.ts";
 import { guardedRoot, guardOf, promptFolders, promptNames, proposalFolder } from "./guarded-paths.ts";
 import type { Origin } from "./origins.ts";
 import { contentHash } from "./rooted.ts";
@@ -15,13 +16,15 @@ export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "se
   const root = sandbox.workspace;
   const sandboxed = sandbox.kind !== "none";
   const origin = originOf(context, scope);
-  if (sandbox.scratch) return { refusal: refusalInScratch, written: async (_, bytes) => bytes };
+  if (sandbox.scratch) return { refusal: async (path) => refusalInScratch(path), written: async (_, bytes) => bytes };
   const prompt = [...(context.promptPaths ?? []), ...(owner ? [] : await linkedPrompts(root))];
   return {
-    refusal(path) {
+    async refusal(path) {
       const guard = guardOf(path, prompt);
       if (guard === "prompt" && !owner) return promptRefusal(path);
       if (guard === "setting" && !(owner && !sandboxed)) return settingRefusal(path, sandboxed);
+      const repository = owner && !sandboxed ? null : await bareRepositoryAt(root, path);
+      if (repository !== null) return repositoryRefusal(path, repository);
       const runner = owner ? null : (exec?.commands.boundTo(root, path) ?? null);
       if (runner !== null)
         return `${path} is run by the command ${runner}, which was let run with it as it is; change it when that is over`;
@@ -57,6 +60,13 @@ function promptRefusal(path: string): string {
 function settingRefusal(path: string, sandboxed: boolean): string {
   const who = sandboxed ? "it is not written from a sandbox" : "only an owner's turn writes it";
   return `${path} begins with a dot: programs may run such settings unasked, so ${who}. Use a name without a dot, or leave it to the owner`;
+}
+
+function repositoryRefusal(path: string, folder: string): string {
+  return (
+    `${path} would make ${folder} a git repository or change one: git runs what stands there, ` +
+    "so only an owner's turn outside a sandbox writes it"
+  );
 }
 
 /** Where the links lead that stand in a prompt file's place: to write there is to write the prompt. */

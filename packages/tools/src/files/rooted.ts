@@ -74,7 +74,7 @@ export function rooted(spec: RootSpec): Rooted {
       walk(spec, path, false, async ({ folder, name, path: real, stat }) => {
         if (stat === null) throw new Fault("missing", `there is no ${real}`);
         if (!stat.isFile()) throw notAFile(real);
-        mayChange(spec, real);
+        await mayChange(spec, real);
         await unlink(entryPath(folder, name));
         await folder.handle.sync();
       }),

@@ -24,7 +24,7 @@ export interface RootSpec {
 
 export interface ChangeRules {
   /** Why nothing may be made, changed or removed at this path below the root; null when it may. */
-  refusal(path: string): string | null;
+  refusal(path: string): Promise<string | null>;
   /** What is written when a tool asks to write these bytes there. */
   written(path: string, bytes: Uint8Array): Promise<Uint8Array>;
 }
@@ -136,7 +136,7 @@ async function descend(
     }
     const folder = top();
     // Before a link is followed: what it is called counts as much as where it leads.
-    if (make) mayChange(spec, join(folder.path, name));
+    if (make) await mayChange(spec, join(folder.path, name));
     const found = await entryStat(folder, name);
     if (found?.isSymbolicLink() === true) {
       if ((links += 1) > mostLinks) throw new Fault("invalid", `${asked}: its links go in a circle`);
@@ -165,8 +165,8 @@ async function descend(
 }
 
 /** Throws Fault("denied"). */
-export function mayChange({ rules = allButGit }: RootSpec, path: string): void {
-  const reason = rules.refusal(path);
+export async function mayChange({ rules = allButGit }: RootSpec, path: string): Promise<void> {
+  const reason = await rules.refusal(path);
   if (reason !== null) throw new Fault("denied", reason);
 }
 
@@ -174,7 +174,7 @@ export const gitRefusal = (path: string): string =>
   `${path} is in a .git folder, where git keeps what it runs by itself; change it with git`;
 
 const allButGit: ChangeRules = {
-  refusal: (path) => (guardOf(path) === "git" ? gitRefusal(path) : null),
+  refusal: async (path) => (guardOf(path) === "git" ? gitRefusal(path) : null),
   written: async (_, bytes) => bytes,
 };
 

@@ -3,6 +3,7 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { bareParts } from "../files/bare-repository.ts";
 import { guardOf, ownFolder } from "../files/guarded-paths.ts";
 import { ignoring } from "../files/walk.ts";
 
@@ -53,7 +54,7 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
     if (found === null) return [];
     entries += found.length;
     const names = new Set(found.map(({ name }) => name));
-    const isRepository = folder !== "" && ["HEAD", "objects", "refs"].every((name) => names.has(name));
+    const isRepository = folder !== "" && bareParts.every((name) => names.has(name));
     if (isRepository) {
       const stat = await statOf(folder);
       if (stat !== null) await guard(folder, stat);
