@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks, program } from "@parley/testkit";
-import { guardOf, openSandbox, type ExecPolicy, type ToolContext } from "../src/index.ts";
+import { guardOf, type ExecPolicy, type ToolContext } from "../src/index.ts";
 import { applyPatch } from "../src/tools/apply-patch.ts";
 import { edit } from "../src/tools/edit.ts";
 import { exec } from "../src/tools/exec.ts";
 import { read } from "../src/tools/read.ts";
 import { write } from "../src/tools/write.ts";
 import { memoryOrigins, type KeptOrigins } from "./memory-origins.ts";
-import { hostPath, refusedWith, said, session, stage, type Stage } from "./stage.ts";
+import { refusedWith, said, session, stage, writingSandbox, type Stage } from "./stage.ts";
 
 let it: Stage;
 let origins: KeptOrigins;
@@ -268,27 +268,7 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
     origins = memoryOrigins();
     it = await stage({
       context: { origins, speakers: ["telegram:42"] },
-      sandbox: (workspace, outside) =>
-        openSandbox(
-          {
-            backend: "bubblewrap",
-            scope: "agent",
-            workspaceAccess: "rw",
-            network: false,
-            limits: { memoryMb: 256, processes: 64, cpuSeconds: 20 },
-            docker: { image: "none" },
-          },
-          {
-            agent: "main",
-            session,
-            workspace,
-            folder: join(outside, "sandboxes"),
-            readRoots: [],
-            hidden: [],
-            host: { PATH: hostPath },
-            mark: () => "m",
-          },
-        ),
+      sandbox: (workspace) => writingSandbox(workspace),
     });
     await mkdir(at("sub/.git/hooks"), { recursive: true });
     await mkdir(at(".vscode"));
@@ -335,6 +315,8 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
       "unshare -Urm umount /workspace/AGENTS.md",
       "mkdir -p .parley/changes",
       "echo x > .parley/x",
+      // The two bubblewraps around it see what they mount over.
+      "for p in /proc/[0-9]*; do echo x >> $p/root/workspace/AGENTS.md; echo x >> $p/cwd/AGENTS.md; done",
     ])
       expect(await run(`${command} && echo DONE`), command).not.toContain("DONE");
     await rm(at("y"), { force: true });
@@ -353,8 +335,9 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
       ),
     ).toMatch(/^hi\nthe owner'sCapEff:\s+0000000000000000\n\[exit code 0/);
     expect(await run("mv a c && ls c/b -A && rm -r c made")).toMatch(/^\.gitignore\n\[exit code 0/);
-    expect(await run("mv sub moved && cat moved/.git/config")).toMatch(/^\[core\]\n\[exit code 0, [^\n]*\]$/);
-    expect(await names("moved")).toEqual([".envrc", ".git"]);
+    expect(await run("cd sub && echo t > a && mv a b && mkdir -p in && mv b in/c && cat in/c .git/config")).toMatch(
+      /^t\n\[core\]\n\[exit code 0/,
+    );
   });
 
   test("cannot leave new ones behind: they are put aside, and the result says so", async () => {
@@ -383,11 +366,11 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox that may write the workspa
     expect(await refusedWith(exec(it.context), { command: "true" })).toContain(".parley");
   });
 
-  test("that renames the folder of a repository and makes another in its place leaves the old one alone", async () => {
-    const told = await run("mv sub other && mkdir -p sub/.git && echo evil > sub/.git/config");
-    expect(told).toContain("sub/.git (now .parley/held/");
-    expect(told).not.toContain("other/.git (now");
-    expect([await names("sub"), await text("other/.git/config")]).toEqual([[], "[core]\n"]);
+  test("cannot rename a folder with something guarded in it, from under a command that is about to start", async () => {
+    await mkdir(at("deep/er"), { recursive: true });
+    await rename(at("sub"), at("deep/er/sub"));
+    for (const path of ["deep", "deep/er", "deep/er/sub"]) expect(await run(`mv ${path} other`), path).toContain("busy");
+    expect(await text("deep/er/sub/.git/config")).toBe("[core]\n");
   });
 
   test("cannot use a link in a guarded place for a new name of it, nor change what it leads to", async () => {

@@ -24,7 +24,7 @@ export function memoryOrigins(): KeptOrigins {
     made: async (_root, path) => note(path, ""),
     async begin(watch) {
       const id = `w${(ids += 1)}`;
-      watches.set(id, { ...watch, id, made: {} });
+      watches.set(id, { made: {}, ...watch, id });
       return id;
     },
     watch: async (_root, id) => watches.get(id) ?? null,

@@ -1,31 +1,12 @@
 // Runs one command in a sandbox that may write the workspace, as whoever runs this: `node sandboxed-command.ts WORKSPACE COMMAND`.
-import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
-import { openCommands, openSandbox, rooted, workspaceFiles } from "../src/index.ts";
+import { silentLog, systemClock, systemIds } from "@parley/protocol";
+import { openCommands, rooted, workspaceFiles } from "../src/index.ts";
 import { exec } from "../src/tools/exec.ts";
-import { full, hostPath, inMap, said } from "./stage.ts";
+import { full, hostPath, inMap, said, writingSandbox } from "./stage.ts";
 
 const [workspace = "", command = ""] = process.argv.slice(2);
 const clock = systemClock();
-const sandbox = await openSandbox(
-  {
-    backend: "bubblewrap",
-    scope: "agent",
-    workspaceAccess: "rw",
-    network: false,
-    limits: { memoryMb: 256, processes: 64, cpuSeconds: 20 },
-    docker: { image: "none" },
-  },
-  {
-    agent: "main",
-    session: "agent:main:main" as SessionKey,
-    workspace,
-    folder: "/nowhere",
-    readRoots: [],
-    hidden: [],
-    host: { PATH: hostPath },
-    mark: () => "m",
-  },
-);
+const sandbox = await writingSandbox(workspace);
 const commands = await openCommands(
   { records: inMap(new Map()), onEnd: async () => undefined, clock, ids: systemIds(), log: silentLog },
   (root) => rooted({ root }),

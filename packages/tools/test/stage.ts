@@ -6,6 +6,7 @@ import { silentLog, systemClock, systemIds, type Clock, type JsonObject, type Se
 import {
   noSandbox,
   openCommands,
+  openSandbox,
   rooted,
   workspaceFiles,
   type CommandRecord,
@@ -81,6 +82,21 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       await rm(outside, { recursive: true, force: true });
     },
   };
+}
+
+/** Bubblewrap, with the workspace to write in. `hidden`: folders below it that no command sees. */
+export function writingSandbox(workspace: string, hidden: readonly string[] = []): Promise<Sandbox> {
+  return openSandbox(
+    {
+      backend: "bubblewrap",
+      scope: "agent",
+      workspaceAccess: "rw",
+      network: false,
+      limits: { memoryMb: 256, processes: 64, cpuSeconds: 20 },
+      docker: { image: "none" },
+    },
+    { agent: "main", session, workspace, folder: "/nowhere", readRoots: [], hidden, host: { PATH: hostPath }, mark: () => "m" },
+  );
 }
 
 export function inMap(records: Map<string, CommandRecord>): CommandRecords {

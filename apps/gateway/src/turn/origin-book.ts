@@ -97,7 +97,7 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
     made: (root, path) => note(root, path, ""),
     async begin(watch: Begun) {
       const id = ids.uuid();
-      await cells.put(`${watchesOf(watch.root)}${id}`, JSON.stringify({ ...watch, id, made: {}, node } satisfies Kept), {});
+      await cells.put(`${watchesOf(watch.root)}${id}`, JSON.stringify({ made: {}, ...watch, id, node } satisfies Kept), {});
       return id;
     },
     async watch(root, id) {

@@ -20,7 +20,7 @@ export interface Watch {
   readonly alsoPrompt: readonly string[];
   /** In a sandbox: the guarded paths that were there, each with the file's identity. They are mounted read-only. */
   readonly guarded?: { readonly [path: string]: string };
-  /** Of files that enter prompts: what they held. On the host of all, in a sandbox of those that are mounted one by one. */
+  /** Of files that enter prompts: what they held. */
   readonly prompts: { readonly [path: string]: string };
   /** What Parley itself wrote meanwhile; "" where only the name counts. */
   readonly made: { readonly [path: string]: string };
@@ -31,14 +31,13 @@ export interface PathHash {
   readonly sha256: string;
 }
 
-export type Begun = Omit<Watch, "id" | "made">;
+/** `made`: meanwhile, for commands that ran already when this one began. */
+export type Begun = Omit<Watch, "id" | "made"> & Partial<Pick<Watch, "made">>;
 
 /** Whether this content was there before the command began, or is Parley's own. Whatever replaces a mounted file undoes its mount. */
-export function isOlder({ guarded, prompts, made, alsoPrompt }: Watch, { path, sha256 }: PathHash): boolean {
+export function isOlder({ prompts, made, alsoPrompt }: Watch, { path, sha256 }: PathHash): boolean {
   if (guardOf(path, alsoPrompt) !== "prompt") return true; // None of its business.
-  if (sha256 === prompts[path] || sha256 === made[path]) return true;
-  if (guarded === undefined || path in prompts || path in made) return false;
-  return Object.keys(guarded).some((root) => path === root || path.startsWith(`${root}/`));
+  return sha256 === prompts[path] || sha256 === made[path];
 }
 
 export interface Origins {

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { Fault } from "@parley/protocol";
 import { ignoring } from "../files/walk.ts";
 import { findProgram } from "../exec/find-program.ts";
+import { foldersOf } from "./guard-scan.ts";
 import { insidePath, type GuardedView, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
 
 const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
@@ -55,6 +56,7 @@ export async function bubblewrap(
   const place = ({ all, masked }: GuardedView): readonly string[] =>
     [
       [readOnly || all ? "--ro-bind" : "--bind", workspace, insidePath],
+      ...pins(below, workspace),
       ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
       ...(readOnly ? masked.map(hide) : []),
       ["--remount-ro", "/"],
@@ -69,7 +71,7 @@ export async function bubblewrap(
       const inner = readOnly ? [] : innerView(bwrap, guarded, chdir);
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
-        argv: [bwrap, ...view, ...keeps(inner, isRoot), ...place(guarded), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
+        argv: [bwrap, ...view, ...mapsRoot(inner), ...place(guarded), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
         env: { ...env, PATH: path, HOME: userHome, TMPDIR: "/tmp" },
         ...(isRoot ? { mostProcesses: limits.processes } : {}),
       };
@@ -85,11 +87,20 @@ function innerView(bwrap: string, { readOnly, masked, all }: GuardedView, chdir:
   if (all || readOnly.length + masked.length === 0) return [];
   const inside = (path: string): string => `${insidePath}/${path}`;
   return [
-    [bwrap, "--die-with-parent", "--cap-drop", "ALL", "--dev-bind", "/", "/"],
+    [bwrap, ...nested],
+    ...pins([...readOnly, ...masked], insidePath),
     ...readOnly.map((path) => ["--ro-bind-try", inside(path), inside(path)]),
     ...masked.map(hide),
     [...chdir, "--"],
   ].flat();
+}
+
+/**
+ * Folders with something below that is mounted are mounted too, as they are: nobody can rename what is mounted. A
+ * command in another sandbox could otherwise move them away just before the mount, which would then cover nothing.
+ */
+function pins(paths: readonly string[], from: string): readonly (readonly string[])[] {
+  return [...new Set(paths.flatMap(foldersOf))].toSorted().map((path) => ["--bind-try", `${from}/${path}`, `${insidePath}/${path}`]);
 }
 
 /** Behind a device that the mount does not let anybody open. */
@@ -97,9 +108,15 @@ function hide(path: string): readonly string[] {
   return ["--ro-bind-try", "/dev/null", `${insidePath}/${path}`];
 }
 
-/** Root has no user namespace of its own to mount in: the second one drops these before the command starts. */
-function keeps(inner: readonly string[], isRoot: boolean): readonly string[] {
-  return isRoot && inner.length > 0 ? ["--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"] : [];
+/**
+ * With a user namespace of its own, also for root, who would get none. A command may look into processes of its own
+ * namespace alone; into the first bubblewrap, by /proc/1/root, it would find what is guarded unguarded.
+ */
+const nested = ["--unshare-user", "--die-with-parent", "--cap-drop", "ALL", "--dev-bind", "/", "/"];
+
+/** The kernel lets root's number stand in a second user namespace only then; the second one drops this before the command starts. */
+function mapsRoot(inner: readonly string[]): readonly string[] {
+  return process.getuid?.() === 0 && inner.length > 0 ? ["--cap-add", "CAP_SETFCAP"] : [];
 }
 
 const nesting = new Map<string, Promise<void>>();
@@ -108,23 +125,9 @@ const nesting = new Map<string, Promise<void>>();
 function nests(bwrap: string): Promise<void> {
   const known = nesting.get(bwrap);
   if (known !== undefined) return known;
-  const inner = [bwrap, "--cap-drop", "ALL", "--dev-bind", "/", "/", "--", "true"];
-  const caps = keeps(inner, process.getuid?.() === 0);
-  const outer = [
-    "--unshare-all",
-    "--die-with-parent",
-    "--cap-drop",
-    "ALL",
-    ...caps,
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "--dev",
-    "/dev",
-  ];
-  const tried = promisify(execFile)(bwrap, [...outer, "--", ...inner]).then(
+  const inner = [bwrap, ...nested, "--", "true"];
+  const outer = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", ...mapsRoot(inner), "--ro-bind", "/", "/"];
+  const tried = promisify(execFile)(bwrap, [...outer, "--proc", "/proc", "--dev", "/dev", "--", ...inner]).then(
     () => undefined,
     (cause: unknown) => {
       nesting.delete(bwrap); // The operator may have changed it by the next turn.

@@ -1,11 +1,12 @@
 // Looks through a workspace for what a command in a sandbox may not change: guarded paths, git's folders whatever
 // they are called, and files that have another name (hard links). Links are not followed, only told where they lead.
-import type { Stats } from "node:fs";
-import { lstat, readdir, realpath } from "node:fs/promises";
+import type { Dir, Dirent, Stats } from "node:fs";
+import { lstat, opendir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { bareParts } from "../files/bare-repository.ts";
+import { isRepository } from "../files/bare-repository.ts";
 import { guardOf, ownFolder } from "../files/guarded-paths.ts";
-import { ignoring } from "../files/walk.ts";
+import { openUp } from "../files/open-up.ts";
+import { ignoring, isCode } from "../files/walk.ts";
 
 export interface GuardScan {
   /** By path: which file it is. */
@@ -23,15 +24,27 @@ const mostMounts = 500;
 const mostEntries = 200_000;
 /** Package managers link all files of a package or none. */
 const packageSample = 200;
+/** A folder may hold a million names, which must not be in memory at once: it is read by so many. */
+const chunkOf = 1_024;
+/** Folders at a time. */
+const lanes = 4;
+/** What lies deeper is not looked at, so the folder there counts as guarded. */
+const deepest = 64;
+const longestPath = 1_024;
 
 export interface ScanRequest {
   readonly root: string;
   readonly alsoPrompt: readonly string[];
   /** Folders that no command sees, absolute. */
   readonly hidden: readonly string[];
+  /**
+   * After a command: what was there before, by path. Then everything is looked at, however much it is, and folders
+   * that the command closed are opened.
+   */
+  readonly before?: { readonly [path: string]: string };
 }
 
-export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Promise<GuardScan> {
+export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequest, most = mostEntries): Promise<GuardScan> {
   const realRoot = await realpath(root);
   const unseen = new Set(await Promise.all(hidden.map((path) => realpath(path).catch(() => path)))); // Not there: not seen.
   const guarded = new Map<string, string>();
@@ -39,8 +52,14 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
   /** Files with several names, and those names of them that were met. */
   const linked = new Map<string, { readonly names: number; readonly paths: string[] }>();
   let entries = 0;
+  let nameless = false;
+  let free = lanes - 1;
+  const isFull = (): boolean => before === undefined && entries > most;
+  const statOf = (path: string): Promise<Stats | null> => lstat(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
 
-  async function guard(path: string, stat: Stats): Promise<void> {
+  async function guard(path: string, known?: Stats): Promise<void> {
+    const stat = known ?? (await statOf(path));
+    if (stat === null) return;
     guarded.set(path, identityOf(stat));
     if (!stat.isSymbolicLink()) return void readOnly.add(path);
     const target = await realpath(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "ELOOP", "EACCES"));
@@ -48,26 +67,26 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
     if (below !== "" && !below.startsWith("..")) readOnly.add(below);
   }
 
-  /** Returns the folders in it. */
-  async function look(folder: string): Promise<readonly string[]> {
-    const found = await readdir(join(realRoot, folder), { withFileTypes: true }).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
-    if (found === null) return [];
-    entries += found.length;
-    const names = new Set(found.map(({ name }) => name));
-    const isRepository = folder !== "" && bareParts.every((name) => names.has(name));
-    if (isRepository) {
-      const stat = await statOf(folder);
-      if (stat !== null) await guard(folder, stat);
-      return [];
-    }
+  /** What is not UTF-8 cannot be named to bubblewrap: it is told by what it reads like, and before a command nothing may be written. */
+  function guardNameless(path: string): void {
+    nameless = true;
+    guarded.set(path, "not UTF-8");
+  }
+
+  /** Returns the folders among them. */
+  async function look(folder: string, found: readonly Dirent[]): Promise<readonly string[]> {
     const inPackages = folder.split("/").includes("node_modules");
     const folders = await Promise.all(
       found.map(async (entry): Promise<readonly string[]> => {
         const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
         if (unseen.has(join(realRoot, path))) return [];
         const isGuarded = guardOf(path, alsoPrompt) !== null;
+        if (entry.name.includes("\ufffd") && (isGuarded || entry.isDirectory())) {
+          guardNameless(path);
+          return [];
+        }
         if (!isGuarded && entry.isDirectory()) return [path];
-        if (!isGuarded && (inPackages || !entry.isFile())) return [];
+        if (!isGuarded && (inPackages || before !== undefined || !entry.isFile())) return [];
         const stat = await statOf(path);
         if (stat === null) return [];
         const isLinked = stat.isFile() && stat.nlink > 1;
@@ -82,31 +101,94 @@ export async function scanGuarded({ root, alsoPrompt, hidden }: ScanRequest): Pr
     return folders.flat();
   }
 
-  const statOf = (path: string): Promise<Stats | null> => lstat(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
+  async function open(folder: string): Promise<Dir | null> {
+    const opened = (): Promise<Dir> => opendir(join(realRoot, folder), { bufferSize: chunkOf });
+    try {
+      return await opened();
+    } catch (error) {
+      if (!isCode(error, "EACCES")) return ignoring("ENOENT", "ENOTDIR")(error);
+    }
+    const stat = await statOf(folder);
+    const isNew = before !== undefined && stat !== null && before[folder] !== identityOf(stat);
+    if (isNew && (await openUp(realRoot, folder))) return opened().catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
+    if (folder !== "" && stat !== null) await guard(folder, stat);
+    return null;
+  }
 
-  let level: readonly string[] = [""];
-  while (level.length > 0 && entries <= mostEntries) {
-    const next: string[] = [];
-    // Some at a time: a wide level must not open thousands of folders at once.
-    for (let at = 0; at < level.length && entries <= mostEntries; at += 16) {
-      const found = (await Promise.all(level.slice(at, at + 16).map(look))).flat();
-      for (const path of found) {
-        if (path.endsWith("node_modules") && (await hasLinks(join(realRoot, path)))) readOnly.add(path);
-        next.push(path);
+  async function visit(folder: string): Promise<void> {
+    if (isFull()) return;
+    if (folder.length > longestPath || folder.split("/").length > deepest) return guard(folder);
+    const dir = await open(folder);
+    if (dir === null) return;
+    let isOpen = true;
+    try {
+      while (isOpen && !isFull()) {
+        const found = await readSome(dir);
+        if (found.length < chunkOf) {
+          // Below it more are opened, level by level.
+          isOpen = false;
+          await dir.close();
+        }
+        entries += found.length;
+        if (found.some(({ name }) => name.toLowerCase() === "head") && (await isRepository(join(realRoot, folder)))) {
+          if (folder !== "") return await guard(folder);
+          for (const name of ofRepository) await guard(name);
+        }
+        await visitAll(await look(folder, found));
+      }
+    } finally {
+      if (isOpen) await dir.close();
+    }
+  }
+
+  async function visitAll(folders: readonly string[]): Promise<void> {
+    const beside: Promise<void>[] = [];
+    const failures: unknown[] = [];
+    for (const path of folders) {
+      if (before === undefined && path.endsWith("node_modules") && (await hasLinks(join(realRoot, path)))) readOnly.add(path);
+      const visited = visit(path).catch((error: unknown) => void failures.push(error));
+      if (free === 0) await visited;
+      else {
+        free -= 1;
+        beside.push(visited.finally(() => (free += 1)));
       }
     }
-    level = next;
+    await Promise.all(beside);
+    if (failures.length > 0) throw failures[0];
   }
+
+  await visit("");
   const mounted = outermost([...readOnly]);
   // Builds link within the workspace; only a name that was not met may lie outside.
   const masked = [...linked.values()].flatMap(({ names, paths }) => (paths.length < names ? paths : []));
-  return { guarded, readOnly: mounted, masked, tooMuch: entries > mostEntries || mounted.length + masked.length > mostMounts };
+  const mounts = new Set([...mounted, ...masked].flatMap((path) => [path, ...foldersOf(path)])).size;
+  return { guarded, readOnly: mounted, masked, tooMuch: nameless || isFull() || mounts > mostMounts };
+}
+
+/** What a bare repository has. Where it is the workspace itself, these are guarded one by one. */
+const ofRepository = "HEAD commondir config config.worktree hooks info objects refs packed-refs modules worktrees".split(" ");
+
+/** The first one fetches as many as are asked for; the rest of them is in memory then, and a promise for each would cost more. */
+async function readSome(dir: Dir): Promise<readonly Dirent[]> {
+  const found: Dirent[] = [];
+  for (let entry = await dir.read(); entry !== null; entry = dir.readSync()) {
+    found.push(entry);
+    if (found.length === chunkOf) break;
+  }
+  return found;
+}
+
+/** From the outermost in. */
+export function foldersOf(path: string): readonly string[] {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
 const link = "link ";
 
+/** With its birth: the number of a file that is gone is given to the next one. */
 function identityOf(stat: Stats): string {
-  return `${stat.isSymbolicLink() ? link : ""}${stat.dev}:${stat.ino}`;
+  return `${stat.isSymbolicLink() ? link : ""}${stat.dev}:${stat.ino}:${stat.birthtimeMs}`;
 }
 
 /** Of what cannot have been replaced or renamed by a command, because it is mounted; a folder above it can. */
@@ -116,17 +198,18 @@ export function isMounted(identity: string): boolean {
 
 /** Of the first files of a folder of packages: their other names lie in a store that all projects of the machine share. */
 async function hasLinks(folder: string): Promise<boolean> {
-  let seen = 0;
+  let files = 0;
   const open = [folder];
-  while (open.length > 0 && seen < packageSample) {
+  while (open.length > 0 && files < packageSample) {
     const at = open.shift() ?? "";
-    for (const entry of (await readdir(at, { withFileTypes: true }).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"))) ?? []) {
-      if (entry.isDirectory()) open.push(join(at, entry.name));
+    const dir = await opendir(at).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
+    for await (const entry of dir ?? []) {
+      if (entry.isDirectory() && open.length < packageSample) open.push(join(at, entry.name));
       if (!entry.isFile()) continue;
-      seen += 1;
+      files += 1;
       const stat = await lstat(join(at, entry.name)).catch(ignoring("ENOENT", "ENOTDIR"));
       if (stat !== null && stat.nlink > 1) return true;
-      if (seen >= packageSample) break;
+      if (files >= packageSample) break;
     }
   }
   return false;

@@ -1,14 +1,17 @@
 // Around a command that may not change what is guarded. Before: all that lies there is found, so that it is mounted
 // read-only, and written down. After: whatever could not be mounted, because it was not there, is put aside; and on the
 // host, what a stranger's command changed in files that enter prompts is written down as theirs.
+import { execFile } from "node:child_process";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { Fault, isFault } from "@parley/protocol";
 import { guardOf, ownFolder } from "../files/guarded-paths.ts";
 import { isOlder, type Begun, type Origin, type Origins, type Watch } from "../files/origins.ts";
 import { filesBelow, promptFiles } from "../files/prompt-files.ts";
 import { contentHash, rooted, type Rooted } from "../files/rooted.ts";
-import { entryPath, ignoring, walk } from "../files/walk.ts";
+import { openUp } from "../files/open-up.ts";
+import { entryPath, ignoring, walk, type Folder } from "../files/walk.ts";
 import { isMounted, scanGuarded } from "./guard-scan.ts";
 import type { GuardedView } from "./sandbox.ts";
 
@@ -31,8 +34,13 @@ export interface Watched {
 
 export const nothingGuarded: GuardedView = { readOnly: [], masked: [], all: false };
 
+interface Running {
+  /** Null until what was there is known; its command has not started then. */
+  begun: (Begun & { readonly id: string | undefined }) | null;
+}
+
 /** Commands in sandboxes that may write a workspace, by its root. */
-const running = new Map<string, number>();
+const running = new Map<string, Set<Running>>();
 
 /**
  * A command in a sandbox that may write the workspace. `byName`: its mounts are named on the host, where another
@@ -40,12 +48,15 @@ const running = new Map<string, number>();
  */
 export async function watchSandboxed(request: WatchRequest, byName: boolean): Promise<Watched> {
   const { root, origin, alsoPrompt, hidden, origins } = request;
-  const others = running.get(root) ?? 0;
-  running.set(root, others + 1);
+  const here = running.get(root) ?? new Set();
+  running.set(root, here);
+  const othersBefore = [...here];
+  const mine: Running = { begun: null };
+  here.add(mine);
   try {
     return await begin();
   } catch (error) {
-    leave(root);
+    leave();
     throw error;
   }
 
@@ -54,32 +65,53 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
     await mkdir(join(root, ownFolder), { recursive: true });
     if (!(await lstat(join(root, ownFolder))).isDirectory())
       throw new Fault("invalid", `${ownFolder} in the workspace is a link; remove it, because Parley keeps its own files there`);
-    const { guarded, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
-    const single = [...guarded.keys()].filter((path) => guardOf(path, alsoPrompt) === "prompt");
-    const prompts = await hashes(root, single);
-    const begun: Begun = { root, origin, alsoPrompt, guarded: Object.fromEntries(guarded), prompts };
+    const { guarded: found, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
+    const hashed = await hashes(root, await promptFiles(root, alsoPrompt));
+    // All that can have made something until now. What none of them found either was there before; the rest is put
+    // aside by each of them, as long as Parley did not make it.
+    const started = [...new Set([...othersBefore, ...here])].flatMap(({ begun }) => (begun === null ? [] : [begun]));
+    const others = await Promise.all(started.map((begun) => settled(begun, origins)));
+    const wasThere = (path: string): boolean => {
+      const identity = found.get(path);
+      return identity !== undefined && others.every((other) => isKnown(other, path, identity));
+    };
+    const guarded = Object.fromEntries([...found].filter(([path]) => wasThere(path)));
+    const isIn = (path: string): boolean => Object.keys(guarded).some((known) => path === known || path.startsWith(`${known}/`));
+    const prompts = Object.fromEntries(Object.entries(hashed).filter(([path]) => isIn(path)));
+    const made = Object.assign({}, ...others.map((other) => other.made)) as Watch["made"];
+    const begun: Begun = { root, origin, alsoPrompt, guarded, prompts, made };
     const id = await origins?.begin(begun);
-    const shut = tooMuch ? muchNote : byName && others > 0 ? othersNote : null;
+    mine.begun = { ...begun, id };
+    const shut = tooMuch ? muchNote : byName && othersBefore.length > 0 ? othersNote : null;
     return {
       view: { readOnly, masked, all: shut !== null },
       note: shut,
       async end() {
-        leave(root);
-        const now = id === undefined ? null : ((await origins?.watch(root, id)) ?? null);
-        return endWatch(now ?? { ...begun, id: id ?? "command", made: {} }, hidden, origins);
+        try {
+          return await endWatch(await settled({ ...begun, id }, origins), hidden, origins);
+        } finally {
+          leave();
+        }
       },
     };
   }
+
+  function leave(): void {
+    here.delete(mine);
+    if (here.size === 0) running.delete(root);
+  }
 }
 
-const muchNote = "the workspace was read-only for it: it holds more settings (names with a dot) or more files than can be guarded";
+/** With what Parley made since. */
+async function settled(begun: Begun & { readonly id: string | undefined }, origins: Origins | undefined): Promise<Watch> {
+  const { root, id } = begun;
+  const now = id === undefined ? null : ((await origins?.watch(root, id)) ?? null);
+  return now ?? { made: {}, ...begun, id: id ?? "command" };
+}
+
+const muchNote =
+  "the workspace was read-only for it: it holds more settings (names with a dot) or more files than can be guarded, or a folder whose name is not UTF-8";
 const othersNote = "the workspace was read-only for it, because another command runs in it";
-
-function leave(root: string): void {
-  const left = (running.get(root) ?? 1) - 1;
-  if (left > 0) running.set(root, left);
-  else running.delete(root);
-}
 
 /** A command in a sandbox that may only read the workspace: files that have another name outside are hidden from it. */
 export async function watchReader({ root, alsoPrompt, hidden }: WatchRequest): Promise<Watched> {
@@ -105,30 +137,36 @@ export async function watchOnHost({ root, origin, alsoPrompt, hidden, origins }:
 export async function endWatch(watch: Watch, hidden: readonly string[], origins: Origins | undefined): Promise<string> {
   const { root, id, prompts, made, alsoPrompt } = watch;
   const aside = watch.guarded === undefined ? [] : await putAside(rooted({ root }), id, await newlyGuarded(watch, hidden));
-  const looked = watch.guarded === undefined ? await promptFiles(root, alsoPrompt) : [...Object.keys(prompts), ...Object.keys(made)];
-  const now = Object.entries(await hashes(root, looked)).map(([path, sha256]) => ({ path, sha256 }));
+  const looked = [...(await promptFiles(root, alsoPrompt)), ...Object.keys(prompts), ...Object.keys(made)];
+  const now = Object.entries(await hashes(root, [...new Set(looked)])).map(([path, sha256]) => ({ path, sha256 }));
   const changed = now.filter((file) => !isOlder(watch, file));
   await origins?.end(watch, changed);
   if (aside.length > 0) await pruneHeld(root);
-  return aside.length === 0 ? "" : `put aside, because commands in a sandbox may not make them: ${aside.join(", ")}`;
+  if (aside.length === 0) return "";
+  const more = aside.length > mostTold ? `, and ${aside.length - mostTold} more` : "";
+  return `put aside, because commands in a sandbox may not make them: ${aside.slice(0, mostTold).join(", ")}${more}`;
 }
 
 /** Paths that were not there. A folder in which Parley made something meanwhile is looked into. */
 async function newlyGuarded(watch: Watch, hidden: readonly string[]): Promise<readonly string[]> {
   const { root, guarded: before = {}, made, alsoPrompt } = watch;
-  const { guarded } = await scanGuarded({ root, alsoPrompt, hidden });
-  const known = new Set(Object.values(before).filter(isMounted));
+  const { guarded } = await scanGuarded({ root, alsoPrompt, hidden, before });
   const found: string[] = [];
   for (const [path, identity] of guarded) {
-    const guard = guardOf(path, alsoPrompt);
-    // A folder that was renamed takes along what lies in it. An editor replaces a prompt file: its content tells then.
-    const isKnown = before[path] === identity || known.has(identity) || path in made || (guard === "prompt" && path in before);
-    if (isKnown || guard === "own") continue;
+    if (isKnown(watch, path, identity) || path in made || guardOf(path, alsoPrompt) === "own") continue;
     if (!Object.keys(made).some((each) => each.startsWith(`${path}/`))) found.push(path);
     else found.push(...(await filesBelow(root, path)).filter((file) => !(file in made)));
   }
   return found;
 }
+
+/** A folder that was renamed takes along what lies in it. An editor replaces a prompt file: its content tells then. */
+function isKnown({ guarded = {}, alsoPrompt }: Watch, path: string, identity: string): boolean {
+  if (guarded[path] === identity || (guardOf(path, alsoPrompt) === "prompt" && path in guarded)) return true;
+  return isMounted(identity) && Object.values(guarded).includes(identity);
+}
+
+const mostTold = 20;
 
 /** Of so many commands what was put aside is kept; the oldest goes (I9). */
 const mostHeld = 100;
@@ -143,21 +181,35 @@ async function pruneHeld(root: string): Promise<void> {
     }),
   );
   const oldest = folders.toSorted((a, b) => b.atMs - a.atMs).slice(mostHeld);
-  for (const { path } of oldest) await rm(path, { recursive: true, force: true });
+  for (const { path } of oldest) await rm(path, { recursive: true, force: true }).catch(() => removeHard(path));
 }
+
+/** Deeper than a path is long, or closed: these programs can. What even they cannot remove stays. */
+async function removeHard(path: string): Promise<void> {
+  await run("chmod", ["-R", "u+rwX", "--", path]).catch(() => undefined);
+  await run("rm", ["-rf", "--", path]).catch(() => undefined);
+}
+
+const run = promisify(execFile);
 
 /** By way of `walk`, because what still runs in another sandbox may turn a folder into a link. */
 async function putAside(files: Rooted, id: string, paths: readonly string[]): Promise<readonly string[]> {
   const told: string[] = [];
   for (const [index, path] of paths.entries()) {
-    const target = `${ownFolder}/held/${id}/${index + 1}-${basename(path).replace(/^\.+/, "")}`;
-    try {
-      await walk(files, `${dirname(path)}/.`, false, async ({ folder }) =>
+    const name = basename(path);
+    const target = `${ownFolder}/held/${id}/${index + 1}-${name.replace(/^\.+/, "").slice(0, 60)}`;
+    const move = (): Promise<void> =>
+      walk(files, `${dirname(path)}/.`, false, async ({ folder }) =>
         walk(files, target, true, async (place) => {
-          await rename(entryPath(folder, basename(path)), entryPath(place.folder, place.name));
-          await place.folder.handle.sync();
+          for (const [nth, each] of (await bytesOf(folder, name)).entries())
+            await rename(each, entryPath(place.folder, nth === 0 ? place.name : `${place.name}-${nth}`));
         }),
       );
+    try {
+      await move().catch(async (error: unknown) => {
+        if (!isFault(error, "denied") || !(await openUp(files.root, path))) throw error;
+        await move();
+      });
       told.push(`${path} (now ${target})`);
     } catch (error) {
       if (!isFault(error, "missing")) told.push(`${path} (it could not be moved)`);
@@ -165,6 +217,14 @@ async function putAside(files: Rooted, id: string, paths: readonly string[]): Pr
     }
   }
   return told;
+}
+
+/** The paths of an entry, of several where they read alike because they are not UTF-8. */
+async function bytesOf(folder: Folder, name: string): Promise<readonly (string | Buffer)[]> {
+  const plain = entryPath(folder, name);
+  if (!name.includes("\ufffd")) return [plain];
+  const found = (await readdir(entryPath(folder, "."), { encoding: "buffer" })).filter((each) => each.toString() === name);
+  return found.map((each) => Buffer.concat([Buffer.from(entryPath(folder, "")), each]));
 }
 
 async function hashes(root: string, paths: readonly string[]): Promise<{ readonly [path: string]: string }> {

@@ -1,0 +1,37 @@
+// Folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could take away what lies in
+// them. Their owner, who is the gateway's user, opens them again.
+import { constants } from "node:fs";
+import { chmod, open, type FileHandle } from "node:fs/promises";
+import { isCode } from "./walk.ts";
+
+/** open(2): names an entry that may not be read. Node has no constant for it. */
+const O_PATH = 0o10000000;
+const ours = 0o700;
+
+/**
+ * Lets the gateway read and change the folders down to `path`, and `path` itself if it is one. No link is followed.
+ * False where it cannot: they are somebody else's, or the system has no such way to name a folder.
+ */
+export async function openUp(root: string, path: string): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const handles: FileHandle[] = [];
+  const flags = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  let at = root;
+  try {
+    for (const name of path.split("/")) {
+      const handle = await open(`${at}/${name}`, flags);
+      handles.push(handle);
+      at = `/proc/self/fd/${handle.fd}`;
+      const { mode } = await handle.stat();
+      if ((mode & ours) !== ours) await chmod(at, (mode & 0o7777) | ours);
+    }
+    return true;
+  } catch (error) {
+    // A file at its end is as it should be; what is gone meanwhile, or not ours, is told by whoever asked.
+    if (isCode(error, "ENOTDIR", "ELOOP")) return true;
+    if (isCode(error, "ENOENT", "EACCES", "EPERM")) return false;
+    throw error;
+  } finally {
+    for (const handle of handles) await handle.close();
+  }
+}
