@@ -184,6 +184,8 @@ describe("a folder that git takes for a repository by what it holds", () => {
       expect(refused).toContain("git runs what stands there");
       await rm(at(`${folder}refs`), { recursive: true });
     }
+    await said(write(strangers), { path: "w/commondir", content: "../c" });
+    expect(await refusedWith(write(strangers), { path: "w/HEAD", content: "ref: refs/heads/main\n" })).toContain("git runs");
     for (const name of ["repos/x.git/objects", "repos/x.git/refs"]) await mkdir(at(name), { recursive: true });
     await said(write(it.context), { path: "repos/x.git/HEAD", content: "ref: refs/heads/main\n" });
     for (const path of ["repos/x.git/config", "repos/x.git/hooks/post-receive"])

@@ -1,7 +1,7 @@
 // Commands and file tools in a real sandbox: what is there, what is not, and what stays of it.
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -69,6 +69,29 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(await readFile(join(it.outside, "skills/SKILL.md"), "utf8")).toBe("a skill");
   });
 
+  test("shows nothing of a hidden folder by another way to it, and keeps nothing there", async () => {
+    it = await stage({
+      sandbox: async (workspace, outside) => {
+        await mkdir(join(outside, "home/state/skills"), { recursive: true });
+        await writeFile(join(outside, "home/state/state.db"), "the state");
+        await writeFile(join(outside, "home/state/skills/SKILL.md"), "a skill");
+        await writeFile(join(outside, "home/note"), "a note");
+        await symlink(join(outside, "home"), join(outside, "link"));
+        await rm(workspace, { recursive: true });
+        await symlink(join(outside, "home"), workspace);
+        const readRoots = [join(outside, "home"), join(outside, "link"), join(outside, "home/state/skills")];
+        const request = { agent: "main", session, workspace, folder: outside, readRoots, host: { PATH: hostPath }, mark: () => "mark" };
+        return openSandbox(settings, { ...request, hidden: [join(outside, "home/state")] });
+      },
+    });
+    const { outside } = it;
+    expect(await run(`cat ${outside}/home/note ${outside}/home/state/skills/SKILL.md`)).toContain("a notea skill");
+    for (const path of ["/workspace/state", `${outside}/home/state`, `${outside}/link/state`]) {
+      expect(await run(`cat ${path}/state.db`), path).toContain("No such file");
+      expect(await run(`touch ${path}/x`), path).toContain("Read-only");
+    }
+  });
+
   test("sees no process of the machine and has no rights over it", async () => {
     await open();
     expect(await run("ls -d /proc/[0-9]* | wc -l")).toMatch(/^[1-9]\n/);
@@ -122,6 +145,9 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   test("without access to the workspace has a folder of its own, for commands and file tools alike", async () => {
     await open({ workspaceAccess: "none" });
     await writeFile(join(it.workspace, "private"), "x");
+    const { workspace: folder } = it.context.sandbox;
+    expect(await run("rm -rf .parley; mv .parley p; echo {} > .parley/changes")).toMatch(/busy[^]*Read-only/);
+    expect(await readdir(folder)).toEqual([".parley"]);
     await said(write(it.context), { path: "note.txt", content: "shared with commands" });
     expect(await run("ls; cat note.txt")).toMatch(/^note.txt\nshared with commands/);
     expect(await said(read(it.context), { path: "/workspace/note.txt" })).toContain("shared with commands");
@@ -189,7 +215,7 @@ describe("docker", () => {
     readOnly: true,
     userHome: "/workspace",
     readRoots: ["/skills"],
-    hidden: ["/home/me/a,b/state", "/elsewhere"],
+    hidden: ["/workspace/state"],
   };
   const of = (command: object, change: Partial<SandboxSettings> = {}) =>
     dockerCommand(
@@ -246,7 +272,7 @@ describe("docker", () => {
         "--mount",
         "type=bind,source=/skills,target=/skills,readonly",
         "--tmpfs",
-        "/workspace/state",
+        "/workspace/state:ro",
         "--workdir",
         "/workspace/sub",
         "--env",

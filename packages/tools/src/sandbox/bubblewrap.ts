@@ -3,13 +3,20 @@
 // process; how many there are, for all of a sandbox together (the kernel counts a namespace's users by themselves); root is not held to that, so there they are counted now and then.
 import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
-import { relative } from "node:path";
 import { promisify } from "node:util";
 import { Fault } from "@parley/protocol";
 import { ignoring } from "../files/walk.ts";
 import { findProgram } from "../exec/find-program.ts";
 import { foldersOf } from "./guard-scan.ts";
-import { insidePath, type GuardedView, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+import {
+  belowWorkspace,
+  insidePath,
+  type GuardedView,
+  type HostCommand,
+  type Mounts,
+  type SandboxedCommand,
+  type SandboxSettings,
+} from "./sandbox.ts";
 
 const path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -37,7 +44,7 @@ export async function bubblewrap(
   if (bwrap === null)
     throw new Fault("unsupported", "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend");
   if (prlimit === null) throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
-  const below = hidden.map((each) => relative(workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  const below = hidden.flatMap((each) => belowWorkspace(each) ?? []);
   const isRoot = process.getuid?.() === 0;
   if (!readOnly) await nests(bwrap);
   const scratch = [...((await knowsSizes(bwrap)) ? ["--size", String(limits.memoryMb * 1024 * 1024)] : []), "--tmpfs"];
@@ -49,7 +56,10 @@ export async function bubblewrap(
     ["--proc", "/proc", ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path])],
     // What lies in memory is bounded, and all else that is not mounted from elsewhere is read-only.
     ["--dev", "/dev", ...scratch, "/dev/shm", "--remount-ro", "/dev", ...scratch, "/tmp", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"],
-    ...readRoots.map((root) => ["--ro-bind-try", root, root]),
+    // The outer ones first: skills may lie in the state folder, and that in a folder that may be read.
+    ...[...readRoots, ...hidden.filter((each) => belowWorkspace(each) === null)]
+      .toSorted((a, b) => a.length - b.length)
+      .map((each) => (hidden.includes(each) ? ["--tmpfs", each] : ["--ro-bind-try", each, each])),
     ["--ro-bind-try", bwrap, bwrap],
   ].flat();
   // Where nothing can be written no name can be turned into a link, so no second bubblewrap is needed.
@@ -58,6 +68,7 @@ export async function bubblewrap(
       [readOnly || all ? "--ro-bind" : "--bind", workspace, insidePath],
       ...pins(below, workspace),
       ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+      ...hidden.map((each) => ["--remount-ro", each]),
       ...(readOnly ? masked.map(hide) : []),
       ["--remount-ro", "/"],
     ].flat();

@@ -1,9 +1,9 @@
 // Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new privileges, no network unless it
 // is allowed, memory, processes and processors bounded by the kernel's control groups.
-import { relative } from "node:path";
 import { Fault } from "@parley/protocol";
 import { findProgram } from "../exec/find-program.ts";
-import { insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+import { foldersOf } from "./guard-scan.ts";
+import { belowWorkspace, insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
 
 /** What the client itself needs to find its daemon. */
 const clientNames = [
@@ -43,7 +43,7 @@ export interface DockerRun {
 export function dockerCommand({ argv, cwd, env, pty, input, guarded }: SandboxedCommand, run: DockerRun): HostCommand {
   const { program, user, settings, mounts, host, name } = run;
   const { network, limits } = settings;
-  const below = mounts.hidden.map((each) => relative(mounts.workspace, each)).filter((each) => each !== "" && !each.startsWith(".."));
+  const above = mounts.hidden.flatMap((each) => foldersOf(belowWorkspace(each) ?? ""));
   // The image brings its own programs and its own home.
   const inside = Object.fromEntries(
     Object.entries(env).filter(([key]) => !clientNames.includes(key) && key !== "SHELL" && key !== "TMPDIR"),
@@ -58,8 +58,10 @@ export function dockerCommand({ argv, cwd, env, pty, input, guarded }: Sandboxed
       mount(mounts.workspace, insidePath, mounts.readOnly || guarded.all),
       ...(guarded.all ? [] : guarded.readOnly).map((path) => mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, true)),
       ...(guarded.all ? [] : guarded.masked).map((path) => mount("/dev/null", `${insidePath}/${path}`, true)),
+      // Nobody can rename what is mounted, and what is hidden in it with it.
+      ...above.map((path) => mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, mounts.readOnly || guarded.all)),
       ...mounts.readRoots.map((root) => mount(root, root, true)),
-      ...below.map((each) => ["--tmpfs", `${insidePath}/${each}`]),
+      ...mounts.hidden.map((each) => ["--tmpfs", `${each}:ro`]),
       ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${mounts.userHome}`],
       // Names alone: docker takes the values from its own environment, which others on the machine cannot read.
       ...Object.keys(inside).map((key) => ["--env", key]),

@@ -61,10 +61,7 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
   }
 
   async function begin(): Promise<Watched> {
-    // So that a command cannot make it: what stands in there is Parley's to act upon.
-    await mkdir(join(root, ownFolder), { recursive: true });
-    if (!(await lstat(join(root, ownFolder))).isDirectory())
-      throw new Fault("invalid", `${ownFolder} in the workspace is a link; remove it, because Parley keeps its own files there`);
+    await makeOwnFolder(root);
     const { guarded: found, readOnly, masked, tooMuch } = await scanGuarded({ root, alsoPrompt, hidden });
     const hashed = await hashes(root, await promptFiles(root, alsoPrompt));
     // All that can have made something until now. What none of them found either was there before; the rest is put
@@ -112,6 +109,20 @@ async function settled(begun: Begun & { readonly id: string | undefined }, origi
 const muchNote =
   "the workspace was read-only for it: it holds more settings (names with a dot) or more files than can be guarded, or a folder whose name is not UTF-8";
 const othersNote = "the workspace was read-only for it, because another command runs in it";
+
+/** So that a command cannot make it: what stands in there is Parley's to act upon. */
+async function makeOwnFolder(root: string): Promise<void> {
+  const path = join(root, ownFolder);
+  await mkdir(path, { recursive: true }).catch(ignoring("EEXIST"));
+  if (!(await lstat(path)).isDirectory())
+    throw new Fault("invalid", `${ownFolder} in the workspace is not a folder; remove it, because Parley keeps its own files there`);
+}
+
+/** A command in a sandbox with a folder of its own, which several sessions may share: what Parley keeps there is out of its reach. */
+export async function watchScratch(root: string): Promise<Watched> {
+  await makeOwnFolder(root);
+  return { view: { ...nothingGuarded, readOnly: [ownFolder] }, note: null, end: async () => "" };
+}
 
 /** A command in a sandbox that may only read the workspace: files that have another name outside are hidden from it. */
 export async function watchReader({ root, alsoPrompt, hidden }: WatchRequest): Promise<Watched> {

@@ -1,6 +1,6 @@
 // Opens the sandbox that the configuration asks for, with the folder that it works in. What is asked for and cannot be had is an error.
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { Fault, type SessionKey } from "@parley/protocol";
 import { bubblewrap } from "./bubblewrap.ts";
@@ -37,10 +37,27 @@ export async function openSandbox(settings: SandboxSettings, request: SandboxReq
   // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is mounted.
   const readRoots = request.readRoots.filter((root) => relative(request.workspace, root).startsWith(".."));
   const userHome = access === "rw" ? "/tmp" : insidePath;
-  const mounts: Mounts = { workspace, userHome, readOnly: access === "ro", readRoots, hidden: request.hidden };
+  const hidden = await hiddenInside(request.hidden, [[workspace, insidePath], ...readRoots.map((root): Shown => [root, root])]);
+  const mounts: Mounts = { workspace, userHome, readOnly: access === "ro", readRoots, hidden };
   const opened = await (settings.backend === "docker" ? docker : bubblewrap)(settings, mounts, request.host, request.mark);
   const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
   return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, scratch: access === "none", inside: insidePath, ...opened };
+}
+
+type Shown = readonly [onHost: string, inside: string];
+
+/** Where hidden folders would be seen. By their real paths: the workspace's own may lead there by a link. */
+async function hiddenInside(hidden: readonly string[], shown: readonly Shown[]): Promise<readonly string[]> {
+  const real = (path: string): Promise<string> => realpath(path).catch(() => path); // Not there: as it is written.
+  const found = await Promise.all(
+    hidden.flatMap((path) =>
+      shown.map(async ([onHost, inside]) => {
+        const below = relative(await real(onHost), await real(path));
+        return below === "" || below === ".." || below.startsWith("../") ? [] : [`${inside}/${below}`];
+      }),
+    ),
+  );
+  return found.flat();
 }
 
 async function scratch({ scope }: SandboxSettings, { agent, session, folder }: SandboxRequest): Promise<string> {

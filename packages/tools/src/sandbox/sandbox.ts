@@ -55,7 +55,7 @@ export interface Mounts {
   readonly userHome: string;
   /** Readable inside under their own paths: skills. */
   readonly readRoots: readonly string[];
-  /** Host paths below the workspace that are not shown. */
+  /** As they would be seen inside, below the workspace or a folder of `readRoots`: an empty folder is shown for each. */
   readonly hidden: readonly string[];
 }
 
@@ -77,3 +77,8 @@ export interface Sandbox {
 
 /** The workspace's path inside every sandbox. */
 export const insidePath = "/workspace";
+
+/** Of a path inside: relative to the workspace; null elsewhere. */
+export function belowWorkspace(path: string): string | null {
+  return path.startsWith(`${insidePath}/`) ? path.slice(insidePath.length + 1) : null;
+}

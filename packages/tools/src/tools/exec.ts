@@ -13,7 +13,7 @@ import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecPlace, type ExecRequest } from "../exec/work-out.ts";
 import { originOf, turnRules } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
-import { nothingGuarded, watchOnHost, watchReader, watchSandboxed, type Watched } from "../sandbox/guard-watch.ts";
+import { nothingGuarded, watchOnHost, watchReader, watchSandboxed, watchScratch, type Watched } from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
@@ -135,13 +135,13 @@ async function startNow(
   return started;
 }
 
-/** Null for what needs no looking after: an owner's command on the host, and one in a folder of its own. */
+/** Null for what needs no looking after: an owner's command on the host. */
 async function watch(context: ToolContext, scope: ToolScope): Promise<Watched | null> {
   const { sandbox, owner, origins, promptPaths: alsoPrompt = [], files } = context;
   const hidden = files.own.forbidden ?? [];
   const request = { root: sandbox.workspace, origin: originOf(context, scope), alsoPrompt, hidden, origins };
   if (sandbox.kind !== "none") {
-    if (sandbox.scratch) return null;
+    if (sandbox.scratch) return watchScratch(sandbox.workspace);
     return sandbox.readOnly ? watchReader(request) : watchSandboxed(request, sandbox.kind === "docker");
   }
   return owner || origins === undefined ? null : watchOnHost(request);
