@@ -253,6 +253,15 @@ describe("a stranger's command on the host", () => {
     await changed;
   });
 
+  test("cannot hide a skill behind thousands of other files", async () => {
+    origins = memoryOrigins();
+    it = await stage({ context: { origins, owner: false, speakers: ["telegram:42"] } });
+    await mkdir(at("skills"));
+    await Promise.all(Array.from({ length: 5_100 }, (_, i) => writeFile(at(`skills/${i}`), "")));
+    await said(exec(it.context), { command: "mkdir skills/x; echo obey > skills/x/SKILL.md", yieldMs: 60_000 });
+    expect([...origins.files.keys()]).toEqual(["skills/x/SKILL.md"]);
+  });
+
   test("is not blamed for what Parley wrote while it ran", async () => {
     origins = memoryOrigins();
     it = await stage({ context: { origins, owner: false, speakers: ["telegram:42"] } });

@@ -4,20 +4,17 @@ import { join } from "node:path";
 import { promptFolders, promptNames } from "./guarded-paths.ts";
 import { ignoring } from "./walk.ts";
 
-/** A prompt takes far less. */
-const mostFiles = 5_000;
-
 /** Relative to the root. Some of the names may not be there. Of the folders only texts: nothing else is told. */
 export async function promptFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
   const below = await Promise.all([...new Set<string>([...promptFolders, ...more])].map((folder) => filesBelow(root, folder)));
   return [...promptNames, ...below.flat().filter((path) => path.toLowerCase().endsWith(".md"))];
 }
 
-/** Folders that are links are not entered. */
+/** However many there are: what is left out here would pass for older. Folders that are links are not entered. */
 export async function filesBelow(root: string, folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   const open = [folder];
-  while (open.length > 0 && found.length < mostFiles) {
+  while (open.length > 0) {
     const at = open.shift() ?? folder;
     const entries = (await readdir(join(root, at), { withFileTypes: true }).catch(ignoring("ENOENT", "EACCES", "ENOTDIR"))) ?? [];
     for (const entry of entries) (entry.isDirectory() ? open : found).push(`${at}/${entry.name}`);
