@@ -299,6 +299,9 @@ export interface NewDelivery {
   /** Id of an open delivery. This one takes its place in the lane, in the same transaction. The open part, if not begun, fails as
    *  superseded; if begun, it is settled first. Unknown or already closed: this is an ordinary delivery. */
   readonly closes?: string;
+  /** The answer of a command: it waits for the reply at the head of its lane (all that is queued under that cause) and for such answers before
+   *  it, and goes before the other replies that wait there (I4). */
+  readonly passes?: boolean;
 }
 
 export type PartState = "queued" | "sending" | "sent" | "failed" | "ambiguous";

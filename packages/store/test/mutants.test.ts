@@ -193,7 +193,9 @@ const mutants: readonly Mutant[] = [
     from: "return delivery.preview === 1 && delivery.closed === 0",
     to: "return false && delivery.closed === 0",
   },
-  { bug: "a preview is never closed", by: "outbox", from: "replaces ? replace(preview) : seq", to: "replaces ? preview.place : seq" },
+  { bug: "a preview is never closed", by: "outbox", from: "replaces ? replace(preview) :", to: "replaces ? preview.place :" },
+  { bug: "a command's answer waits for every reply", by: "outbox", from: "delivery.passes === true", to: "false" },
+  { bug: "a command's answer splits a reply", by: "outbox", from: "select max(place) as place", to: "select min(place) as place" },
   { bug: "a refused call keeps what it wrote", by: "turns", from: "rollback to call; release call", to: "release call" },
   {
     bug: "expected versions of cells are ignored",

@@ -88,7 +88,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     if ((await inbox.find({ id: inbound.id, limit: 1 })).length > 0) return;
     const answer = await answerOf(command, by);
     // The answer first: its id comes from the event, so a redelivery repeats nothing, while a row without its answer would be final.
-    if (answer !== null) await outbox.post([noticeDelivery(inbound, answer)]);
+    if (answer !== null) await outbox.post([{ ...noticeDelivery(inbound, answer), passes: true }]);
     await store([{ row: rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command), notices: [] }]);
   }
 

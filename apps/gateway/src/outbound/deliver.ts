@@ -61,7 +61,10 @@ export function deliverer(options: DeliverOptions): Deliver {
     const to = options.moved.current(parseConversationKey(parcel.lane));
     for (const delivery of parcel.deliveries) {
       if (editsEarlier(parcel, delivery)) return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
-      const end = await deliverOne({ parcel, held, channel, to }, delivery);
+      const end = await deliverOne({ parcel, held, channel, to }, delivery).catch(async (error: unknown): Promise<WorkEnd> => {
+        if (delivery === parcel.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
+        return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
+      });
       if (end !== null) return end;
     }
     return { afterMs: 0, reason: "delivered", refund: true };
@@ -194,6 +197,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (delivery.open) return found?.done === true ? "replaced" : null;
     const part = found?.parts[found.split ? index : 0];
     return found !== undefined && part?.state === "failed" ? "dropped" : null;
+  }
+
+  /** A command's answer that was queued since this parcel was taken goes first; of this delivery nothing has begun. */
+  async function isOvertaken({ id }: DeliveryView, error: unknown): Promise<boolean> {
+    if (!isFault(error, "invalid")) return false;
+    const [found] = await outbox.find({ id, limit: 1 });
+    return found?.parts.every(({ state, attempts }) => state === "queued" && attempts === 0) === true;
   }
 
   /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */

@@ -55,6 +55,44 @@ describe("a platform that is away", () => {
   });
 });
 
+describe("the answer of a command", () => {
+  test("waits for the reply at the head, and for no other that waits behind it", async () => {
+    s = await stage();
+    const alice = s.person("alice");
+    s.telegram.harm(({ nth }) => (nth === 1 ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 7_000 }) } : null));
+    for (const text of ["one", "two", "three"]) {
+      alice.says(text);
+      await s.pass(500);
+    }
+    alice.says("/whoami");
+    await alice.gets("re: one", /alice/, "re: two", "re: three");
+  });
+
+  test("given while what waits is being sent goes between two replies", async () => {
+    s = await stage();
+    const alice = s.person("alice");
+    let sends = 0;
+    let isAway = true;
+    s.telegram.harm(() => {
+      if (isAway) return { refuse: away };
+      // The holder of the lane has all three replies in its hands when this is said.
+      sends += 1;
+      if (sends === 1) alice.says("/whoami");
+      return null;
+    });
+    for (const text of ["one", "two", "three"]) {
+      alice.says(text);
+      await s.pass(500);
+    }
+    isAway = false;
+    await s.until(() => alice.sees().length === 4, "all four", minutesMs);
+    const seen = alice.sees();
+    expect(seen.filter((text) => text.startsWith("re: "))).toEqual(["re: one", "re: two", "re: three"]);
+    expect(seen.at(-1)).toBe("re: three");
+    expect(new Set((await s.rows()).map(({ outcome }) => outcome))).toEqual(new Set(["answered", "commanded"]));
+  });
+});
+
 describe("a chat that is gone", () => {
   test("fails its deliveries at once and for good; others go on", async () => {
     s = await stage();

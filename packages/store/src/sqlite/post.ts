@@ -16,6 +16,13 @@ export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliverie
      on conflict do nothing returning seq`,
   );
   const setPlace = query(db, "update deliveries set place = ? where seq = ?");
+  // Answers that pass have the places between the whole ones.
+  const headReply = query<{ readonly place: number | null }>(
+    db,
+    `with waiting as (select * from deliveries
+       where lane = ?1 and done is null and seq <> ?2 and place = cast(place as integer))
+     select max(place) as place from waiting where cause = (select cause from waiting order by place, seq limit 1)`,
+  );
   const close = query(db, "update deliveries set closed = 1, dropped = 1 where seq = ?");
 
   /** Takes an open preview's place. One that has not begun fails here; one under way is settled by its holder first. */
@@ -24,6 +31,11 @@ export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliverie
     deliveries.failQueued(open.seq, "superseded");
     deliveries.settle({ ...open, closed: 1, dropped: 1 });
     return open.place;
+  };
+
+  const behindHeadReply = (lane: string, seq: number): number => {
+    const place = headReply.get(lane, seq)?.place ?? null;
+    return place === null ? seq : place + 0.5;
   };
 
   const one = (delivery: NewDelivery): void => {
@@ -35,7 +47,8 @@ export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliverie
     const preview = closes === undefined ? undefined : deliveries.get(closes);
     const replaces =
       preview !== undefined && preview.lane === lane && preview.preview === 1 && preview.closed === 0 && preview.done === null;
-    setPlace.run(replaces ? replace(preview) : seq, seq);
+    const ownPlace = delivery.passes === true ? behindHeadReply(lane, seq) : seq;
+    setPlace.run(replaces ? replace(preview) : ownPlace, seq);
     const known = lanes.open(lane, pool);
     if (known.holder === null && deliveries.hasWork(lane)) lanes.schedule(lane, pool, known.at ?? clock.now());
   };

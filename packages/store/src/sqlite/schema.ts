@@ -44,7 +44,7 @@ export const migrations: readonly (readonly string[])[] = [
     `create table entries (lane text not null, epoch integer not null, seq integer not null, turn text not null, body text not null)`,
     `create unique index entries_order on entries (lane, epoch, seq)`,
 
-    // place orders a lane: its own seq, or the place of the preview that it closes. preview: opened as one; closed: replaced since.
+    // place orders a lane: its own seq, the place of the preview that it closes, or, of what passes, half a step behind another's. preview: opened as one; closed: replaced since.
     `create table deliveries (
        seq integer primary key autoincrement, id text not null unique, lane text not null, pool text not null, cause text not null,
        place integer not null, preview integer not null default 0, closed integer not null default 0, split integer not null default 0,

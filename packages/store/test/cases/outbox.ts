@@ -42,6 +42,34 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "the answer of a command waits for the whole reply at the head and for such answers before it, and for no other reply",
+    async run({ store }) {
+      const long = ["1", "2"].map((id) => delivery(id, { cause: "long" }));
+      await store.outbox.post([...long, delivery("next", { cause: "next" })]);
+      await store.outbox.post([delivery("first", { cause: "first", passes: true })]);
+      await store.outbox.post([delivery("second", { cause: "second", passes: true }), delivery("last", { cause: "last" })]);
+      const parcel = await takeParcel(store);
+      expect(ids(parcel.deliveries)).toEqual(["1", "2", "first", "second", "next", "last"]);
+      await sendWhole(store, parcel, "1");
+      await sendWhole(store, parcel, "2");
+      await expect(store.outbox.record(parcel, [begin("next")])).rejects.toMatchObject(refused);
+      for (const id of ["first", "second", "next"]) await sendWhole(store, parcel, id);
+    },
+  },
+  {
+    title: "the answer of a command does not come between a preview and the message that replaces it, and needs no reply to follow",
+    async run({ store }) {
+      await store.outbox.post([delivery("alone", { passes: true, lane: chat("b") })]);
+      await store.outbox.post([delivery("preview", { cause: "turn", open: true }), delivery("next", { cause: "next" })]);
+      await store.outbox.post([delivery("status", { cause: "status", passes: true })]);
+      await store.outbox.post([delivery("answer", { cause: "turn", closes: "preview" })]);
+      const parcel = await takeParcel(store, { ...wantOut, maxRows: 9 });
+      const lanes = [parcel, await takeParcel(store, { ...wantOut, maxRows: 9, holder: "w2" })];
+      const orders = Object.fromEntries(lanes.map(({ lane, deliveries }) => [lane, ids(deliveries)]));
+      expect(orders).toEqual({ [chat("b")]: ["alone"], [chat("a")]: ["answer", "status", "next"] });
+    },
+  },
+  {
     title: "only the head of a conversation may be sent, part after part",
     async run({ store }) {
       await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] }), delivery("2")]);

@@ -17,6 +17,8 @@ export interface ModelDelivery {
   closed: boolean;
   dropped: boolean;
   done: boolean;
+  /** It went before replies that waited. */
+  passed: boolean;
 }
 
 const fresh = (): ModelPart => ({ state: "queued", token: 0, attempts: 0, resends: 0, flagged: false });
@@ -39,10 +41,24 @@ export function outboxModel(now: () => number) {
   const post = (list: readonly NewDelivery[]): void => {
     for (const given of list) {
       if (all.has(given.id)) continue;
-      const made: ModelDelivery = { given, parts: given.parts.map(fresh), split: false, closed: false, dropped: false, done: false };
+      const made: ModelDelivery = {
+        given,
+        parts: given.parts.map(fresh),
+        split: false,
+        closed: false,
+        dropped: false,
+        done: false,
+        passed: false,
+      };
       const line = order.get(given.lane) ?? [];
       const preview = line.find((each) => each.given.id === given.closes && each.given.open === true && !each.closed && !each.done);
-      if (preview === undefined) line.push(made);
+      const head = given.passes === true ? line.find(({ done, passed }) => !done && !passed) : undefined;
+      if (preview === undefined && head !== undefined) {
+        made.passed = true;
+        let at = line.findLastIndex(({ done, passed, given: { cause } }) => !done && !passed && cause === head.given.cause) + 1;
+        while (line[at]?.passed === true) at += 1;
+        line.splice(at, 0, made);
+      } else if (preview === undefined) line.push(made);
       else {
         preview.closed = true;
         preview.dropped = true;

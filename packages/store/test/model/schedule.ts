@@ -102,7 +102,9 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
     const closes = c % 4 === 1 && previews.length > 0 ? { closes: pick(previews, b).given.id } : {};
     const target = closes.closes === undefined ? pick(chats, a) : (outbox.all.get(closes.closes)?.given.lane ?? pick(chats, a));
     const parts = open || b % 2 === 0 ? [{ content: "x" }] : [{ content: "x" }, { content: "y" }];
-    return [delivery(`d${b % 5 === 0 && made > 0 ? a % made : made++}`, { lane: target, parts, ...(open ? { open } : {}), ...closes })];
+    const passes = c % 4 === 2 ? { passes: true } : {};
+    const id = `d${b % 5 === 0 && made > 0 ? a % made : made++}`;
+    return [delivery(id, { lane: target, cause: `t${(b >> 1) % 3}`, parts, ...(open ? { open } : {}), ...closes, ...passes })];
   };
 
   /** The reference's answer against the driver's; refusals are compared by their code. */

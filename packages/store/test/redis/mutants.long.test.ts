@@ -68,6 +68,8 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
     "if not delivery.preview or delivery.closed then return false end",
     "if true then return false end",
   ],
+  ["a command's answer waits for every reply", "new.passes and behindHeadReply(new.lane) or delivery.seq", "delivery.seq"],
+  ["a command's answer splits a reply", "if each.cause == cause then place = score end", "place = place or score"],
   ["a closing delivery goes to the back", "delivery.place = preview.place\n", ""],
   ["any term leads", "if not current or current == term then return end", "if true then return end"],
   [

@@ -106,11 +106,26 @@ function deliveries.close(delivery, reason)
   deliveries.settle(delivery)
 end
 
+-- Half a step behind the last delivery of the reply at the head; nil when no reply waits. Answers that pass have the places in between.
+local function behindHeadReply(lane)
+  local found = call('ZRANGE', key.undone(lane), 0, -1, 'WITHSCORES')
+  local cause, place
+  for n = 1, #found, 2 do
+    local score = tonumber(found[n + 1])
+    if score == math.floor(score) then
+      local each = deliveries.get(string.sub(found[n], 18))
+      cause = cause or each.cause
+      if each.cause == cause then place = score end
+    end
+  end
+  return place and place + 0.5
+end
+
 local function postOne(new)
   if call('EXISTS', key.delivery(new.id)) == 1 then return end
   local delivery = { id = new.id, seq = count('delivery'), lane = new.lane, pool = new.pool, cause = new.cause, preview = new.open or nil,
     created = now, parts = #new.parts }
-  delivery.place = delivery.seq
+  delivery.place = new.passes and behindHeadReply(new.lane) or delivery.seq
   deliveries.addParts(delivery, new.parts)
   local preview = new.closes and deliveries.get(new.closes)
   if preview and preview.lane == new.lane and preview.preview and not preview.closed and not preview.done then
