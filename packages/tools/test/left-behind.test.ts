@@ -83,6 +83,15 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     expect(gitFoldersBelow(it.workspace)).toContain(".git");
   });
 
+  test("that gives its owner's rights to other users of the machine", async () => {
+    await run(
+      "mkdir -p node_modules/x .x; for f in a node_modules/x/b .x/c; do echo > $f; chmod 6755 $f; done; echo > plain; chmod 751 plain",
+    );
+    for (const path of ["a", "node_modules/x/b"]) expect((await stat(at(path))).mode & 0o7777, path).toBe(0o755);
+    expect((await stat(at("plain"))).mode & 0o7777).toBe(0o751);
+    expect((await stat(at(".parley/held"))).mode & 0o777).toBe(0o700);
+  });
+
   test("behind another command that saw it there", async () => {
     await inBackground(
       "echo obey > USER.md; mkdir memory; echo obey > memory/x.md; mkdir n n/.git; touch made; while [ ! -e go ]; do sleep 0.01; done",

@@ -1,8 +1,10 @@
 // Folders that a command closed before it ended (chmod 555, chmod 000), so that nobody could take away what lies in
 // them. Their owner, who is the gateway's user, opens them again.
+// And files that would lend that user's rights to others.
 import { constants } from "node:fs";
 import { chmod, open, type FileHandle } from "node:fs/promises";
-import { isCode } from "./walk.ts";
+import { isFault } from "@parley/protocol";
+import { entryPath, isCode, walk } from "./walk.ts";
 
 /** open(2): names an entry that may not be read. Node has no constant for it. */
 const O_PATH = 0o10000000;
@@ -34,4 +36,22 @@ export async function openUp(root: string, path: string): Promise<boolean> {
   } finally {
     for (const handle of handles) await handle.close();
   }
+}
+
+const otherRights = 0o6000;
+
+/** Takes from a file that whoever runs it has its owner's rights (chmod u+s), which other users of the machine could use. */
+export async function dropOtherRights(root: string, path: string): Promise<void> {
+  if (process.platform !== "linux") return;
+  await walk({ root }, path, false, async ({ folder, name }) => {
+    const handle = await open(entryPath(folder, name), O_PATH | constants.O_NOFOLLOW);
+    try {
+      const stat = await handle.stat();
+      if (stat.isFile() && (stat.mode & otherRights) !== 0) await chmod(`/proc/self/fd/${handle.fd}`, stat.mode & 0o1777);
+    } finally {
+      await handle.close();
+    }
+  }).catch((error: unknown) => {
+    if (!isFault(error)) throw error; // It is gone meanwhile, or somebody else's.
+  });
 }

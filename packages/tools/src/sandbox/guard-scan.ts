@@ -5,7 +5,7 @@ import { lstat, opendir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { isRepository } from "../files/bare-repository.ts";
 import { guardOf, ownFolder } from "../files/guarded-paths.ts";
-import { openUp } from "../files/open-up.ts";
+import { dropOtherRights, openUp } from "../files/open-up.ts";
 import { ignoring, isCode } from "../files/walk.ts";
 
 export interface GuardScan {
@@ -86,6 +86,7 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
           return [];
         }
         if (!isGuarded && entry.isDirectory()) return [path];
+        if (before !== undefined && !isGuarded && entry.isFile() && isSetuid(await statOf(path))) await dropOtherRights(realRoot, path);
         if (!isGuarded && (inPackages || before !== undefined || !entry.isFile())) return [];
         const stat = await statOf(path);
         if (stat === null) return [];
@@ -183,6 +184,8 @@ export function foldersOf(path: string): readonly string[] {
   const parts = path.split("/");
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
+
+const isSetuid = (stat: Stats | null): boolean => stat !== null && stat.isFile() && (stat.mode & 0o6000) !== 0;
 
 const link = "link ";
 

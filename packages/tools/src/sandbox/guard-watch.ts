@@ -2,7 +2,7 @@
 // read-only, and written down. After: whatever could not be mounted, because it was not there, is put aside; and on the
 // host, what a stranger's command changed in files that enter prompts is written down as theirs.
 import { execFile } from "node:child_process";
-import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Fault, isFault } from "@parley/protocol";
@@ -152,7 +152,7 @@ export async function endWatch(watch: Watch, hidden: readonly string[], origins:
   const now = Object.entries(await hashes(root, [...new Set(looked)])).map(([path, sha256]) => ({ path, sha256 }));
   const changed = now.filter((file) => !isOlder(watch, file));
   await origins?.end(watch, changed);
-  if (aside.length > 0) await pruneHeld(root);
+  if (aside.length > 0) await keepHeld(root);
   if (aside.length === 0) return "";
   const more = aside.length > mostTold ? `, and ${aside.length - mostTold} more` : "";
   return `put aside, because commands in a sandbox may not make them: ${aside.slice(0, mostTold).join(", ")}${more}`;
@@ -182,8 +182,9 @@ const mostTold = 20;
 /** Of so many commands what was put aside is kept; the oldest goes (I9). */
 const mostHeld = 100;
 
-async function pruneHeld(root: string): Promise<void> {
+async function keepHeld(root: string): Promise<void> {
   const held = join(root, ownFolder, "held");
+  await chmod(held, 0o700); // Programs in there may have their owner's rights.
   // Another command may prune at the same time.
   const folders = await Promise.all(
     (await readdir(held)).map(async (name) => {
