@@ -5,7 +5,7 @@ import type { Cursor, Step } from "./cursor.ts";
 import { closingAnswer, readHidden, type HiddenBlock } from "./hidden-block.ts";
 import { doubled, fences, markup, readReplyTag, replyTags } from "./markup.ts";
 import { endsInBeginning } from "./pattern.ts";
-import { afterOf, beforeOf, namesClosing, verdictOn, type Before, type Verdict } from "./placement.ts";
+import { afterOf, beforeOf, emphasisAround, namesClosing, verdictOn, type Before, type Verdict } from "./placement.ts";
 import { isTag, readTag, tagStarts, type Tag } from "./read-tag.ts";
 import { beginsHeader, readHeader, type TemplateHeader } from "./template-header.ts";
 
@@ -71,9 +71,11 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
   };
 
   const tagStep = (tag: Tag): Step => {
-    const after = afterOf(cursor.rest, cursor.at + tag.chars, cursor.ended);
-    if (after === null) return "hold";
-    const place = before();
+    const end = cursor.at + tag.chars;
+    const emphasis = afterRemoved ? 0 : emphasisAround(line, cursor.rest, end, cursor.ended);
+    const after = emphasis === null ? null : afterOf(cursor.rest, end + emphasis, cursor.ended);
+    if (emphasis === null || after === null) return "hold";
+    const place = emphasis > 0 ? "word" : before();
     const isOpen = wrappers.at(-1) === tag.form && (shown || !finalOnly);
     if (tag.closing && tag.family === "final" && isOpen && !namesClosing(place, after)) {
       take(tag.chars);

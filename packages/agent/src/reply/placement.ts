@@ -36,6 +36,22 @@ export function beforeOf(line: string): Before {
   return /[.!?…:;。！？：；)\]"”»*_~]|[\p{S}\ud800-\udfff]/u.test(last) && !/[|=+<>$]/u.test(last) ? "sentence" : "word";
 }
 
+const listNumber = /^\s*\d{1,3}[.)]\s+$/u;
+
+/**
+ * How many characters of emphasis stand on both sides of a tag among words or in a list ("- **<think>** opens"): they make it no less a mention.
+ * `line`: what stands before it; null while it is not known yet.
+ */
+export function emphasisAround(line: string, rest: string, at: number, ended: boolean): number | null {
+  const run = /(?:\*{1,3}|_{1,3})$/u.exec(line)?.[0] ?? "";
+  const outside = line.slice(0, line.length - run.length);
+  const place = beforeOf(outside);
+  if (run === "" || (place !== "word" && place !== "quote" && !listNumber.test(outside))) return 0;
+  const after = rest.slice(at, at + run.length);
+  if (!ended && after.length < run.length && run.startsWith(after)) return null;
+  return after === run ? run.length : 0;
+}
+
 const gap = /[^\S\n]{0,40}/uy;
 const marks = /[,;:)\]}»”’，。、；：）」』]/u;
 

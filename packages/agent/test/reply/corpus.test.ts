@@ -51,6 +51,13 @@ describe("a thought or a call", () => {
     expectSaid(`Let me see.\n${opens}${innerMark}${closes}Here it is.`, "Let me see.\nHere it is.");
   });
 
+  test.each(innerTags.filter(([opens]) => /^<[a-z_]+>$/.test(opens)))("**%s** … **%s** in bold is not shown", (opens, closes) => {
+    expectSaid(`Let me see.\n**${opens}**\n${innerMark}\n**${closes}**\nHere it is.`, "Let me see.\n****\nHere it is.");
+    expectSaid(`Let me see.\n**${opens}**\n${innerMark}, and more of it`, "Let me see.\n**");
+    expectSaid(`Let me see. **${opens}** ${innerMark}, and more of it`, "Let me see. **");
+    expectSaid(`**${opens}** ${innerMark}, and more of it`, "**");
+  });
+
   test.each(innerTags.filter(([opens]) => !opens.startsWith("[think")))("%j that never closes is not shown", (opens) => {
     expectShown(`Let me see.\n${opens}${innerMark}, and more of it`, "Let me see.");
     for (const pieces of chunkings(`${opens}${innerMark}`)) {
