@@ -5,10 +5,12 @@ import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "./inbound/bot-loops.ts";
 import type { Pacer } from "./outbound/pacer.ts";
 import { runningTurns, type RunningTurns } from "./turn/running-turns.ts";
+import { suspectsHere, type SuspectsHere } from "./turn/suspects.ts";
 
 export interface CoreMemory {
   readonly running: RunningTurns;
   readonly cooldowns: Cooldowns;
+  readonly suspects: SuspectsHere;
   readonly botLoops: BotLoops;
   /** See `SetUp.stableMoves`. */
   readonly stableMoves: Map<string, number>;
@@ -21,6 +23,7 @@ export function coreMemory(clock: Clock): CoreMemory {
   return {
     running: runningTurns(),
     cooldowns: cooldowns(clock),
+    suspects: suspectsHere(),
     botLoops: botLoops(clock),
     stableMoves: new Map(),
     pacers: new Map(),

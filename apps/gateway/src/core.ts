@@ -245,7 +245,7 @@ export function gatewayCore(options: CoreOptions): Core {
     log,
   });
 
-  const suspected = suspects({ ...store, bootId: options.bootId, bootAtMs, clock, log });
+  const suspected = suspects({ ...store, here: kept.suspects, bootId: options.bootId, bootAtMs, clock, log });
   const lane = sessionLane({
     config,
     store,

@@ -32,7 +32,19 @@ export interface Suspects {
   reasons(): readonly string[];
 }
 
+/** The suspects of this process. They run on when the config changes, so whoever rules next has to know of them. */
+export interface SuspectsHere {
+  /** The one that runs; the cell may lag behind it when the store was away. */
+  running: string | null;
+  readonly known: Map<string, { readonly alone: boolean; readonly untilMs: number }>;
+}
+
+export function suspectsHere(): SuspectsHere {
+  return { running: null, known: new Map() };
+}
+
 export interface SuspectsOptions {
+  readonly here: SuspectsHere;
   readonly cells: Cells;
   readonly turns: Pick<Turns, "find">;
   readonly bootId: string;
@@ -75,10 +87,8 @@ const mostUnclear = 2;
 const graceMs = 15_000;
 const againMs = 1_000;
 
-export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: SuspectsOptions): Suspects {
-  /** The one that runs here; the cell may lag behind it when the store was away. */
-  let running: string | null = null;
-  const known = new Map<string, { readonly alone: boolean; readonly untilMs: number }>();
+export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: SuspectsOptions): Suspects {
+  const { known } = here;
 
   const wait = (turn: Turn, afterMs: number): Ruling => {
     known.set(turn.id, { alone: false, untilMs: clock.now() + afterMs + graceMs });
@@ -108,7 +118,7 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
     const atMs = clock.now();
     const trial: Trial = { ...watched, alone: { turn: turn.id, atMs }, untilMs: atMs + clearedAfterMs + graceMs };
     if ((await write(trial, version, proofMs)) === null) return wait(turn, againMs);
-    running = turn.id;
+    here.running = turn.id;
     known.set(turn.id, { alone: true, untilMs: trial.untilMs });
     log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, it is the one suspect that runs");
     return { kind: "alone", end: () => endOf(turn) };
@@ -116,8 +126,8 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
 
   /** The next suspect may run at once: this boot has watched long enough. */
   async function endOf(turn: Turn): Promise<void> {
-    if (running !== turn.id) return;
-    running = null;
+    if (here.running !== turn.id) return;
+    here.running = null;
     known.delete(turn.id);
     const cell = await cells.get(trialCell);
     if (cell === null) return;
@@ -142,9 +152,10 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
       known.delete(turn.id);
       return { kind: "guilty", cells: [{ key: trialCell, value: null }] };
     }
-    // Its lane is due, and whoever takes it buries it; unless somebody stopped it meanwhile.
+    // Its lane is due, and whoever takes it buries it; unless somebody stopped it meanwhile, or it came further and may be parked for days.
     const tried = await turns.find(alone.turn);
-    return tried === null || tried.state === "done" ? watch(turn, version) : wait(turn, againMs);
+    const isOver = tried === null || tried.state === "done" || !isSuspect(tried);
+    return isOver ? watch(turn, version) : wait(turn, againMs);
   }
 
   return {
@@ -156,7 +167,7 @@ export function suspects({ cells, turns, bootId, bootAtMs, clock, log }: Suspect
       if (trial.diedByMs !== undefined) return ruleOnDead(turn, trial, trial.diedByMs, cell.version);
       const now = clock.now();
       if (trial.boot !== bootId) return trial.untilMs <= now ? watch(turn, cell.version) : wait(turn, againMs);
-      if (running !== null && running !== turn.id) return wait(turn, againMs);
+      if (here.running !== null && here.running !== turn.id) return wait(turn, againMs);
       const leftMs = trial.sinceMs + trial.forMs - now;
       return leftMs > 0 ? wait(turn, leftMs) : tryAlone(turn, trial, cell.version);
     },
