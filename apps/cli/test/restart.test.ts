@@ -1,8 +1,6 @@
 // Stop and restart against a gateway that answers as the test says: what is asked, what is waited for, what is said. The real one is driven by
 // the newcomer's test.
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isAlive } from "../src/is-alive.ts";
 import { fakeGateway, parley, Refusal, stateFolder } from "./fake-gateway.ts";
@@ -72,23 +70,6 @@ test("without a gateway there is nothing to stop, and nothing to restart", async
     err: expect.stringContaining("Start it with `parley start`") as string,
   });
   expect(await parley(home, ["stop", "--timeout", "soon"])).toMatchObject({ exitCode: 2 });
-});
-
-test("a gateway that hangs is told from one that is not there, and stop ends it for good", { timeout: 90_000 }, async () => {
-  const script =
-    "process.on('SIGTERM', () => {}); const s = require('node:net').createServer(() => {}).listen(0, '127.0.0.1', () => console.log(s.address().port))";
-  const child = spawn(process.execPath, ["-e", `${script} // gateway`], { stdio: ["ignore", "pipe", "ignore"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const port = await new Promise<string>((resolve) => child.stdout.once("data", (text: Buffer) => resolve(text.toString().trim())));
-  const home = stateFolder(null);
-  writeFileSync(join(home, "gateway-port"), `${port} ${child.pid} loopback ${"t".repeat(43)}\n`);
-  writeFileSync(join(home, "daemon.pid"), `${child.pid}\n`);
-  const asked = await parley(home, ["status"]);
-  expect([asked.exitCode, asked.out]).toEqual([1, ""]);
-  expect(asked.err).toMatch(new RegExp(`does not answer\\. Its process ${child.pid} said nothing .*\\n\`parley stop\` ends it`));
-  const { exitCode, out, err } = await parley(home, ["stop"], { env: { PATH: "/usr/bin:/bin" } });
-  expect([exitCode, out]).toEqual([0, `The gateway (process ${child.pid}) hung and was ended.\n`]);
-  expect(err).toContain("It is killed");
 });
 
 test.runIf(process.platform === "linux")("a process that has ended is gone, also when its parent does not look", async () => {

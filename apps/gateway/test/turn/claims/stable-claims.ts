@@ -1,4 +1,5 @@
 // What the stable sections claim, each with its check. `line` is a whole line of the prompt; `says` stands in docs/prompt.md.
+import { cliCommands } from "./cli-commands.ts";
 import { createHmac } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -37,9 +38,6 @@ const runs = (path: string): boolean => {
 };
 const opens = async (s: Situation, path: string): Promise<boolean> => (await s.read(path)).startsWith(probe.text);
 const sandboxOf = ({ config }: Situation) => config.agents.list[0]?.sandbox;
-
-/** The words of the command line, out of its own completion. */
-export const cliTable: { commands: ReadonlySet<string> } = { commands: new Set() };
 
 async function listsSkill([, name = "", path = ""]: readonly string[], s: Situation): Promise<boolean> {
   const text = await s.read(path.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"));
@@ -95,7 +93,7 @@ export const stableClaims: readonly Claim[] = [
       "cli.commands",
       /^- `parley ([a-z -]+)`: .*$/,
       "the command line completes each of these commands",
-      ([, words = ""]) => cliTable.commands.has(words),
+      ([, words = ""]) => cliCommands().has(words),
     ],
     [
       "cli.here",
@@ -225,7 +223,7 @@ export const stableClaims: readonly Claim[] = [
       "docs.person",
       /^When diagnosing issues, ask the person for what `parley (status)` prints\.$/,
       "the command line has it; exec does not run on the host",
-      ([, word = ""], s) => cliTable.commands.has(word) && !onHost(s),
+      ([, word = ""], s) => cliCommands().has(word) && !onHost(s),
     ],
   ]),
   ...claimsOf("Sandbox", [
