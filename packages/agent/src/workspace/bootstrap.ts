@@ -71,8 +71,12 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     return { name, path, text: origin === null ? file.text : `[${origin.reason}]\n\n${file.text}` };
   };
   const { templates } = options;
-  const isFilledIn = async ({ name, text }: HookFile): Promise<boolean> =>
-    templates !== undefined && text !== null && text.trim() !== (await readFile(join(templates, name), "utf8")).trim();
+  const isFilledIn = async ({ name, text }: HookFile): Promise<boolean> => {
+    if (templates === undefined || text === null) return false;
+    // It may be gone while Parley is replaced, or out of files: a turn must not end by that, so it is not known to be filled in.
+    const template = await readFile(join(templates, name), "utf8").catch(() => null);
+    return template !== null && text.trim() !== template.trim();
+  };
   /** Nothing was learned in it: who the agent is and whom it helps is not written down, and there are no notes. */
   async function isNew(files: readonly HookFile[], { workspace }: BootstrapRequest): Promise<boolean> {
     if (!files.some(({ name, text }) => name === "BOOTSTRAP.md" && text !== null)) return true;

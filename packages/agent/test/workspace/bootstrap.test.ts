@@ -77,6 +77,20 @@ test("BOOTSTRAP.md is for new workspaces: nothing is filled in, and there are no
   expect(await has()).toBe(false);
 });
 
+test("default files that cannot be read, as while Parley is replaced by a newer one, cost no turn", async () => {
+  await ensureWorkspace(dir, templates);
+  const gone = bootstrapFiles({ caps: defaultCaps, templates: join(root, "gone"), hooks: [], log: silentLog });
+  const request = {
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "agent:main:main",
+  } as const;
+  expect(present(await gone.load(request))).toContain("BOOTSTRAP.md");
+});
+
 test.each([
   ["", false],
   ["# HEARTBEAT.md\n\n", false],
