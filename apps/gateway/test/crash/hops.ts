@@ -76,7 +76,7 @@ async function holdTool(at: Stage, medium: Medium): Promise<void> {
 
 /** Enough of a text to open a preview, and then nothing more. */
 function growAndHang(at: Stage): void {
-  at.onModel(() => ({ text: "Let me look into that for you. ".repeat(20), betweenMs: 20, cutAtByte: 3_000, hang: "body" }));
+  at.onModel(() => ({ text: "Let me look into that for you. ".repeat(20), betweenMs: 200, cutAtByte: 3_000, hang: "body" }));
 }
 
 export const hops: readonly Hop[] = [
