@@ -2,10 +2,10 @@
 // Exit codes: 0 stopped as asked, 1 failed (a supervisor should start it again), 78 a person must act first (config, lock, database).
 import { fileFault, hostEnv, loadConfig } from "@parley/config";
 import { isFault, systemClock, systemIds } from "@parley/protocol";
-import type { Daemon } from "./daemon.ts";
-import { startWords } from "./start-words.ts";
-import { onHangUp } from "./hang-up.ts";
-import { restartSignal, startAgain } from "./restart.ts";
+import type { Daemon } from "./daemon/daemon.ts";
+import { startWords } from "./daemon/start-words.ts";
+import { onHangUp } from "./daemon/hang-up.ts";
+import { restartSignal, startAgain } from "./daemon/restart.ts";
 
 const needsPerson = 78;
 
@@ -21,12 +21,12 @@ process.on("SIGUSR1", () => {});
 async function run(words: readonly string[]): Promise<void> {
   const [mode, ...args] = words;
   if (mode === "--database-job") {
-    const { databaseJob } = await import("./database-job.ts");
+    const { databaseJob } = await import("./maintenance/database-job.ts");
     process.stdout.write(JSON.stringify(await databaseJob(args)));
     return;
   }
   if (mode === "--once") {
-    const { onceConfig, runOnce } = await import("./once.ts");
+    const { onceConfig, runOnce } = await import("./offline/once.ts");
     const { stdin: input, stdout: output } = process;
     const env = hostEnv();
     return runOnce({ ...(await onceConfig(env)), input, output, env, clock: systemClock(), ids: systemIds() });
@@ -34,11 +34,11 @@ async function run(words: readonly string[]): Promise<void> {
   const env = hostEnv();
   const loaded = await loadConfig({ env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });
   if (mode === "--migrate") {
-    const { migrate } = await import("./migrate.ts");
+    const { migrate } = await import("./maintenance/migrate.ts");
     return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock(), ids: systemIds() });
   }
   const chosen = startWords(words);
-  const { startDaemon } = await import("./daemon.ts");
+  const { startDaemon } = await import("./daemon/daemon.ts");
   const starting = startDaemon({
     ...loaded,
     ...chosen,

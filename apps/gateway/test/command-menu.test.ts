@@ -2,7 +2,7 @@ import { loopback, type Channel } from "@parley/channels";
 import { Fault, silentLog, type Action } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { registerMenu } from "../src/command-menu.ts";
+import { registerMenu } from "../src/commands/command-menu.ts";
 import { memoryStore } from "./inbound/store.ts";
 
 const menu = [{ name: "stop", description: "stop what I am doing" }];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { logBook } from "../src/log-book.ts";
+import { logBook } from "../src/log/recent-log.ts";
 
 test("the newest lines are kept, in order, however many there were", () => {
   const book = logBook();

@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { logFile } from "../src/log-file.ts";
-import { logger } from "../src/logger.ts";
+import { logFile } from "../src/log/log-file.ts";
+import { logger } from "../src/log/logger.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "parley-log-"));

@@ -1,6 +1,6 @@
 import { get } from "node:http";
 import { expect, test } from "vitest";
-import { metricBook } from "../src/metrics/text.ts";
+import { metricBook } from "../src/control/prometheus-text.ts";
 import { gatewayToken, startControl } from "./control/control-fixture.ts";
 
 test("counters, histograms and what is looked at, in Prometheus' words", async () => {

@@ -1,8 +1,8 @@
 // Names of skills that Parley does not bring are found where the config allows the ones that it brings.
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { misspeltSkills, misspeltSkillWarning } from "../src/misspelt-skills.ts";
-import { skillBook } from "../src/turn/skills.ts";
+import { misspeltSkills, misspeltSkillWarning } from "../src/reload/misspelt-skills.ts";
+import { skillBook } from "../src/runner/skills/skill-registry.ts";
 import { loaded } from "./inbound/loaded.ts";
 
 const folder = fileURLToPath(new URL("../../../config/skills", import.meta.url));

@@ -1,7 +1,7 @@
 // When a crash loop is one, and how safe mode ends.
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "@parley/testkit";
-import { crashLoopReason, safeMode } from "../src/safe-mode.ts";
+import { crashLoopReason, safeMode } from "../src/daemon/safe-mode.ts";
 
 const minute = 60_000;
 const now = 100 * minute;

@@ -1,8 +1,8 @@
 import { loopback, type Channel, type ChannelHealth } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { gatewayState, type Phase } from "../src/state.ts";
-import { modelTrouble } from "../src/turn/model-failure.ts";
+import { gatewayState, type Phase } from "../src/daemon/state.ts";
+import { modelTrouble } from "../src/runner/models/model-failure.ts";
 
 const healths: ChannelHealth["state"][] = ["starting", "ok", "degraded", "down", "stopped"];
 const phases: Phase[] = ["starting", "running", "draining", "safe-mode"];

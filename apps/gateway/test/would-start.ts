@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { configDesk, loadConfig } from "@parley/config";
 import { systemClock, systemIds, type JsonObject } from "@parley/protocol";
 import { expect } from "vitest";
-import { startDaemon } from "../src/daemon.ts";
+import { startDaemon } from "../src/daemon/daemon.ts";
 import { oddConfigs } from "./odd-configs.ts";
 
 export interface BothWords {

@@ -2,7 +2,7 @@
 // before what the config says.
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
-import type { LaneCommand } from "../turn/lane-command.ts";
+import type { LaneCommand } from "../runner/run-command.ts";
 
 export type Activation = "mention" | "always";
 

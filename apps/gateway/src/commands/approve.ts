@@ -2,10 +2,10 @@
 // question was asked alone.
 import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
-import type { Verdict } from "../approvals/approval.ts";
-import type { ApprovalDesk, Decider } from "../approvals/approval-desk.ts";
-import { senderId } from "../inbound/authority.ts";
-import type { Admitted } from "../inbound/receive.ts";
+import type { Verdict } from "../runner/approvals/approval.ts";
+import type { ApprovalDesk, Decider } from "../runner/approvals/approvals.ts";
+import { senderId } from "../access/authority.ts";
+import type { Admitted } from "../receive/receive.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /approve ID once, /approve ID always, /approve ID deny; /deny ID.";

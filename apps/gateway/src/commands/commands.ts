@@ -1,8 +1,8 @@
 // Chat commands that act past the lane: they must answer while a turn runs, so receive calls them before anything is queued.
 // Each may be repeated after a crash and then changes nothing more.
-import { isForOwners, type Command } from "../inbound/command.ts";
-import type { Admitted, RunPastLane } from "../inbound/receive.ts";
-import type { LaneCommand } from "../turn/lane-command.ts";
+import { isForOwners, type Command } from "../receive/command.ts";
+import type { Admitted, RunPastLane } from "../receive/receive.ts";
+import type { LaneCommand } from "../runner/run-command.ts";
 
 export interface PastLaneCommand {
   readonly name: string;

@@ -2,9 +2,9 @@
 // For an agent, or for all, the choice stands in the config.
 import type { AgentConfig } from "@parley/config";
 import type { Session } from "@parley/store";
-import { messageAfter } from "../inbound/command.ts";
-import type { LaneCommand, LaneCommandCall } from "../turn/lane-command.ts";
-import { modelField, type ModelChoice } from "../turn/model-book.ts";
+import { messageAfter } from "../receive/command.ts";
+import type { LaneCommand, LaneCommandCall } from "../runner/run-command.ts";
+import { modelField, type ModelChoice } from "../runner/models/model-choice.ts";
 import { talkOf, type DirectiveOptions } from "./think.ts";
 
 const usage = "Usage: /model list, /model NAME, or /model default.";

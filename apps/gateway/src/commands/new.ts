@@ -2,11 +2,11 @@
 // answer enough; a model named first answers in it.
 import { parseSessionKey, type Clock } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
-import { messageAfter } from "../inbound/command.ts";
-import { beginAnew } from "../inbound/reset-policy.ts";
-import type { LaneCommand } from "../turn/lane-command.ts";
-import { modelField, type FoundModel } from "../turn/model-book.ts";
-import { startupDue } from "../turn/startup-memory.ts";
+import { messageAfter } from "../receive/command.ts";
+import { beginAnew } from "../receive/reset-policy.ts";
+import type { LaneCommand } from "../runner/run-command.ts";
+import { modelField, type FoundModel } from "../runner/models/model-choice.ts";
+import { startupDue } from "../runner/memory/startup-memory.ts";
 
 export interface NewCommandOptions {
   readonly sessions: Sessions;

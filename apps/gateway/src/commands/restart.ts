@@ -2,8 +2,8 @@
 // stands in a cell, so that a command that comes again restarts nothing more.
 import type { Address, Clock, Inbound, Log } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
-import { textDelivery } from "../outbound/notice.ts";
-import type { Restarting } from "../restarting.ts";
+import { textDelivery } from "../delivery/notice.ts";
+import type { Restarting } from "../daemon/restart-check.ts";
 import { version } from "../version.ts";
 import type { PastLaneCommand } from "./commands.ts";
 

@@ -3,12 +3,12 @@
 import { commandSummary, findSkillCommand, skillId, type SkillCommand } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
-import { commandIn } from "../inbound/command.ts";
-import type { Place, PlaceRules } from "../inbound/place-rules.ts";
-import type { Route } from "../inbound/route.ts";
+import { commandIn } from "../receive/command.ts";
+import type { Place, PlaceRules } from "../access/place-rules.ts";
+import type { Route } from "../access/routing.ts";
 import type { SkillCall } from "../inbound/row-payload.ts";
-import { skillCall } from "../turn/skill-call.ts";
-import type { SkillBook, SkillsHere } from "../turn/skills.ts";
+import { skillCall } from "../runner/skills/skill-call.ts";
+import type { SkillBook, SkillsHere } from "../runner/skills/skill-registry.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface SkillDeskOptions {

@@ -2,10 +2,10 @@
 // tool is told to owners only.
 import { nearestWord } from "@parley/config";
 import type { Sessions } from "@parley/store";
-import type { ToolHold } from "../guards/tool-hold.ts";
-import { senderId } from "../inbound/authority.ts";
-import { listedTools, type ListedTool } from "../turn/listed-tools.ts";
-import type { SetUp } from "../turn/set-up.ts";
+import type { ToolHold } from "../runner/tools/emergency-stop.ts";
+import { senderId } from "../access/authority.ts";
+import { listedTools, type ListedTool } from "../runner/tools/tool-listing.ts";
+import type { SetUp } from "../runner/prepare-turn.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ToolsCommandOptions {

@@ -2,9 +2,9 @@
 // session and conversation are told; reasons that may name errors stay with the operator (I8).
 import { conversationKey, type DeliveryStory, type Story, type StoryTurn } from "@parley/protocol";
 import type { Inbox, RowView } from "@parley/store";
-import type { FindMessage } from "../methods/find-message.ts";
-import type { TellStory } from "../methods/story.ts";
-import type { Admitted } from "../inbound/receive.ts";
+import type { FindMessage } from "../trace/find-message.ts";
+import type { TellStory } from "../trace/story.ts";
+import type { Admitted } from "../receive/receive.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface WhyCommandOptions {

@@ -17,16 +17,16 @@ import {
 } from "@parley/protocol";
 import type { Events } from "@parley/store";
 import { z } from "zod";
-import type { Refusals } from "../refusals.ts";
-import type { Authenticate, Caller } from "./authenticate.ts";
-import type { Clients } from "./clients.ts";
-import type { Devices } from "./devices.ts";
+import type { Refusals } from "./refusal-log.ts";
+import type { Authenticate, Caller } from "./auth/authenticate.ts";
+import type { Clients } from "./connected-clients.ts";
+import type { Devices } from "./auth/devices.ts";
 import { wireErrorOf, type Dispatch } from "./dispatch.ts";
-import { follow } from "./follow.ts";
-import { readFrame } from "./frame-text.ts";
-import type { Hub } from "./hub.ts";
-import { socketOutlet } from "./outlet.ts";
-import type { Remote } from "./remote.ts";
+import { follow } from "./subscription.ts";
+import { readFrame } from "./parse-request.ts";
+import type { Hub } from "./event-hub.ts";
+import { socketOutlet } from "./send-buffer.ts";
+import type { Remote } from "./auth/remote-address.ts";
 
 export interface ConnectionOptions {
   readonly server: ConnectResult["server"];

@@ -13,9 +13,9 @@ import {
   type ResponseFrame,
   type WireError,
 } from "@parley/protocol";
-import type { OwnsSession } from "../methods/own-session.ts";
-import type { Refusals } from "../refusals.ts";
-import type { Caller } from "./authenticate.ts";
+import type { OwnsSession } from "../operator/own-session.ts";
+import type { Refusals } from "./refusal-log.ts";
+import type { Caller } from "./auth/authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 
 /** One handler a method. Throws Fault for what the caller should know; anything else is reported as internal. */

@@ -7,12 +7,12 @@ import type { HttpBindings } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
 import { isFault, type Log } from "@parley/protocol";
-import { metricsContentType } from "../metrics/text.ts";
-import type { RefusalReason, Refusals } from "../refusals.ts";
-import type { Attempts } from "./attempts.ts";
-import { bearerToken, pathOf } from "./bearer.ts";
-import { originTrouble, type HostRules } from "./hosts.ts";
-import type { RemoteOf } from "./remote.ts";
+import { metricsContentType } from "./prometheus-text.ts";
+import type { RefusalReason, Refusals } from "./refusal-log.ts";
+import type { Attempts } from "./auth/login-attempts.ts";
+import { bearerToken, pathOf } from "./auth/bearer.ts";
+import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
+import type { RemoteOf } from "./auth/remote-address.ts";
 
 type Handle = (context: Context<{ Bindings: HttpBindings }>) => Promise<Response>;
 

@@ -3,7 +3,7 @@
 import type { Channel, Receive } from "@parley/channels";
 import { accountKey, type Clock, type Log } from "@parley/protocol";
 import type { TakeUpOptions } from "../reload/take-up.ts";
-import { safeMode, type SafeMode } from "../safe-mode.ts";
+import { safeMode, type SafeMode } from "./safe-mode.ts";
 import type { Parts } from "./assemble.ts";
 
 /** What opening needs of the daemon. */

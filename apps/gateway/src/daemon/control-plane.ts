@@ -2,27 +2,28 @@
 // asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult } from "@parley/protocol";
-import type { Caller } from "../control/authenticate.ts";
-import { connectedClients } from "../control/clients.ts";
-import { deviceBook } from "../control/devices.ts";
-import type { Hub } from "../control/hub.ts";
+import type { Caller } from "../control/auth/authenticate.ts";
+import { connectedClients } from "../control/connected-clients.ts";
+import { deviceBook } from "../control/auth/devices.ts";
+import type { Hub } from "../control/event-hub.ts";
 import { controlServer, type ControlServer } from "../control/server.ts";
-import type { DatabaseJobs } from "../database-jobs.ts";
-import type { LogBook } from "../log-book.ts";
+import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
+import type { LogBook } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
-import { handlers } from "../methods/handlers.ts";
-import { logStream } from "../methods/logs.ts";
-import { sessionOwnership } from "../methods/own-session.ts";
+import { handlers } from "../operator/handlers.ts";
+import { logStream } from "../operator/logs.ts";
+import { sessionOwnership } from "../operator/own-session.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import type { Roll } from "../nodes/roll.ts";
-import type { Refusals } from "../refusals.ts";
-import { programDesk } from "../programs/desk.ts";
+import type { Roll } from "../cluster/node-registry.ts";
+import type { Refusals } from "../control/refusal-log.ts";
+import { programDesk } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
-import type { Restarting } from "../restarting.ts";
-import type { GatewayState } from "../state.ts";
+import type { Restarting } from "./restart-check.ts";
+import type { GatewayState } from "./state.ts";
 import { version } from "../version.ts";
-import { webAccount, webRoot, type Wired } from "../wiring.ts";
-import type { WiredStore } from "../wiring-store.ts";
+import { webRoot } from "../installation.ts";
+import { webAccount, type Wired } from "../wiring/wiring.ts";
+import type { WiredStore } from "../wiring/store.ts";
 
 export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path" | "places"> {
   /** Listens here instead of where the config says. */

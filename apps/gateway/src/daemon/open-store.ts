@@ -2,13 +2,13 @@
 // taken (I3), and a file that was not closed is looked at as a whole while the daemon already works.
 import type { Config } from "@parley/config";
 import type { Clock, Log } from "@parley/protocol";
-import type { DatabaseJobs } from "../database-jobs.ts";
-import { fullCheck } from "../full-check.ts";
+import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
+import { fullCheck } from "../maintenance/full-check.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import { freeLeaders } from "../nodes/leadership.ts";
-import type { NodePlace } from "../nodes/node-place.ts";
-import { settleTrial } from "../turn/suspects.ts";
-import { wireStore, type WiredStore } from "../wiring-store.ts";
+import { freeLeaders } from "../cluster/leader-election.ts";
+import type { NodePlace } from "../cluster/node-identity.ts";
+import { settleTrial } from "../runner/quarantine.ts";
+import { wireStore, type WiredStore } from "../wiring/store.ts";
 
 export interface OpenStoreOptions {
   readonly config: Pick<Config, "store">;

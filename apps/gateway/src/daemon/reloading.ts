@@ -7,7 +7,7 @@ import { reloader, type Reloader } from "../reload/reloader.ts";
 import { takeUp } from "../reload/take-up.ts";
 import type { Parts } from "./assemble.ts";
 import { channelHand } from "./channels.ts";
-import type { DaemonLog } from "./log-of-daemon.ts";
+import type { DaemonLog } from "../log/daemon-log.ts";
 
 /** What runs, to be changed. */
 export interface Reloadable extends Pick<DaemonLog, "hide" | "setLevel"> {

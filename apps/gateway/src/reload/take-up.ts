@@ -6,7 +6,7 @@ import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { Waker } from "@parley/queue";
 import type { MessagePath } from "../message-path.ts";
 import type { Pools } from "../pools.ts";
-import { connections, type Wired } from "../wiring.ts";
+import { connections, type Wired } from "../wiring/wiring.ts";
 
 export interface TakeUpOptions {
   readonly wired: Wired;

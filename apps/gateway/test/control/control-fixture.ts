@@ -15,13 +15,13 @@ import {
   type ResponseFrame,
 } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
-import { connectedClients, type Clients } from "../../src/control/clients.ts";
-import { deviceBook, type Devices } from "../../src/control/devices.ts";
+import { connectedClients, type Clients } from "../../src/control/connected-clients.ts";
+import { deviceBook, type Devices } from "../../src/control/auth/devices.ts";
 import type { Handlers } from "../../src/control/dispatch.ts";
-import { eventHub, type Hub } from "../../src/control/hub.ts";
-import { router, type RouteInbound } from "../../src/inbound/route.ts";
-import { noRefusals } from "../../src/refusals.ts";
-import { sessionOwnership } from "../../src/methods/own-session.ts";
+import { eventHub, type Hub } from "../../src/control/event-hub.ts";
+import { router, type RouteInbound } from "../../src/access/routing.ts";
+import { noRefusals } from "../../src/control/refusal-log.ts";
+import { sessionOwnership } from "../../src/operator/own-session.ts";
 import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
 
 /** One agent, nothing bound. */

@@ -1,6 +1,6 @@
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { deviceMethods } from "../../src/methods/devices.ts";
+import { deviceMethods } from "../../src/operator/devices.ts";
 import { startControl, type Client, type Fixture } from "./control-fixture.ts";
 
 type Control = Fixture & { readonly operator: Client };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { isProxy, remoteOf } from "../../src/control/remote.ts";
+import { isProxy, remoteOf } from "../../src/control/auth/remote-address.ts";
 
 function addressOf(trusted: readonly string[], socket: string, forwarded?: string, more: object = {}): string {
   const headers = { ...more, ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }) };

@@ -92,7 +92,7 @@ test.each(["config schema", "--help", "--json config get"])("`parley %s > /dev/f
 
 test("a terminal gets one line of a message, its end; at the level debug all of them", async () => {
   const shown = async (level: string): Promise<string> => {
-    const script = `import { logger } from ${JSON.stringify(new URL("../../src/logger.ts", import.meta.url).href)};
+    const script = `import { logger } from ${JSON.stringify(new URL("../../src/log/logger.ts", import.meta.url).href)};
       const { log } = await logger({ level: "${level}", pretty: true, secrets: [] });
       for (const words of ["received", "turn begins", "turn committed", "sent"]) log.info({ rows: ["r"] }, words);
       log.warn({ rows: ["r"] }, "sent");`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { virtualClock } from "@parley/testkit";
-import { botLoops } from "../../src/inbound/bot-loops.ts";
+import { botLoops } from "../../src/access/bot-loop-guard.ts";
 import { groupMessage } from "./messages.ts";
 
 const bot = (id: string, peer = "-100") => groupMessage({ sender: { id, isBot: true }, address: { peer } });

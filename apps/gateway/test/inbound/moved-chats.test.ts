@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
 import { memoryStore } from "./store.ts";
 
 const account = { channel: "telegram", account: "default" };

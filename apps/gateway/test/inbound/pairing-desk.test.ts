@@ -1,9 +1,9 @@
 import { isFault } from "@parley/protocol";
 import { seededIds, virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { owners } from "../../src/inbound/owners.ts";
-import { pairingBook } from "../../src/inbound/pairing.ts";
-import { pairingDesk } from "../../src/inbound/pairing-desk.ts";
+import { owners } from "../../src/access/owners.ts";
+import { pairingBook } from "../../src/access/pairing.ts";
+import { pairingDesk } from "../../src/access/pairing-decisions.ts";
 import { directMessage } from "./messages.ts";
 import { memoryStore } from "./store.ts";
 

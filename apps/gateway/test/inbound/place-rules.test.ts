@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { GroupPolicy, TelegramAccountConfig, TelegramGroupConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
-import { accessPolicy } from "../../src/inbound/access-policy.ts";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
-import { telegramRules, type Place, type PlaceRules } from "../../src/inbound/place-rules.ts";
+import { accessPolicy } from "../../src/access/access-policy.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
+import { telegramRules, type Place, type PlaceRules } from "../../src/access/place-rules.ts";
 import { loaded } from "./loaded.ts";
 import { groupMessage } from "./messages.ts";
 

@@ -2,8 +2,8 @@
 import { silentLog, type Button, type Inbound } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { presses } from "../../src/inbound/presses.ts";
-import { withShortValues } from "../../src/outbound/button-values.ts";
+import { presses } from "../../src/receive/button-presses.ts";
+import { withShortValues } from "../../src/delivery/button-values.ts";
 import { directMessage } from "./messages.ts";
 import { memoryStore } from "./store.ts";
 

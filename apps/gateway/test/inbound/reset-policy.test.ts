@@ -2,7 +2,7 @@ import type { ResetPolicy } from "@parley/config";
 import type { SessionKey } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { dayIn, policyFor, spokenIn, type ResetOptions } from "../../src/inbound/reset-policy.ts";
+import { dayIn, policyFor, spokenIn, type ResetOptions } from "../../src/receive/reset-policy.ts";
 import { directMessage, groupMessage } from "./messages.ts";
 import { memoryStore } from "./store.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { BindingConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
-import { router, type Routable, type RouteOptions } from "../../src/inbound/route.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
+import { router, type Routable, type RouteOptions } from "../../src/access/routing.ts";
 import { loaded } from "./loaded.ts";
 import { directMessage, groupMessage } from "./messages.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { forgetMedia, forgetMediaNowAndThen } from "../../src/daemon/media-retention.ts";
-import { mediaFolder } from "../../src/turn/media-folder.ts";
+import { forgetMedia, forgetMediaNowAndThen } from "../../src/maintenance/media-retention.ts";
+import { mediaFolder } from "../../src/runner/media/media-store.ts";
 
 const dayMs = 86_400_000;
 const nowMs = 1_800_000_000_000;

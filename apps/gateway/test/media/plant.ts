@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { accountKey, conversationKey, silentLog, systemClock, type Address, type Part } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
-import { withShortValues } from "../../src/outbound/button-values.ts";
+import { withShortValues } from "../../src/delivery/button-values.ts";
 import { formatContent } from "../../src/outbound/content.ts";
 
 export async function plant(home: string, to: Address, replies: readonly (readonly Part[])[]): Promise<void> {

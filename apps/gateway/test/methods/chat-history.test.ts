@@ -1,6 +1,6 @@
 import { conversationKey, systemClock, type Address } from "@parley/protocol";
 import { expect, test } from "vitest";
-import { chatMethods, type ChatOptions } from "../../src/methods/chat.ts";
+import { chatMethods, type ChatOptions } from "../../src/operator/chat.ts";
 import { memoryStore } from "../inbound/store.ts";
 
 const peer = "web-1";

@@ -1,6 +1,6 @@
 // Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
 import { expect, test } from "vitest";
-import { closedChats } from "../../src/outbound/closed-chats.ts";
+import { closedChats } from "../../src/delivery/unreachable-chats.ts";
 import { address, lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, id: string): Promise<string> {

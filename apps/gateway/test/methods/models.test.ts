@@ -4,8 +4,8 @@ import { modelsFrom } from "@parley/models";
 import { silentLog, systemClock } from "@parley/protocol";
 import { fakeModels, type FakeModels } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { modelMethods } from "../../src/methods/models.ts";
-import { wireModels } from "../../src/wiring.ts";
+import { modelMethods } from "../../src/operator/models.ts";
+import { wireModels } from "../../src/wiring/wiring.ts";
 
 let server: FakeModels;
 beforeAll(async () => {

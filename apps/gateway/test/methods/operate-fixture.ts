@@ -4,10 +4,10 @@ import { sqliteStore, type NewRow, type Parcel, type Store, type Turn } from "@p
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
 import { formatRowPayload } from "../../src/inbound/row-payload.ts";
-import { operateMethods } from "../../src/methods/operate.ts";
-import { readRoll } from "../../src/nodes/roll.ts";
-import { closedChats } from "../../src/outbound/closed-chats.ts";
-import { textDelivery } from "../../src/outbound/notice.ts";
+import { operateMethods } from "../../src/operator/operate.ts";
+import { readRoll } from "../../src/cluster/node-registry.ts";
+import { closedChats } from "../../src/delivery/unreachable-chats.ts";
+import { textDelivery } from "../../src/delivery/notice.ts";
 
 export interface OperateFixture {
   readonly store: Store;

@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { Fault, silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import { databaseJobs } from "../../src/database-jobs.ts";
-import { fullCheck } from "../../src/full-check.ts";
-import { keepWatchdog, watchdogEveryMs } from "../../src/watchdog.ts";
+import { databaseJobs } from "../../src/maintenance/database-jobs.ts";
+import { fullCheck } from "../../src/maintenance/full-check.ts";
+import { keepWatchdog, watchdogEveryMs } from "../../src/daemon/watchdog.ts";
 
 test.for([
   [{}, null],

@@ -2,7 +2,7 @@
 import type { ChannelHealth } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { whenAiling } from "../../src/nodes/ailing.ts";
+import { whenAiling } from "../../src/cluster/silent-connection.ts";
 
 async function told(healthAt: (ms: number) => ChannelHealth): Promise<number> {
   const clock = virtualClock();

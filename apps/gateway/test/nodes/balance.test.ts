@@ -1,7 +1,7 @@
 // Which account a node leaves to another one.
 import { expect, test } from "vitest";
-import { oneTooMany } from "../../src/nodes/balance.ts";
-import type { NodeView } from "../../src/nodes/roll.ts";
+import { oneTooMany } from "../../src/cluster/rebalance.ts";
+import type { NodeView } from "../../src/cluster/node-registry.ts";
 
 const line = (boot: string, leads: number, more: Partial<NodeView> = {}): NodeView => ({
   node: boot,

@@ -7,8 +7,8 @@ import type { Bus } from "@parley/queue";
 import { sqliteStore, type SqliteStore } from "@parley/store";
 import { openCommands, rooted, type Command, type Commands } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandsOfNodes } from "../../src/nodes/commands-of-nodes.ts";
-import { allCommandRecords, commandRecords } from "../../src/turn/command-records.ts";
+import { commandsOfNodes } from "../../src/cluster/remote-commands.ts";
+import { allCommandRecords, commandRecords } from "../../src/runner/tools/command-store.ts";
 import { eventually } from "../e2e/daemon.ts";
 
 const session = "agent:main:main" as SessionKey;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { leadership, type Leadership } from "../../src/nodes/leadership.ts";
+import { leadership, type Leadership } from "../../src/cluster/leader-election.ts";
 
 const account = "telegram:default";
 let clock: VirtualClock;

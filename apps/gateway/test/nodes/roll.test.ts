@@ -3,7 +3,7 @@ import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
-import { keepRoll, type NodeLine } from "../../src/nodes/roll.ts";
+import { keepRoll, type NodeLine } from "../../src/cluster/node-registry.ts";
 
 const line: NodeLine = {
   node: "here",

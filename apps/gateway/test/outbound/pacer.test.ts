@@ -1,7 +1,7 @@
 // Pacing: bursts, steady rates, pauses that platforms ask for, and its own bounds.
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "@parley/testkit";
-import { pacer } from "../../src/outbound/pacer.ts";
+import { pacer } from "../../src/delivery/rate-limit.ts";
 
 const rates = { chat: { burst: 3, everyMs: 1_000 }, group: { burst: 2, everyMs: 3_000 }, account: { burst: 30, everyMs: 34 } };
 const patient = Number.POSITIVE_INFINITY;

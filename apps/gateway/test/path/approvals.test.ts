@@ -2,10 +2,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { silentLog, type Inbound, type SessionKey } from "@parley/protocol";
 import type { ExecAction, ToolScope } from "@parley/tools";
-import type { Approval } from "../../src/approvals/approval.ts";
-import { tooManyOpen } from "../../src/approvals/open-limits.ts";
-import { approvalDesk } from "../../src/approvals/approval-desk.ts";
-import { isApproved } from "../../src/approvals/gate.ts";
+import type { Approval } from "../../src/runner/approvals/approval.ts";
+import { tooManyOpen } from "../../src/runner/approvals/open-limits.ts";
+import { approvalDesk } from "../../src/runner/approvals/approvals.ts";
+import { isApproved } from "../../src/runner/approvals/approval-gate.ts";
 import { askingTool, type AskingTool } from "./asking-tool.ts";
 import type { Asked, Answer } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";

@@ -8,9 +8,9 @@ import type { Model } from "@parley/models";
 import { noUsage, silentLog, sleep, systemClock, type Inbound } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds } from "@parley/testkit";
-import { gatewayCore } from "../../src/core.ts";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
-import { noProgress } from "../../src/turn/progress.ts";
+import { gatewayCore } from "../../src/message-path/core.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
+import { noProgress } from "../../src/runner/streaming/progress.ts";
 import { configIn } from "./stage.ts";
 
 export interface Course {

@@ -7,7 +7,7 @@ import type { SessionKey } from "@parley/protocol";
 import { defineTool, textResult, type Tool } from "@parley/tools";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { skillBook, type SkillBook } from "../../src/turn/skills.ts";
+import { skillBook, type SkillBook } from "../../src/runner/skills/skill-registry.ts";
 import { stage, type Stage } from "./stage.ts";
 
 let s: Stage;

@@ -1,8 +1,8 @@
 // What is used, by session, agent, channel, person and model, over crashes; and caps on it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { addUsed, daysBack, noneUsed, tokensOf, usageBook, type UsageRow } from "../../src/turn/usage.ts";
-import { usageMethods } from "../../src/methods/usage.ts";
-import { resetIn } from "../../src/turn/ledger.ts";
+import { addUsed, daysBack, noneUsed, tokensOf, usageBook, type UsageRow } from "../../src/runner/usage/usage-log.ts";
+import { usageMethods } from "../../src/operator/usage.ts";
+import { resetIn } from "../../src/runner/usage/spend-limits.ts";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";

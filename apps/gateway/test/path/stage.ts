@@ -10,12 +10,12 @@ import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type LogFi
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { gatewayCore, type Core, type CoreOptions } from "../../src/core.ts";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
+import { gatewayCore, type Core, type CoreOptions } from "../../src/message-path/core.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
 import type { Pools } from "../../src/pools.ts";
-import { settleTrial } from "../../src/turn/suspects.ts";
-import { noProgress } from "../../src/turn/progress.ts";
-import type { SkillBook } from "../../src/turn/skills.ts";
+import { settleTrial } from "../../src/runner/quarantine.ts";
+import { noProgress } from "../../src/runner/streaming/progress.ts";
+import type { SkillBook } from "../../src/runner/skills/skill-registry.ts";
 import { atRest, life, type Life } from "./life.ts";
 import { platform, type Platform } from "./platform.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";

@@ -1,13 +1,13 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
-import { noProgress } from "../../src/turn/progress.ts";
-import { gatewayCore, type Core } from "../../src/core.ts";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
-import { cluster, type Cluster } from "../../src/nodes/cluster.ts";
-import type { NodeView } from "../../src/nodes/roll.ts";
-import type { Role } from "../../src/nodes/node-place.ts";
+import { noProgress } from "../../src/runner/streaming/progress.ts";
+import { gatewayCore, type Core } from "../../src/message-path/core.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
+import { cluster, type Cluster } from "../../src/cluster/cluster.ts";
+import type { NodeView } from "../../src/cluster/node-registry.ts";
+import type { Role } from "../../src/cluster/node-identity.ts";
 import type { Pools } from "../../src/pools.ts";
-import type { WiredStore } from "../../src/wiring-store.ts";
-import type { Wired } from "../../src/wiring.ts";
+import type { WiredStore } from "../../src/wiring/store.ts";
+import type { Wired } from "../../src/wiring/wiring.ts";
 import { noRedaction } from "@parley/agent";
 import type { Channel, WebChannel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";

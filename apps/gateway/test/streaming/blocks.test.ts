@@ -1,6 +1,6 @@
 // Where a growing answer may be cut into messages: between whole blocks, never where the rest would read differently.
 import { expect, test } from "vitest";
-import { paragraphsEnd } from "../../src/turn/blocks.ts";
+import { paragraphsEnd } from "../../src/runner/streaming/block-stream.ts";
 
 const words = (count: number): string => "word ".repeat(count).trim();
 const first = words(50);

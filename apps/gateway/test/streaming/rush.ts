@@ -10,9 +10,9 @@ import type { Model, ModelEvent } from "@parley/models";
 import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
-import { gatewayCore } from "../../src/core.ts";
-import { movedChats } from "../../src/inbound/moved-chats.ts";
-import { noProgress } from "../../src/turn/progress.ts";
+import { gatewayCore } from "../../src/message-path/core.ts";
+import { movedChats } from "../../src/access/migrated-chats.ts";
+import { noProgress } from "../../src/runner/streaming/progress.ts";
 
 const times = 4;
 

@@ -6,7 +6,7 @@ import type { BootstrapHook, HookFile } from "@parley/agent";
 import { loadConfig } from "@parley/config";
 import { virtualClock } from "@parley/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { bootstrapHooks } from "../../src/turn/bootstrap-hooks.ts";
+import { bootstrapHooks } from "../../src/runner/prompt/bootstrap-hooks.ts";
 
 let dir = "";
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 // Directives as text: what is one, what is not, and that everything else stays byte for byte.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { directiveCommand, readDirectives, wantedIn } from "../../src/turn/directives.ts";
+import { directiveCommand, readDirectives, wantedIn } from "../../src/runner/models/directives.ts";
 
 describe("directives in a message", () => {
   test.each([

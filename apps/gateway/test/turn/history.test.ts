@@ -3,8 +3,8 @@ import type { LoopEnd } from "@parley/agent";
 import { noUsage, type SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "@parley/store";
 import { expect, test } from "vitest";
-import { historyReader, sessionHistory } from "../../src/turn/history.ts";
-import { turnOutcome } from "../../src/turn/turn-commit.ts";
+import { historyReader, sessionHistory } from "../../src/runner/history.ts";
+import { turnOutcome } from "../../src/runner/commit-turn.ts";
 
 const key = "agent:main:telegram:dm:7" as SessionKey;
 

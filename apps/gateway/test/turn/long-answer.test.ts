@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { silentLog, type Outcome } from "@parley/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { longAnswerParts } from "./long-answer-parts.ts";
-import { withinLimit, type LongAnswerOptions } from "../../src/turn/long-answer.ts";
-import { mediaFolder } from "../../src/turn/media-folder.ts";
+import { withinLimit, type LongAnswerOptions } from "../../src/runner/streaming/long-answer.ts";
+import { mediaFolder } from "../../src/runner/media/media-store.ts";
 
 let home = "";
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { workspaceFiles, type WorkspaceFiles } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepResult, mostResults, resultName } from "../../src/turn/long-results.ts";
+import { keepResult, mostResults, resultName } from "../../src/runner/tools/result-files.ts";
 
 let workspace: string;
 let files: WorkspaceFiles;

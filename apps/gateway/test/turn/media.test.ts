@@ -5,9 +5,9 @@ import type { Row } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { formatRowPayload } from "../../src/inbound/row-payload.ts";
-import { mediaFolder } from "../../src/turn/media-folder.ts";
-import { mediaReader } from "../../src/turn/media-reader.ts";
-import { turnMedia } from "../../src/turn/media.ts";
+import { mediaFolder } from "../../src/runner/media/media-store.ts";
+import { mediaReader } from "../../src/runner/media/read-attachment.ts";
+import { turnMedia } from "../../src/runner/media/attachments.ts";
 import { directMessage } from "../inbound/messages.ts";
 import { memoryStore } from "../inbound/store.ts";
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { silentLog, type SessionKey } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localDay, recentDays } from "../../src/turn/local-day.ts";
-import { isWritable, memoryNote } from "../../src/turn/memory-note.ts";
-import { notesPlace, type NotesPlace } from "../../src/turn/notes-place.ts";
-import { startupNotes } from "../../src/turn/startup-memory.ts";
+import { isWritable, memoryNote } from "../../src/runner/memory/memory-note.ts";
+import { notesPlace, type NotesPlace } from "../../src/runner/memory/notes-place.ts";
+import { startupNotes } from "../../src/runner/memory/startup-memory.ts";
 
 let workspace: string;
 beforeEach(async () => {

@@ -4,8 +4,8 @@ import { silentLog } from "@parley/protocol";
 import { sqliteStore, type SqliteStore, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { coreMemory, type CoreMemory } from "../../src/core-memory.ts";
-import { settleTrial, suspects, type Ruling, type Suspects } from "../../src/turn/suspects.ts";
+import { coreMemory, type CoreMemory } from "../../src/message-path/process-memory.ts";
+import { settleTrial, suspects, type Ruling, type Suspects } from "../../src/runner/quarantine.ts";
 
 let clock: VirtualClock;
 let store: SqliteStore;

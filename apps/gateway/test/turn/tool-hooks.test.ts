@@ -8,7 +8,7 @@ import { virtualClock } from "@parley/testkit";
 import { defineTool, textResult } from "@parley/tools";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { toolHooks, type ToolHooks } from "../../src/guards/tool-hooks.ts";
+import { toolHooks, type ToolHooks } from "../../src/runner/tools/tool-hooks.ts";
 
 let dir = "";
 let errors: string[] = [];

@@ -10,20 +10,21 @@ import { silentLog, type Json, type JsonObject, type SessionKey } from "@parley/
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { houseOf } from "../../../src/house.ts";
-import { accessPolicy } from "../../../src/inbound/access-policy.ts";
-import { speakersAt } from "../../../src/inbound/authority.ts";
-import { movedChats } from "../../../src/inbound/moved-chats.ts";
-import { owners } from "../../../src/inbound/owners.ts";
-import { programSinks } from "../../../src/programs/sink.ts";
-import { modelBook, type ModelBook } from "../../../src/turn/model-book.ts";
-import { promptBook } from "../../../src/turn/prompt-book.ts";
-import { sessionPlans, sessionStatus } from "../../../src/turn/session-status.ts";
-import { agentIn, setUp } from "../../../src/turn/set-up.ts";
-import { toolBook } from "../../../src/turn/tool-book.ts";
-import { docsRoots } from "../../../src/turn/turn-facts.ts";
-import { idleHands } from "../../../src/wiring-hands.ts";
-import { templatesFolder, wireModels, wireSkills, wireSurfaces } from "../../../src/wiring.ts";
+import { houseOf } from "../../../src/runner/prompt/installation-facts.ts";
+import { accessPolicy } from "../../../src/access/access-policy.ts";
+import { speakersAt } from "../../../src/access/authority.ts";
+import { movedChats } from "../../../src/access/migrated-chats.ts";
+import { owners } from "../../../src/access/owners.ts";
+import { programSinks } from "../../../src/access/program-channel.ts";
+import { modelBook, type ModelBook } from "../../../src/runner/models/model-choice.ts";
+import { promptBook } from "../../../src/runner/prompt/prompt-history.ts";
+import { sessionPlans, sessionStatus } from "../../../src/runner/tools/session-tools.ts";
+import { agentIn, setUp } from "../../../src/runner/prepare-turn.ts";
+import { toolBook } from "../../../src/runner/tools/effective-tools.ts";
+import { docsRoots } from "../../../src/runner/prompt/prompt-facts.ts";
+import { idleHands } from "../../../src/wiring/machine-ports.ts";
+import { templatesFolder } from "../../../src/installation.ts";
+import { wireModels, wireSkills, wireSurfaces } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
 
 export interface Situation {

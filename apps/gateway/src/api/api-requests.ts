@@ -1,0 +1,170 @@
+// What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's end, and what was queued for it.
+// So an answer is the same however often it is asked for, also after a restart.
+import { guestRole, type Receive } from "@parley/channels";
+import {
+  addUsage,
+  conversationKey,
+  Fault,
+  noUsage,
+  sleep,
+  type Address,
+  type Clock,
+  type Entry,
+  type Inbound,
+  type Usage,
+} from "@parley/protocol";
+import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Turns } from "@parley/store";
+import type { Hub } from "../control/event-hub.ts";
+import { parseRowPayload } from "../inbound/row-payload.ts";
+import { parseContent } from "../outbound/content.ts";
+import { apiAddress, hookAddress, programAccount, type ApiUser } from "../access/program-address.ts";
+
+export interface ProgramAnswer {
+  readonly outcome: Outcome;
+  /** Markdown; empty where the agent said nothing. */
+  readonly text: string;
+  /** Why it ended so. */
+  readonly reason: string | null;
+  readonly usage: Usage;
+}
+
+export interface HookCall {
+  readonly name: string;
+  readonly agent: string;
+  /** Unique among the calls of this webhook. */
+  readonly delivery: string;
+  readonly text: string;
+  /** Where the answer goes; absent: it stays in the session. */
+  readonly deliver?: Address;
+}
+
+export interface Stored {
+  readonly id: string;
+  readonly duplicate: boolean;
+}
+
+export interface ProgramDesk {
+  /** Resolves once it is durable. Throws Fault("conflict") for a key that was used with another text. */
+  ask(who: ApiUser, key: string, text: string): Promise<Stored>;
+  call(hook: HookCall): Promise<Stored>;
+  /** Waits until it is answered. Throws Fault: "aborted" with the signal, "conflict" when it waits for somebody's approval. */
+  answer(id: string, signal: AbortSignal): Promise<ProgramAnswer>;
+  /** Hears the visible text of the user's running turns, whole each time. Returns how to stop. */
+  watch(who: ApiUser, hear: (text: string) => void): () => void;
+}
+
+export interface ProgramDeskOptions {
+  readonly receive: Receive;
+  /** Whether work is taken at all. */
+  readonly isOpen: () => boolean;
+  readonly inbox: Pick<Inbox, "find">;
+  readonly turns: Pick<Turns, "find">;
+  readonly outbox: Pick<Outbox, "find">;
+  readonly hub: Pick<Hub, "follow">;
+  readonly clock: Clock;
+}
+
+/** Another node may run the turn, and its word that it ended may be lost. */
+const lookEveryMs = 250;
+const deliveriesRead = 50;
+
+export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock }: ProgramDeskOptions): ProgramDesk {
+  async function rowOf(id: string): Promise<RowView | null> {
+    return (await inbox.find({ id, dismissed: true, limit: 1 }))[0] ?? null;
+  }
+
+  async function store(channel: "api" | "hook", said: string, address: Address, sender: Inbound["sender"], text: string): Promise<Stored> {
+    if (!isOpen()) throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
+    const id = `${channel}:${programAccount}:${said}`;
+    const known = await rowOf(id);
+    if (known !== null) {
+      if (known.payload !== "" && parseRowPayload(known.payload).inbound.text === text) return { id, duplicate: true };
+      if (known.payload !== "") throw new Fault("conflict", "this key was used with another message; take a new key for a new message");
+    }
+    const inbound: Inbound = {
+      id,
+      channel,
+      account: programAccount,
+      address,
+      sender,
+      messageId: said,
+      kind: "message",
+      text,
+      attachments: [],
+      mentions: [],
+      addressed: true,
+      atMs: clock.now(),
+    };
+    await receive([inbound]);
+    return { id, duplicate: known !== null };
+  }
+
+  async function ended(row: RowView): Promise<ProgramAnswer> {
+    const { turn } = row;
+    const [view, byRow, byTurn] = await Promise.all([
+      turn === null ? null : turns.find(turn),
+      outbox.find({ cause: row.id, limit: deliveriesRead }),
+      turn === null ? [] : outbox.find({ cause: turn, limit: deliveriesRead }),
+    ]);
+    const entries = (view?.entries ?? []).map(({ body }) => JSON.parse(body) as Entry);
+    const usage = entries.reduce((sum, entry) => (entry.type === "assistant" ? addUsage(sum, entry.usage) : sum), noUsage);
+    const said = [...byRow, ...byTurn].toReversed().flatMap(textsOf);
+    return { outcome: row.outcome ?? "silent", text: said.join("\n\n"), reason: row.reason, usage };
+  }
+
+  return {
+    ask(who, key, text) {
+      const roles = who.guest === true ? { roles: [guestRole] } : {};
+      return store("api", `${who.client}:${key}`, apiAddress(who), { id: who.client, name: who.user, isBot: false, ...roles }, text);
+    },
+
+    async call({ name, agent, delivery, text, deliver }) {
+      const sender = { id: `${agent}/${name}`, name: `webhook ${name}`, isBot: false };
+      return store("hook", `${name}:${delivery}`, deliver ?? hookAddress(agent, name), sender, text);
+    },
+
+    async answer(id, signal) {
+      const first = await rowOf(id);
+      if (first === null) throw new Fault("missing", `nothing is known of ${id} any more`);
+      let wake: (() => void) | null = null;
+      const stop = hub.follow(first.conversation, { wake: () => wake?.(), show: () => wake?.() });
+      try {
+        for (;;) {
+          const row = await rowOf(id);
+          if (row === null) throw new Fault("missing", `nothing is known of ${id} any more`);
+          if (row.state === "ended") return await ended(row);
+          if (row.turn !== null && (await turns.find(row.turn))?.state === "parked") {
+            throw new Fault("conflict", "the agent waits for an approval; ask again under the same key once it is given");
+          }
+          if (signal.aborted) throw new Fault("aborted", "nobody waits for the answer any more");
+          const early = new AbortController();
+          wake = () => early.abort();
+          await sleep(clock, lookEveryMs, AbortSignal.any([early.signal, signal]));
+        }
+      } finally {
+        stop();
+      }
+    },
+
+    watch: (who, hear) =>
+      hub.follow(conversationKey(apiAddress(who)), {
+        wake() {},
+        show(frame) {
+          const { event, payload } = JSON.parse(frame) as { readonly event: string; readonly payload: { readonly text?: string } };
+          if (event === "chat.delta" && payload.text !== undefined) hear(payload.text);
+        },
+      }),
+  };
+}
+
+/** What a delivery says, before it was split and after. */
+function textsOf({ parts }: DeliveryView): string[] {
+  return parts.flatMap(({ content }) => {
+    const meant = parseContent(content);
+    if (meant.kind === "rendered") return meant.part.kind === "text" ? [meant.part.text] : [];
+    if (meant.kind !== "reply") return [];
+    return meant.parts.flatMap((part) =>
+      part.kind === "text" ? [part.markdown] : part.kind === "card" ? [`**${part.title}**\n\n${part.markdown}`] : [],
+    );
+  });
+}

@@ -1,0 +1,260 @@
+// The OpenAI chat API over the message path: POST /v1/chat/completions, GET /v1/models; an agent is a model. A request is a durable message
+// and runs to its end, whoever goes away: the same Idempotency-Key asks for its answer again.
+import type { HttpBindings } from "@hono/node-server";
+import type { Context } from "hono";
+import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { z } from "zod";
+import type { ProgramAnswer, ProgramDesk } from "./api-requests.ts";
+import type { ApiUser } from "../access/program-address.ts";
+import type { Refusals } from "../control/refusal-log.ts";
+import type { Caller } from "../control/auth/authenticate.ts";
+import { pathOf, Unauthorized, type CallerOf } from "../control/auth/bearer.ts";
+import type { Clients } from "../control/connected-clients.ts";
+import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
+import { readBody, TooLarge } from "../control/read-body.ts";
+
+export interface CompletionOptions {
+  readonly desk: ProgramDesk;
+  /** Ids of the agents. */
+  readonly agents: () => readonly string[];
+  readonly callerOf: CallerOf;
+  readonly refusals: Refusals;
+  readonly clients: Clients;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+type In = Context<{ Bindings: HttpBindings }>;
+
+/** A long conversation that is brought along whole. */
+const bodyBytes = 4_194_304;
+const saidChars = 200_000;
+/** Open requests of all clients together. */
+const mostWaiting = 256;
+/** Proxies cut what is silent for a minute. */
+const breatheEveryMs = 15_000;
+const nameForm = /^[\x21-\x7e]{1,128}$/;
+
+export function completions(options: CompletionOptions) {
+  const { desk, agents, callerOf, refusals, clients, clock, ids } = options;
+  let waiting = 0;
+
+  function headerOf(context: In, name: string): string | undefined {
+    const value = context.req.header(name);
+    if (value === undefined || nameForm.test(value)) return value;
+    throw new Fault("invalid", `the header ${name} must be 1 to 128 printable characters without spaces`);
+  }
+
+  async function complete(context: In): Promise<Response> {
+    const caller = await callerOf(context.env.incoming, "write");
+    const path = pathOf(context.env.incoming);
+    const body = await readBody(context.env.incoming, bodyBytes).catch((error: unknown) => {
+      if (error instanceof TooLarge)
+        refusals.note("body_too_large", caller.address, { address: caller.address, device: caller.device, path });
+      throw error;
+    });
+    const request = parsed(body);
+    const named = headerOf(context, "x-parley-session") ?? request.user ?? undefined;
+    const key = headerOf(context, "idempotency-key") ?? ids.uuid();
+    const who: ApiUser = {
+      agent: agentNamed(request.model, agents()),
+      client: caller.peer,
+      guest: !caller.scopes.includes("admin"),
+      // Without a name each request is a conversation of its own, and a repeat of it the same one.
+      user: named === undefined || named === "" ? `once-${key}` : named,
+    };
+    const said = saidIn(request, named !== undefined && named !== "");
+    if (said.length > saidChars) throw new Fault("invalid", `the message has more than ${saidChars} characters`);
+    if (waiting >= mostWaiting) throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
+    // Counted from here: what follows waits.
+    waiting += 1;
+    const over = ender(context, caller);
+    const ended = (): void => {
+      waiting -= 1;
+      over.leave();
+    };
+    try {
+      const { id } = await desk.ask(who, key, said);
+      const head = { id: `chatcmpl-${key}`, created: Math.floor(clock.now() / 1_000), model: request.model ?? who.agent };
+      if (request.stream === true) return streamed(request, who, id, head, over.signal, ended);
+      const answer = given(await desk.answer(id, over.signal));
+      ended();
+      return context.json({
+        ...head,
+        object: "chat.completion",
+        choices: [{ index: 0, message: { role: "assistant", content: answer.text }, logprobs: null, finish_reason: "stop" }],
+        usage: usageOf(answer),
+      });
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+
+  /** When nobody waits any more: the client left, its token was revoked, the gateway closes. */
+  function ender(context: In, caller: Caller): { readonly signal: AbortSignal; leave(): void } {
+    const revoked = new AbortController();
+    const signOff = caller.device === null ? () => {} : clients.join(caller.device, () => revoked.abort());
+    if (signOff === null) throw new Unauthorized("this device was revoked");
+    return { signal: AbortSignal.any([context.req.raw.signal, revoked.signal, options.closing]), leave: signOff };
+  }
+
+  function streamed(request: CompletionRequest, who: ApiUser, id: string, head: Head, signal: AbortSignal, ended: () => void): Response {
+    const encoder = new TextEncoder();
+    const left = new AbortController();
+    const over = AbortSignal.any([signal, left.signal]);
+    let breathing: { cancel(): void } | null = null;
+    const body = new ReadableStream<Uint8Array>({
+      async start(to) {
+        const write = (text: string): void => {
+          if (!left.signal.aborted) to.enqueue(encoder.encode(text));
+        };
+        const chunk = (delta: object, finish: "stop" | null = null): void =>
+          write(event({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] }));
+        const breathe = (): void => {
+          write(": still at work\n\n");
+          breathing = clock.after(breatheEveryMs, breathe);
+        };
+        breathing = clock.after(breatheEveryMs, breathe);
+        const text = growing((more) => chunk({ content: more }));
+        const stop = desk.watch(who, text.grow);
+        chunk({ role: "assistant", content: "" });
+        try {
+          const answer = given(await desk.answer(id, over));
+          text.end(answer.text);
+          chunk({}, "stop");
+          if (request.stream_options?.include_usage === true)
+            write(event({ ...head, object: "chat.completion.chunk", choices: [], usage: usageOf(answer) }));
+          write("data: [DONE]\n\n");
+        } catch (error) {
+          write(event(errorBody(error, options).body));
+        } finally {
+          stop();
+          breathing.cancel();
+          ended();
+          if (!left.signal.aborted) to.close();
+        }
+      },
+      cancel: () => left.abort(),
+    });
+    return new Response(body, {
+      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" },
+    });
+  }
+
+  const answered =
+    (handle: (context: In) => Promise<Response>) =>
+    async (context: In): Promise<Response> => {
+      context.header("cache-control", "no-store");
+      try {
+        return await handle(context);
+      } catch (error) {
+        const { status, body, retryAfterMs } = errorBody(error, options);
+        if (retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+        if (status === 401) context.header("www-authenticate", "Bearer");
+        return context.json(body, status);
+      }
+    };
+
+  const shown = (id: string): object => ({ id, object: "model", created: 0, owned_by: "parley" });
+  return {
+    complete: answered(complete),
+    models: answered(async (context) => {
+      await callerOf(context.env.incoming, "read");
+      return context.json({ object: "list", data: agents().map(shown) });
+    }),
+    model: answered(async (context) => {
+      await callerOf(context.env.incoming, "read");
+      return context.json(shown(agentNamed(context.req.path.slice("/v1/models/".length), agents())));
+    }),
+  };
+}
+
+interface Head {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+}
+
+function parsed(body: Buffer): CompletionRequest {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString("utf8"));
+  } catch {
+    throw new Fault("invalid", "the body is not JSON");
+  }
+  const request = completionRequest.safeParse(json);
+  if (!request.success) throw new Fault("invalid", z.prettifyError(request.error));
+  return request.data;
+}
+
+/** Throws for a message that no agent answered: the client can tell it from an answer. */
+function given(answer: ProgramAnswer): ProgramAnswer {
+  if (answer.outcome === "dead") throw new Fault("unavailable", answer.text || "the agent could not answer");
+  if (answer.outcome === "refused") throw new Fault("denied", answer.text || (answer.reason ?? "the message was refused"));
+  if (answer.outcome === "stopped" || answer.outcome === "superseded") throw new Fault("aborted", answer.reason ?? "it was stopped");
+  return answer;
+}
+
+/** What can no longer be taken back is sent on only while it goes on; text that begins anew is a paragraph of its own. */
+function growing(say: (more: string) => void): { grow(text: string): void; end(text: string): void } {
+  let said = "";
+  const grow = (text: string): void => {
+    if (text === "" || said.startsWith(text)) return;
+    if (text.startsWith(said)) say(text.slice(said.length));
+    else say(`\n\n${text}`);
+    said = text;
+  };
+  return { grow, end: grow };
+}
+
+function usageOf({ usage }: ProgramAnswer): object {
+  const read = usage.inputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  return {
+    prompt_tokens: read,
+    completion_tokens: usage.outputTokens,
+    total_tokens: read + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens ?? 0 },
+  };
+}
+
+function event(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+type Status = 400 | 401 | 403 | 404 | 409 | 413 | 429 | 500 | 503;
+
+const statuses: { readonly [code in Fault["code"]]: readonly [Status, string] } = {
+  invalid: [400, "invalid_request_error"],
+  unsupported: [400, "invalid_request_error"],
+  denied: [403, "permission_error"],
+  missing: [404, "invalid_request_error"],
+  conflict: [409, "invalid_request_error"],
+  rate_limited: [429, "rate_limit_error"],
+  unavailable: [503, "server_error"],
+  ambiguous: [503, "server_error"],
+  aborted: [503, "server_error"],
+};
+
+/** In the words of that API. A bug shows a reference into the log and nothing of itself (I8). */
+function errorBody(
+  error: unknown,
+  { ids, log }: Pick<CompletionOptions, "ids" | "log">,
+): { readonly status: Status; readonly body: object; readonly retryAfterMs?: number | undefined } {
+  const told = (status: Status, type: string, code: string, message: string) => ({
+    status,
+    body: { error: { message, type, param: null, code } },
+  });
+  if (error instanceof Unauthorized) return told(401, "authentication_error", "invalid_api_key", error.message);
+  if (error instanceof TooLarge) return told(413, "invalid_request_error", "too_large", error.message);
+  if (isFault(error)) {
+    const [status, type] = statuses[error.code];
+    return { ...told(status, type, error.code, error.message), retryAfterMs: error.retryAfterMs };
+  }
+  const reference = ids.uuid().slice(0, 8);
+  log.error({ error, reference }, "a chat completion failed");
+  return told(500, "server_error", "internal", `something went wrong inside the gateway; its log has more under ${reference}`);
+}

@@ -1,0 +1,107 @@
+// The roll of nodes: each writes its line every few seconds into a cell of its own, for `parley nodes` and for people. Nothing is decided by
+// it but whether there is another one to leave an account to. A process that is alone on its store writes when it is asked, so that an idle
+// disk may sleep.
+import type { Clock, Log } from "@parley/protocol";
+import type { Cells } from "@parley/store";
+import type { Role } from "./node-identity.ts";
+
+export interface NodeLine {
+  readonly node: string;
+  readonly boot: string;
+  readonly role: Role;
+  readonly version: string;
+  readonly pid: number;
+  readonly url: string;
+  readonly startedAtMs: number;
+  readonly state: string;
+  readonly turns: number;
+  readonly deliveries: number;
+  /** Accounts that it leads. */
+  readonly leads: readonly string[];
+}
+
+export interface NodeView extends NodeLine {
+  /** Whether it wrote its line within the last seconds. */
+  readonly up: boolean;
+  /** Since its last line. */
+  readonly silentMs: number;
+}
+
+/** Whether it could lead an account now. */
+export const canLead = ({ up, role, state }: NodeView): boolean => up && role !== "worker" && state === "running";
+
+export interface Roll {
+  list(): Promise<readonly NodeView[]>;
+  /** Whether another node could lead an account now. Says first how it is with this one, for others that ask at the same moment. */
+  othersLead(): Promise<boolean>;
+  /** Says that this node is gone. */
+  leave(): Promise<void>;
+}
+
+const prefix = "node:";
+const writeEveryMs = 3_000;
+const silentAfterMs = 10_000;
+/** A node that does not come back is shown for a day. */
+const shownMs = 24 * 3_600_000;
+const mostNodes = 1_000;
+
+export function readRoll(cells: Pick<Cells, "list">, clock: Pick<Clock, "now">): () => Promise<readonly NodeView[]> {
+  return async () => {
+    const found = (await cells.list(prefix, mostNodes)).map(({ value, expiresAtMs }) => ({
+      ...(JSON.parse(value) as NodeLine),
+      // By the store's clock, so that clocks of nodes need not agree.
+      writtenAtMs: (expiresAtMs ?? 0) - shownMs,
+    }));
+    const newestMs = Math.max(0, ...found.map(({ writtenAtMs }) => writtenAtMs));
+    // Where nobody writes any more, this process' clock is the best there is.
+    const nowMs = Math.max(newestMs, found.length === 0 ? 0 : Math.min(clock.now(), newestMs + shownMs));
+    return found.map(({ writtenAtMs, ...line }) => {
+      const silentMs = Math.max(0, nowMs - writtenAtMs);
+      return { ...line, silentMs, up: silentMs < silentAfterMs && line.state !== "gone" };
+    });
+  };
+}
+
+export interface KeepRollOptions {
+  /** No other process reads the roll. */
+  readonly alone: boolean;
+  readonly cells: Pick<Cells, "list" | "put">;
+  readonly line: () => NodeLine;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): Roll {
+  let left = false;
+  const write = (state?: string): Promise<unknown> => {
+    const now = line();
+    return cells.put(`${prefix}${now.node}`, JSON.stringify(state === undefined ? now : { ...now, state, leads: [] }), { ttlMs: shownMs });
+  };
+  const beat = (): void => {
+    write()
+      .catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"))
+      .finally(() => {
+        if (!left && !alone) timer = clock.after(writeEveryMs, beat);
+      });
+  };
+  let timer = clock.after(0, beat);
+  const read = readRoll(cells, clock);
+  const list: Roll["list"] = async () => {
+    if (alone && !left) await write();
+    return read();
+  };
+  return {
+    list,
+    async othersLead() {
+      if (alone) return false;
+      await write();
+      const own = line().boot;
+      return (await list()).some((each) => each.boot !== own && canLead(each));
+    },
+    async leave() {
+      left = true;
+      timer.cancel();
+      await write("gone").catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"));
+    },
+  };
+}

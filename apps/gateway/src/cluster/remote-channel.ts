@@ -1,0 +1,70 @@
+// An account's channel on a node that does not lead it: what shows a growing answer goes to the leader, everything that people see once is a
+// delivery anyway. Where this node leads, it is the channel itself.
+import { accountKey, type Action, type Address } from "@parley/protocol";
+import type { Channel } from "@parley/channels";
+import type { Bus } from "@parley/queue";
+import { tellEdit } from "./remote-edits.ts";
+
+export interface DistantOptions {
+  readonly bus: Bus;
+  /** The channel as it is now: it is made anew for each term. */
+  readonly channel: () => Channel;
+  readonly leads: () => boolean;
+}
+
+const topic = "typing";
+
+export function distantChannel({ bus, channel, leads }: DistantOptions): Channel {
+  const first = channel();
+  return {
+    name: first.name,
+    account: first.account,
+    capabilities: first.capabilities,
+    ...(first.actions === undefined ? {} : { actions: first.actions }),
+    start: (receive) => channel().start(receive),
+    stop: () => channel().stop(),
+    health: () => channel().health(),
+    send: (to, part, options) => channel().send(to, part, options),
+    ...(first.sentSince === undefined
+      ? {}
+      : { sentSince: async (...args: Parameters<NonNullable<Channel["sentSince"]>>) => (await channel().sentSince?.(...args)) ?? null }),
+    ...(first.act === undefined
+      ? {}
+      : {
+          act: async (to: Address, action: Action, options: Parameters<NonNullable<Channel["act"]>>[2]) => {
+            if (leads() || action.kind !== "edit") return (await channel().act?.(to, action, options)) ?? null;
+            tellEdit(bus, to, action);
+            return null;
+          },
+        }),
+    ...(first.typing === undefined
+      ? {}
+      : {
+          async typing(to: Address) {
+            if (leads()) return channel().typing?.(to);
+            bus.tell(topic, JSON.stringify(to));
+          },
+        }),
+    ...(first.settle === undefined ? {} : { settle: async (events: readonly string[]) => channel().settle?.(events) }),
+    ...(first.download === undefined
+      ? {}
+      : {
+          download: (...args: Parameters<NonNullable<Channel["download"]>>) => {
+            const now = channel();
+            if (now.download === undefined) throw new Error("a channel of the same account downloads, too");
+            return now.download(...args);
+          },
+        }),
+  };
+}
+
+/** On the leader: shows that somebody types on another node. */
+export function hearTyping(bus: Bus, leads: (account: string) => Channel | null): () => void {
+  return bus.hear(topic, (text) => {
+    const to = JSON.parse(text) as Address;
+    // Shown or not, nobody waits for it.
+    leads(accountKey(to))
+      ?.typing?.(to)
+      .catch(() => {});
+  });
+}

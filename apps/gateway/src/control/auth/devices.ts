@@ -1,0 +1,143 @@
+// Devices that may use the control plane without the gateway's token: a browser that followed a one-time login link. Codes and tokens are
+// stored as hashes only; scopes come from the record, never from the client.
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { Fault, scopes, type Clock, type Ids, type Scope } from "@parley/protocol";
+import type { Cell, Cells } from "@parley/store";
+import { newToken } from "../gateway-token.ts";
+
+/** The durable port: `store.cells` has it. */
+export type AuthStore = Pick<Cells, "get" | "put" | "remove" | "list">;
+
+export interface Device {
+  /** Names it where its token must not be: the beginning of the token's hash. */
+  readonly id: string;
+  /** The web peer whose conversations this device has. */
+  readonly peer: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface KnownDevice extends Device {
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+export interface Devices {
+  /** A code for one log-in, valid for ten minutes; several may be open. */
+  mintCode(scopes: readonly Scope[]): Promise<string>;
+  /** Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is unknown, used or expired. */
+  redeemCode(code: string, name: string, token?: string): Promise<(Device & { readonly token: string }) | null>;
+  /** A new device with these scopes, which the caller must hold. */
+  mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
+  /** Null for a token that no device has. */
+  find(token: string): Promise<Device | null>;
+  /** The newest first. */
+  list(): Promise<readonly KnownDevice[]>;
+  /** Its name; null when there is none with this id. Every later log-in of it fails. */
+  revoke(id: string): Promise<string | null>;
+  /** Whether it may still do what it may: false once it was revoked, on whatever node. */
+  isKnown(id: string): Promise<boolean>;
+  /** The peer of whoever holds the gateway's token; made once. */
+  operatorPeer(): Promise<string>;
+}
+
+const deviceCells = "auth:device:";
+/** 12 of 64 characters carry 72 bits: no two devices share them. */
+const idLength = 12;
+const mostDevices = 1_000;
+
+const codeLifeMs = 600_000;
+/** No letters or digits that people mistake for each other. */
+const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+/** 26 of 32 characters carry 130 bits: too many to guess in ten minutes at any rate. */
+const codeLength = 26;
+/** What has another form costs no look into the store. */
+const codeForm = new RegExp(`^[${codeAlphabet}]{${codeLength}}$`);
+const tokenForm = /^[A-Za-z0-9]{43,128}$/;
+const peerAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
+const peerLength = 20;
+
+const deviceSchema = z.object({ peer: z.string(), scopes: z.array(z.enum(scopes)), name: z.string(), createdAtMs: z.number() });
+const codeSchema = z.object({ scopes: z.array(z.enum(scopes)), expiresAtMs: z.number() });
+
+export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
+  const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
+
+  async function mintDevice(granted: readonly Scope[], name: string, token = newToken(ids)): Promise<Device & { readonly token: string }> {
+    const device = { peer: newPeer(), scopes: [...granted], name, createdAtMs: clock.now() };
+    const hash = digest(token);
+    await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
+    return { id: idOf(hash), peer: device.peer, scopes: device.scopes, token };
+  }
+
+  async function find(token: string): Promise<Device | null> {
+    if (!tokenForm.test(token)) return null;
+    const hash = digest(token);
+    const cell = await store.get(`${deviceCells}${hash}`);
+    if (cell === null) return null;
+    const { peer, scopes: granted } = deviceSchema.parse(JSON.parse(cell.value));
+    return { id: idOf(hash), peer, scopes: granted };
+  }
+
+  let operator: string | null = null;
+
+  async function withId(id: string): Promise<Cell | null> {
+    // A shorter beginning could be that of several.
+    return id.length === idLength ? ((await store.list(`${deviceCells}${id}`, 1))[0] ?? null) : null;
+  }
+
+  return {
+    mintDevice: (granted, name) => mintDevice(granted, name),
+    async mintCode(granted) {
+      const code = ids.code(codeAlphabet, codeLength);
+      const value = JSON.stringify({ scopes: granted, expiresAtMs: clock.now() + codeLifeMs });
+      await store.put(`auth:code:${digest(code)}`, value, { ttlMs: codeLifeMs });
+      return code;
+    },
+    async redeemCode(code, name, token) {
+      const before = token === undefined ? null : await find(token);
+      if (token !== undefined && before !== null) return { ...before, token };
+      const typed = code.trim().toUpperCase();
+      if (!codeForm.test(typed)) return null;
+      const key = `auth:code:${digest(typed)}`;
+      const cell = await store.get(key);
+      const found = cell === null ? null : codeSchema.parse(JSON.parse(cell.value));
+      if (cell === null || found === null || found.expiresAtMs <= clock.now()) return null;
+      // The device first: a kill in between leaves a code that can still be used.
+      const device = await mintDevice(found.scopes, name, token);
+      // Whoever removes this version is the one who used it, also when two try at once.
+      if (await store.remove(key, cell.version)) return device;
+      await store.remove(`${deviceCells}${digest(device.token)}`);
+      return null;
+    },
+    find,
+    async list() {
+      const cells = await store.list(deviceCells, mostDevices);
+      const known = cells.map(({ key, value }) => ({ id: idOf(key.slice(deviceCells.length)), ...deviceSchema.parse(JSON.parse(value)) }));
+      return known.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+    },
+    async revoke(id) {
+      const cell = await withId(id);
+      if (cell === null) return null;
+      const { name } = deviceSchema.parse(JSON.parse(cell.value));
+      return (await store.remove(cell.key)) ? name : null;
+    },
+    isKnown: async (id) => (await withId(id)) !== null,
+    async operatorPeer() {
+      if (operator !== null) return operator;
+      const key = "auth:operator-peer";
+      const known = (await store.get(key)) ?? (await store.put(key, newPeer(), { expect: 0 })) ?? (await store.get(key));
+      if (known === null) throw new Fault("unavailable", "the operator's web peer could not be stored; try again");
+      return (operator = known.value);
+    },
+  };
+}
+
+/** Codes and tokens are random and long: a plain hash hides them, and looking one up by its hash takes no secret-dependent time. */
+function digest(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url");
+}
+
+function idOf(hash: string): string {
+  return hash.slice(0, idLength);
+}

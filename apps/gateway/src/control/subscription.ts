@@ -1,0 +1,85 @@
+// Follows one stream for one client: every durable event once, in the log's order, from the seq that the client saw last; and in between
+// what is shown at the moment. The log is read only as fast as the client takes it.
+import { isFault, type Log } from "@parley/protocol";
+import type { Events, StoredEvent } from "@parley/store";
+import type { Hub } from "./event-hub.ts";
+import type { Outlet } from "./send-buffer.ts";
+
+export interface FollowOptions {
+  readonly stream: string;
+  /** Durable events after this seq are sent. */
+  readonly afterSeq: number;
+  readonly events: Pick<Events, "after">;
+  readonly hub: Hub;
+  readonly outlet: Outlet;
+  readonly log: Log;
+}
+
+/** Read in one go. */
+const pageEvents = 100;
+
+/** Returns how to stop. */
+export function follow(options: FollowOptions): () => void {
+  const { stream, events, outlet, log } = options;
+  let seq = options.afterSeq;
+  let stopped = false;
+  let reading = false;
+  let again = false;
+
+  async function readOn(): Promise<void> {
+    for (;;) {
+      await outlet.room();
+      if (stopped) return;
+      again = false;
+      const page = await events.after(stream, seq, pageEvents);
+      if (stopped) return;
+      if (page.gone) {
+        // The client fell out of the log while it lagged: it has to ask for the history again.
+        seq = page.lastSeq;
+        outlet.send(JSON.stringify({ type: "event", event: "resync", payload: {}, seq }));
+        continue;
+      }
+      for (const event of page.events) {
+        outlet.send(frameOf(event));
+        seq = event.seq;
+      }
+      if (page.events.length === pageEvents || again) continue;
+      // In the same step as the check, so that no wake-up falls between them.
+      reading = false;
+      return;
+    }
+  }
+
+  function wake(): void {
+    again = true;
+    if (reading || stopped) return;
+    reading = true;
+    readOn().catch((error: unknown) => {
+      if (options.hub.looksAgain === true && isFault(error, "unavailable")) {
+        reading = false;
+        return;
+      }
+      // Without its events the client would wait in vain: it reconnects and resumes by seq.
+      log.error({ error, stream }, "could not read the event log");
+      outlet.close(1011, "the event log could not be read");
+    });
+  }
+
+  const unfollow = options.hub.follow(stream, {
+    wake,
+    show: (frame) => {
+      if (!stopped) outlet.offer(frame);
+    },
+  });
+  wake();
+  return () => {
+    stopped = true;
+    unfollow();
+  };
+}
+
+/** A conversation's log holds its messages, without their seq. */
+function frameOf({ seq, body }: StoredEvent): string {
+  const message: unknown = JSON.parse(body);
+  return JSON.stringify({ type: "event", event: "chat.message", payload: { ...(message as object), seq }, seq });
+}

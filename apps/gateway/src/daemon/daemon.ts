@@ -1,0 +1,171 @@
+// The running daemon: starts the parts in order, stops them in reverse. Keeps I10: what is wrong shows in its state and heals without it.
+// What a step does stands in `daemon/`.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { clockTrouble, type LoadedConfig } from "@parley/config";
+import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
+import { gatewayTokenIn, newToken } from "../control/gateway-token.ts";
+import { assemble } from "./assemble.ts";
+import { openChannels } from "./channels.ts";
+import { settleConfigFile } from "./config-file.ts";
+import { daemonLog } from "../log/daemon-log.ts";
+import { forgetMediaNowAndThen } from "../maintenance/media-retention.ts";
+import { openStore } from "./open-store.ts";
+import { reloading } from "./reloading.ts";
+import { keepStatusFile } from "./status-file.ts";
+import { stopParts } from "./stop-parts.ts";
+import { lookNowAndThen, sweepNowAndThen } from "./upkeep.ts";
+import { databaseJobs } from "../maintenance/database-jobs.ts";
+import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
+import { takePlace, type Role } from "../cluster/node-identity.ts";
+import { systemdNotify } from "./notify.ts";
+import { refusalBook } from "../control/refusal-log.ts";
+import type { Reloader } from "../reload/reloader.ts";
+import { restartSignal } from "./restart.ts";
+import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
+import { version } from "../version.ts";
+import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
+import { wireBus } from "../wiring/store.ts";
+
+export interface DaemonOptions extends LoadedConfig {
+  readonly env: { readonly [name: string]: string | undefined };
+  /** What this process does among several; all by default. */
+  readonly role?: Role;
+  /** Its name among them; the host's by default. */
+  readonly node?: string;
+  /** Listens here instead of where the config says. */
+  readonly port?: number;
+  /** The entry of this program, run again for long work on the database file. */
+  readonly program: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Logs for a person's eyes instead of JSON. */
+  readonly pretty: boolean;
+  /** The store can no longer be trusted: the process has to end. */
+  readonly onFatal: () => void;
+  /** Asks for a stop and a new start of this program; absent: it can only be stopped. */
+  readonly restart?: () => void;
+}
+
+export interface Daemon {
+  /** The page's address with a login code that works once. */
+  readonly loginUrl: string;
+  /** Why a restart would not come up; null when nothing is known to stand in its way. */
+  restartTrouble(): Promise<string | null>;
+  /** Reads the config again and takes up what changed. */
+  readonly reload: Reloader["reload"];
+  /** Stops taking, lets running work end within its budget, keeps the rest for the next start. */
+  stop(signal: string): Promise<void>;
+}
+
+/** Throws Fault: "conflict" when another daemon has the home, "invalid" and others when a person has to act. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, places, env, role = "all", onFatal, clock, ids } = options;
+  const { home } = places;
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const shared = config.store.driver === "redis";
+  if (role !== "all" && !shared)
+    throw new Fault("invalid", `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`);
+  const place = takePlace({ home, pid: process.pid, name: options.node, shared });
+  const lines = await daemonLog({ config, home, node: place.name, pretty: options.pretty, clock });
+  const { log, hide, setLevel } = lines;
+  await settleConfigFile(options, log);
+  const wrongClock = clockTrouble(clock.now());
+  if (wrongClock !== null) log.warn({}, wrongClock);
+  const token = config.gateway.auth.token?.reveal() ?? (await gatewayTokenIn(places.tokenPath, ids));
+  const localToken = newToken(ids);
+  hide(token);
+  hide(localToken);
+
+  const bootId = ids.uuid();
+  const metrics = gatewayMetrics(clock);
+  const told = { count: metrics.refused, clock };
+  const refusals = refusalBook({ ...told, say: (fields, message) => log.warn({ part: "control", ...fields }, message) });
+  const strangers = refusalBook({ ...told, say: (fields, message) => log.info({ part: "admission", ...fields }, message) });
+  const jobs = databaseJobs(options.program);
+  const { store, damage } = await openStore({ config, home, place, bootId, metrics, jobs, onFatal, clock, log });
+  const bus = await wireBus(config, ids, log);
+  const configs = reloading(clock);
+  let held: SafeMode | null = null;
+  const resume = async (): Promise<boolean> => (await held?.resume()) ?? false;
+  const parts = await assemble({
+    ...options,
+    role,
+    place,
+    bus,
+    store,
+    damage,
+    reloading: configs,
+    resume,
+    jobs,
+    metrics,
+    refusals,
+    strangers,
+    logBook: lines.book,
+    token,
+    localToken,
+    bootId,
+    log,
+  }).catch(async (error: unknown) => {
+    // A refusal, as of a port that is taken, is no crash: three starts that left no end behind would look like a crash loop.
+    if (isFault(error)) await Promise.all([bus.close(), store.close()]);
+    throw error;
+  });
+
+  const stopSweeping = sweepNowAndThen(store, clock, log);
+  const stopForgetting = forgetMediaNowAndThen({ folder: join(home, "media"), limits: () => parts.configNow().media, clock, log });
+  const notify = systemdNotify(env, log);
+  const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
+  const pools = parts.core.start(undefined, { turns: role !== "edge", accounts: alone });
+  const loopReason = crashLoopReason(await store.bootHistory(), clock.now());
+  parts.running.pools = pools;
+  held = await openChannels(parts, loopReason, clock, log);
+  configs.begin({ loaded: options, env, parts, pools, hide, setLevel, clock, log });
+  metrics.watch({
+    store,
+    channels: () => [...parts.wired.channels.values()].filter(parts.state.hears),
+    state: parts.state,
+    turnsRunning: pools.turnsRunning,
+    deliveriesRunning: pools.deliveriesRunning,
+    stableMoves: parts.core.setUp.stableMoves,
+    connections: parts.control.connections,
+    reloads: configs.counts,
+    configTrouble: () => configs.state().problems.length > 0,
+    version,
+  });
+  const stopLooking = lookNowAndThen(parts.state, clock);
+  // Nodes may share a home, and only one of them could be told of in it.
+  const stopTelling = shared ? () => {} : keepStatusFile({ home, status: parts.control.status, clock, log });
+  notify("READY=1");
+  const stopWatchdog = keepWatchdog(watchdogEveryMs(env, process.pid), store, notify, clock);
+  const loginUrl = await parts.control.loginUrl();
+  const { url } = parts.control;
+  log.info({ version, bootId, node: place.name, role, pid: process.pid, home, url, model: config.agents.defaults.model.primary }, "ready");
+
+  return {
+    loginUrl,
+    reload: configs.reload,
+    restartTrouble: async () => (await parts.restarting?.trouble()) ?? null,
+    async stop(signal) {
+      log.info({ signal, turns: pools.turnsRunning(), deliveries: pools.deliveriesRunning() }, "stopping");
+      notify(signal === restartSignal ? "RELOADING=1" : "STOPPING=1");
+      await configs.stop();
+      held?.cancel();
+      await stopParts(parts, pools, clock);
+      jobs.stop();
+      stopSweeping();
+      stopForgetting();
+      stopLooking();
+      stopTelling();
+      metrics.stop();
+      stopWatchdog();
+      await bus.close();
+      await store.close();
+      place.release();
+      refusals.end();
+      strangers.end();
+      log.info({}, "stopped");
+      lines.close();
+    },
+  };
+}

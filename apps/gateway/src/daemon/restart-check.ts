@@ -1,0 +1,74 @@
+// Whether a restart would come up, asked before anything ends: the same validation as of a change, then what can only be known by trying, the
+// port and the store. A gateway that runs on an old config is worth more than one that is down with a new one.
+import { basename } from "node:path";
+import { changedKeys, listenAddress, listenerAt, listenTrouble, restartKeys, type Config } from "@parley/config";
+import { isFault, type Clock, type Log } from "@parley/protocol";
+import type { Role } from "../cluster/node-identity.ts";
+import { wireStore } from "../wiring/store.ts";
+
+export interface Restarting {
+  /** Why it would not come up; null when nothing is known to stand in its way. */
+  trouble(): Promise<string | null>;
+  /** Drains and starts again. */
+  begin(): void;
+}
+
+export interface RestartingOptions {
+  /** Takes up the file as it is now. */
+  readonly reload: (
+    cause: string,
+  ) => Promise<{ readonly outcome: "taken" | "unchanged" | "refused"; readonly problems: readonly string[] }>;
+  /** What the daemon started with. */
+  readonly started: Config;
+  readonly configNow: () => Config;
+  readonly configPath: string;
+  readonly home: string;
+  readonly role: Role;
+  /** Given to the process, in place of the config's. */
+  readonly port: number | undefined;
+  /** The one that this process listens on. */
+  readonly ownPort: () => number;
+  readonly begin: () => void;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function restarting(options: RestartingOptions): Restarting {
+  const { reload, started, configNow, configPath, home, role, bootId, clock, log } = options;
+
+  async function addressTrouble({ gateway }: Config): Promise<string | null> {
+    const wanted = options.port ?? gateway.port;
+    // Our own port is free once we are gone; whether the address is there can be asked at any other.
+    const isOurs = wanted === options.ownPort();
+    const address = listenAddress(gateway.bind);
+    const code = await listenTrouble(address, isOurs ? 0 : wanted);
+    if (code === null) return null;
+    const why = code === "EADDRINUSE" ? `${await listenerAt(address, wanted)} listens there` : code;
+    return `gateway.port: the gateway could not listen on ${gateway.bind}, port ${wanted}: ${why}`;
+  }
+
+  async function storeTrouble(config: Config): Promise<string | null> {
+    if (role !== "all" && config.store.driver !== "redis") return `store.driver: this process runs as --role ${role}, which needs "redis"`;
+    if (!restartKeys(changedKeys(started, config)).some((key) => key.startsWith("store"))) return null;
+    try {
+      const store = await wireStore({ config, home, bootId, exclusive: false, onFatal: () => {}, clock, log });
+      await store.close();
+      return null;
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return `store: ${error.message}`;
+    }
+  }
+
+  return {
+    async trouble() {
+      const { outcome, problems } = await reload("a restart was asked for");
+      const config = configNow();
+      const found = outcome === "refused" ? problems.join("\n") : ((await addressTrouble(config)) ?? (await storeTrouble(config)));
+      // Where things lie on this machine is nothing that a chat needs to know.
+      return found === null ? null : found.replaceAll(configPath, basename(configPath)).replaceAll(`${home}/`, "");
+    },
+    begin: options.begin,
+  };
+}

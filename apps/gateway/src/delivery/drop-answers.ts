@@ -1,0 +1,31 @@
+// What /stop does to answers that are on their way: messages of them that were not begun are not sent. Answers of commands, notices and
+// what takes a preview away still go out. The message that is being sent is settled by who sends it (I4, I5).
+import type { ConversationKey, SessionKey } from "@parley/protocol";
+import type { DeliveryView, Inbox, Outbox } from "@parley/store";
+import { parseContent } from "../outbound/content.ts";
+
+export type DropAnswers = (session: SessionKey, conversation: ConversationKey) => Promise<number>;
+
+/** More deliveries than this do not wait in one chat. */
+const most = 100;
+
+/** Resolves with how many messages were dropped; an answer that was not split yet counts as one. */
+export function dropAnswers(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "find" | "drop">): DropAnswers {
+  async function isAnswerOf(session: SessionKey, { id, cause, parts }: DeliveryView): Promise<boolean> {
+    const [first] = parts;
+    if (!id.startsWith(`${cause}/`) || first === undefined || parseContent(first.content).kind === "remove") return false;
+    const [row] = await inbox.find({ turn: cause, dismissed: true, limit: 1 });
+    return row?.lane === session && row.outcome !== "commanded" && row.outcome !== "stopped";
+  }
+
+  return async (session, conversation) => {
+    const waiting = await outbox.find({ lane: conversation, state: "queued", limit: most });
+    let dropped = 0;
+    for (const delivery of waiting) {
+      if (delivery.open || !(await isAnswerOf(session, delivery))) continue;
+      const messages = delivery.parts.filter((part) => part.state === "queued").length;
+      if ((await outbox.drop([delivery.id], "/stop")) > 0) dropped += messages;
+    }
+    return dropped;
+  };
+}

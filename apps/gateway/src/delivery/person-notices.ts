@@ -1,0 +1,41 @@
+// Tells those who wait for it that an answer failed for good: in its own conversation, once for each answer. Not where nothing arrives, and
+// never about such a notice itself.
+import { parseConversationKey, type Log } from "@parley/protocol";
+import type { DeliveryView, Outbox } from "@parley/store";
+import type { ClosedChats } from "./unreachable-chats.ts";
+import { parseContent } from "../outbound/content.ts";
+import { textDelivery } from "./notice.ts";
+
+export interface PersonNoticesOptions {
+  readonly outbox: Pick<Outbox, "post">;
+  readonly closed: Pick<ClosedChats, "reason">;
+  readonly log: Log;
+}
+
+const idPrefix = "failed:";
+const words =
+  "⚠️ I had an answer here that could not be delivered. Please ask again, perhaps for something shorter or simpler; the operator can see why.";
+
+/** Notices of ours that fail say nothing worth another. */
+export function isPersonNotice({ id }: Pick<DeliveryView, "id">): boolean {
+  return id.startsWith(idPrefix);
+}
+
+/** A preview is no answer, and neither is its removal. */
+function isAnswer({ open, parts }: DeliveryView): boolean {
+  const [first] = parts;
+  return !open && first !== undefined && parseContent(first.content).kind !== "remove";
+}
+
+export function personNotices({ outbox, closed, log }: PersonNoticesOptions): (delivery: DeliveryView) => void {
+  async function tell(delivery: DeliveryView): Promise<void> {
+    const to = parseConversationKey(delivery.lane);
+    if ((await closed.reason(to)) !== null) return;
+    await outbox.post([textDelivery(`${idPrefix}${delivery.id}`, to, words, delivery.cause)]);
+  }
+
+  return (delivery) => {
+    if (isPersonNotice(delivery) || delivery.id.startsWith("trouble:") || !isAnswer(delivery)) return;
+    tell(delivery).catch((error: unknown) => log.warn({ delivery: delivery.id, error }, "the person could not be told of a failed answer"));
+  };
+}

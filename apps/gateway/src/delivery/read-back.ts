@@ -1,0 +1,47 @@
+// Whether a message of unknown outcome arrived, on platforms that let us read our own messages back (I5): then it was sent, and nothing is
+// repeated.
+import { isFault, type Address, type Clock, type Receipt } from "@parley/protocol";
+import type { Channel } from "@parley/channels";
+import type { DeliveryView, Outbox, PartView } from "@parley/store";
+import { deadline } from "../deadline.ts";
+import { parseContent } from "../outbound/content.ts";
+
+/** A platform's clock may be behind ours. */
+const clockSkewMs = 60_000;
+const lookTimeoutMs = 30_000;
+
+export interface ReadBackOptions {
+  readonly outbox: Pick<Outbox, "find">;
+  readonly clock: Clock;
+}
+
+/** The receipt of what had arrived; why nothing is known; or how long to wait before looking again. */
+export type ReadBack = Receipt | "not there" | "unknown" | { readonly againAfterMs: number | undefined; readonly reason: string };
+
+export async function readBack(
+  { outbox, clock }: ReadBackOptions,
+  { channel, to, signal }: { readonly channel: Channel; readonly to: Address; readonly signal: AbortSignal },
+  delivery: DeliveryView,
+  part: PartView,
+): Promise<ReadBack> {
+  if (channel.sentSince === undefined) return channel.capabilities.idempotentSends ? "not there" : "unknown";
+  const content = parseContent(part.content);
+  if (content.kind !== "rendered") return "not there";
+  const timeout = deadline(clock, lookTimeoutMs, "the look at what was sent");
+  try {
+    const until = AbortSignal.any([signal, timeout.signal]);
+    const found = await channel.sentSince(to, content.part, delivery.createdAtMs - clockSkewMs, until);
+    if (found === null) return "unknown";
+    for (const receipt of found) {
+      // The same words may have been said by another delivery.
+      const known = await outbox.find({ receipt: JSON.stringify(receipt.messageId), lane: delivery.lane, limit: 1 });
+      if (known.length === 0) return receipt;
+    }
+    return "not there";
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return { againAfterMs: error.retryAfterMs, reason: error.message };
+  } finally {
+    timeout.cancel();
+  }
+}

@@ -1,0 +1,76 @@
+// One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit that is refused becomes a new
+// message, and with that loses what makes an edit safe to repeat (I5).
+import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
+import { Fault, isFault, type Address, type Receipt, type RenderedPart } from "@parley/protocol";
+import type { PartView } from "@parley/store";
+import { parseContent } from "../outbound/content.ts";
+import { markedLate } from "./late-mark.ts";
+
+export interface PartSending extends SendOptions {
+  /** 0 for what is on time. */
+  readonly lateMs: number;
+  /** Awaited before a new message takes the place of a refused edit; what it throws forbids it. */
+  readonly beforeAnew: () => Promise<void>;
+}
+
+export interface PartSender {
+  /** Throws what the channel throws. */
+  send(channel: Channel, to: Address, part: PartView, sending: PartSending): Promise<Receipt>;
+  /** False for an unknown outcome of a message that was to be an edit and became a new one. */
+  mayRepeat(error: Fault): boolean;
+}
+
+export function partSender(): PartSender {
+  const unrepeatable = new WeakSet<Fault>();
+
+  /** In place of what could not be edited: a new message, of which a repeat would be seen. */
+  async function sendAnew(
+    channel: Channel,
+    to: Address,
+    part: RenderedPart,
+    stale: Receipt,
+    { beforeAnew, ...how }: SendOptions & Pick<PartSending, "beforeAnew">,
+  ): Promise<Receipt> {
+    const sent = beforeAnew().then(() => channel.send(to, part, how));
+    const receipt = await sent.catch((error: unknown) => {
+      if (isFault(error, "ambiguous") && !channel.capabilities.idempotentSends) unrepeatable.add(error);
+      throw error;
+    });
+    await channel.act?.(to, { kind: "remove", messageId: stale.messageId }, how).catch(() => {
+      // The whole answer is there; the beginning of it that stays above is no reason to send it again.
+    });
+    return receipt;
+  }
+
+  return {
+    mayRepeat: (error) => !unrepeatable.has(error),
+    async send(channel, to, view, { lateMs, beforeAnew, ...how }) {
+      const content = parseContent(view.content);
+      const into = view.intoReceipt === null ? null : (JSON.parse(view.intoReceipt) as Receipt);
+      if (content.kind === "remove") {
+        if (into !== null) await channel.act?.(to, { kind: "remove", messageId: into.messageId }, how);
+        if (how.answers !== undefined) await channel.settle?.(how.answers);
+        return into ?? { messageId: "" };
+      }
+      if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");
+      const part = lateMs > 0 && into === null ? markedLate(content.part, lateMs, channel.capabilities.textChars) : content.part;
+      if (into === null || part.kind !== "text") return channel.send(to, part, how);
+      if (channel.act === undefined) return channel.send(to, part, { ...how, replaces: into.messageId });
+      const { text, entities, plain, buttons } = part;
+      try {
+        const action = { kind: "edit", messageId: into.messageId, text: { text, entities, plain } } as const;
+        await channel.act(to, { ...action, ...(buttons === undefined ? {} : { buttons }) }, how);
+        return into;
+      } catch (error) {
+        // The preview was removed, or cannot become this text: the answer still belongs in the chat.
+        if (isRefusal(error) && !chatIsClosed(error)) return sendAnew(channel, to, part, into, { ...how, beforeAnew });
+        throw error;
+      }
+    },
+  };
+}
+
+/** Nothing was edited, and asking again would change nothing. */
+function isRefusal(error: unknown): boolean {
+  return isFault(error) && ["invalid", "unsupported", "denied", "missing"].includes(error.code);
+}

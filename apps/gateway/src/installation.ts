@@ -1,0 +1,28 @@
+// What lies beside this program: documentation, command line, the default workspace, the shipped skills and the built web page. This file
+// stays where it is: the paths count from here, in a checkout as in a bundle.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { DocumentationFacts } from "@parley/agent";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
+
+/** The default workspace. */
+export const templatesFolder = join(root, "config/templates");
+export const skillsFolder = join(root, "config/skills");
+const webFolder = join(root, "apps/web/dist");
+/** Null until the page is built. */
+export const webRoot = existsSync(webFolder) ? webFolder : null;
+
+/** Undefined where no docs lie beside the program. */
+export function documentation(folder: string = root): DocumentationFacts | undefined {
+  const path = join(folder, "docs");
+  if (!existsSync(join(path, "ARCHITECTURE.md"))) return undefined;
+  // A bundle has no sources to look into.
+  return { path, ...(existsSync(join(folder, "packages/agent/src")) ? { source: folder } : {}) };
+}
+
+export function commandLine(folder: string = root): string | undefined {
+  const path = join(folder, "bin/parley");
+  return existsSync(path) ? path : undefined;
+}

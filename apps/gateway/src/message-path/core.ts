@@ -1,0 +1,318 @@
+// The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
+// simulator over simulated ones; nothing in here knows which.
+import type { BootstrapHook, Redaction } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { Config } from "@parley/config";
+import type { Models } from "@parley/models";
+import type { Clock, Ids, Log, SessionKey } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { approvalDesk, type ApprovalDesk } from "../runner/approvals/approvals.ts";
+import { isApproved } from "../runner/approvals/approval-gate.ts";
+import { pastLaneCommands, type PastLaneCommand } from "../commands/commands.ts";
+import { skillDesk } from "../commands/skill.ts";
+import type { Stoppable } from "../commands/stop.ts";
+import { commandCatalogue, type CommandCatalogue } from "../commands/catalogue.ts";
+import type { ToolHooks } from "../runner/tools/tool-hooks.ts";
+import { toolHold, type ToolHold } from "../runner/tools/emergency-stop.ts";
+import { coreMemory, type CoreMemory } from "./process-memory.ts";
+import { startWork, type CoreWork, type Share } from "./lane-work.ts";
+import { speakersAt } from "../access/authority.ts";
+import { accessPolicy } from "../access/access-policy.ts";
+import { intake } from "../receive/intake.ts";
+import type { MovedChats } from "../access/migrated-chats.ts";
+import { owners, type Owners } from "../access/owners.ts";
+import { dropAnswers } from "../delivery/drop-answers.ts";
+import { endsWaiting } from "../receive/end-waiting.ts";
+import { pairingBook } from "../access/pairing.ts";
+import { pairingDesk, type PairingDesk } from "../access/pairing-decisions.ts";
+import type { Place, PlaceRules } from "../access/place-rules.ts";
+import type { ReceiveEvents } from "../receive/receive.ts";
+import { router, type RouteInbound } from "../access/routing.ts";
+import { accountPacers } from "../delivery/account-rate-limits.ts";
+import { causeRows } from "../delivery/cause-rows.ts";
+import { closedChats, type ClosedChats } from "../delivery/unreachable-chats.ts";
+import { deliverer } from "../delivery/deliver.ts";
+import { ownerNotices } from "../delivery/owner-notices.ts";
+import { personNotices } from "../delivery/person-notices.ts";
+import { channelRender } from "../delivery/render.ts";
+import { programSinks } from "../access/program-channel.ts";
+import type { Pools, PoolsOptions } from "../pools.ts";
+import { noRefusals, type Refusals } from "../control/refusal-log.ts";
+import type { MediaReaderOptions } from "../runner/media/read-attachment.ts";
+import type { ShowProgress } from "../runner/streaming/progress.ts";
+import { spendLedger, type SpendLedger } from "../runner/usage/spend-limits.ts";
+import { usageBook, type UsageBook } from "../runner/usage/usage-log.ts";
+import { modelBook, type ModelBook } from "../runner/models/model-choice.ts";
+import type { RunningTurns } from "../runner/running-turns.ts";
+import { promptBook, type PromptBook } from "../runner/prompt/prompt-history.ts";
+import { agentIn, setUp, type SetUp } from "../runner/prepare-turn.ts";
+import { noSkills, type SkillBook } from "../runner/skills/skill-registry.ts";
+import { sessionLane } from "../runner/session-lane.ts";
+import { suspects, type Suspects } from "../runner/quarantine.ts";
+import { sessionPlans, sessionStatus } from "../runner/tools/session-tools.ts";
+import { toolBook, type Hands } from "../runner/tools/effective-tools.ts";
+import { docsRoots, type House } from "../runner/prompt/prompt-facts.ts";
+
+export interface CoreOptions {
+  readonly config: Config;
+  readonly store: Store;
+  /** Hints of work, also from other processes; default: those of the store. */
+  readonly onReady?: PoolsOptions["onReady"];
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Loaded. */
+  readonly moved: MovedChats;
+  readonly models: Models;
+  /** Beside those of the catalogue. */
+  readonly tools: readonly Tool[];
+  /** What the tools of the catalogue work with; absent: there are only the other ones. */
+  readonly hands?: Hands;
+  readonly hooks: readonly BootstrapHook[];
+  /** Absent: there are none. */
+  readonly toolHooks?: ToolHooks;
+  readonly commands: readonly PastLaneCommand[];
+  readonly showProgress: ShowProgress;
+  /** How files of messages are read; absent: they are told in words. */
+  readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
+  /** What no answer may show. */
+  readonly redaction: Redaction;
+  /** What is the same in every prompt; absent: nothing of it is told. */
+  readonly house?: House;
+  /** Absent: there are none. */
+  readonly skills?: SkillBook;
+  /** What a turn runs with; by default it is gathered anew from config, files and models. */
+  readonly forTurn?: SetUp["forTurn"];
+  /** Ends the edits of a message of ours that other processes asked for. */
+  readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
+  /** Told of messages that admission refuses; absent: nobody is. */
+  readonly refusals?: Refusals;
+  /** What a core before this one, of another config, remembered; absent: nothing. */
+  readonly kept?: CoreMemory;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export interface Core {
+  readonly receive: ReceiveEvents;
+  readonly route: RouteInbound;
+  readonly pairing: PairingDesk;
+  readonly owners: Owners;
+  /** Chats that take nothing: an operator's retry opens one. */
+  readonly closed: Pick<ClosedChats, "open">;
+  readonly setUp: SetUp;
+  readonly prompts: PromptBook;
+  readonly usage: UsageBook;
+  readonly ledger: SpendLedger;
+  readonly approvals: ApprovalDesk;
+  readonly hold: ToolHold;
+  /** What /stop and the page's button end. */
+  readonly stop: Stoppable;
+  readonly running: RunningTurns;
+  /** Why not all is well with turns, in words for the status. */
+  readonly suspects: Pick<Suspects, "reasons">;
+  /** Which models people may choose. */
+  readonly models: ModelBook;
+  /** What the menu of commands of an account shows. */
+  readonly menu: CommandCatalogue["menu"];
+  readonly work: CoreWork;
+  /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
+  start(now?: () => CoreWork, share?: Share): Pools;
+}
+
+/** Turns of background classes that may run at once; people have their own number in the config. */
+const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
+
+export function gatewayCore(options: CoreOptions): Core {
+  const { config, channels, moved, clock, ids, log } = options;
+  const kept = options.kept ?? coreMemory(clock);
+  const { running, bootAtMs } = kept;
+  const channel = (account: string): Channel | null => channels.get(account) ?? programSinks.get(account) ?? null;
+  const inbox = endsWaiting({ ...options.store, shows: (account) => channel(account)?.settle !== undefined, log });
+  const store = { ...options.store, inbox };
+  const book = pairingBook(store.cells, clock, ids);
+  const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
+  const pairing = pairingDesk(book, ownersBook);
+  const policy = accessPolicy(config.channels, moved);
+  const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
+  const { bindings, session } = config;
+  const { dmScope, identityLinks } = session;
+  const route = router({ agents: config.agents.list.map((agent) => agent.id), bindings, dmScope, identityLinks, rules, moved });
+  const prompts = promptBook(store.cells, clock);
+  const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
+  const ledger = spendLedger({ config, book: usage, clock, log });
+  const skills = options.skills ?? noSkills;
+  const house = options.house ?? {};
+  const skillsDesk = skillDesk({ config, book: skills, rules });
+  const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const { approvers, target } = config.approvals.exec;
+  const approvals = approvalDesk({
+    cells: store.cells,
+    inbox: store.inbox,
+    outbox: store.outbox,
+    sessions: store.sessions,
+    approvers: approvers ?? null,
+    target,
+    owners: ownersBook.all,
+    accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    ...(options.refusals === undefined ? {} : { refusals: options.refusals }),
+    clock,
+    log,
+  });
+  const tools = toolBook({
+    config,
+    grants: approvals.book.grants,
+    approved: isApproved(approvals.book),
+    ...(options.toolHooks === undefined ? {} : { watched: options.toolHooks.watched }),
+    hands: options.hands,
+    more: options.tools,
+    readRoots: [...skills.readRoots(), ...docsRoots(house)],
+    status: sessionStatus({ sessions: store.sessions, models, agentOf: agentIn(config) }),
+    plans: sessionPlans(store.sessions),
+    clock,
+    ids,
+  });
+  const ready = setUp({
+    ...options,
+    tools,
+    speakers: speakersAt(ownersBook),
+    owners: ownersBook.all,
+    house,
+    prompts,
+    skills,
+    origins: options.hands?.origins,
+    channel,
+    rules,
+    cooldowns: kept.cooldowns,
+    moves: kept.stableMoves,
+  });
+  const endBeside = async (session: SessionKey): Promise<number> => {
+    const running = (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
+    await options.hands?.exec?.commands.end(session);
+    return running.length + (await approvals.stop({ session }));
+  };
+  const stop: Stoppable = { turn: running.stop, beside: endBeside, answers: dropAnswers(store.inbox, store.outbox) };
+  const hold = toolHold({
+    ...store,
+    stopTurn: running.stop,
+    endCommands: async () => options.hands?.exec?.commands.end(),
+    clock,
+  });
+  const forTurn = options.forTurn ?? ready.forTurn;
+  const commands = commandCatalogue({
+    config,
+    store,
+    route,
+    stop,
+    hold,
+    approvals,
+    pairing,
+    skills: skillsDesk,
+    setUp: ready,
+    forTurn,
+    prompts,
+    usage,
+    ledger,
+    models: options.models,
+    book: models,
+    channel,
+    running,
+    clock,
+    more: options.commands,
+  });
+
+  const closed = closedChats(store.cells);
+
+  const receive = intake({
+    config,
+    store,
+    channel,
+    policy,
+    isOwner: ownersBook.isOwner,
+    pairing: book,
+    botLoops: kept.botLoops,
+    route,
+    runPastLane: pastLaneCommands(commands.pastLane, commands.inLane),
+    skillCalled: skillsDesk.called,
+    modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
+    stopTurn: running.stop,
+    closed,
+    refusals: options.refusals ?? noRefusals,
+    bootAtMs,
+    clock,
+    log,
+  });
+
+  const suspected = suspects({ ...store, here: kept.suspects, bootId: options.bootId, bootAtMs, clock, log });
+  const lane = sessionLane({
+    config,
+    store,
+    setUp: forTurn,
+    channel,
+    suspects: suspected,
+    tools: options.tools,
+    commands: commands.inLane,
+    approvals,
+    hold,
+    toolHooks: options.toolHooks,
+    media: options.media,
+    redaction: options.redaction,
+    running,
+    ledger,
+    showProgress: options.showProgress,
+    bootAtMs,
+    clock,
+    log,
+  });
+
+  const pacerFor = accountPacers({ config, kept: kept.pacers, clock });
+
+  const work: CoreWork = {
+    concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
+    runTurn: lane.run,
+    buryTurn: lane.bury,
+    deliver: (account) =>
+      deliverer({
+        outbox: store.outbox,
+        channel: () => channel(account),
+        moved,
+        closed,
+        render: channelRender,
+        pacer: pacerFor(account),
+        beforeEdit: async (messageId) => options.settleEdits?.(account, messageId),
+        clock,
+        log,
+        rowsOf: causeRows(store.inbox, log),
+        onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
+        onFailed: personNotices({ outbox: store.outbox, closed, log }),
+        onSent: () => {},
+      }),
+  };
+
+  return {
+    work,
+    receive,
+    route,
+    pairing,
+    owners: ownersBook,
+    closed,
+    models,
+    setUp: ready,
+    prompts,
+    usage,
+    ledger,
+    running,
+    suspects: suspected,
+    approvals,
+    hold,
+    stop,
+    menu: commands.menu,
+    start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
+      approvals.heal().catch((error: unknown) => log.warn({ error }, "decisions of before the start could not be looked through"));
+      const onReady = options.onReady ?? store.onReady;
+      return startWork({ store, onReady, holder: options.bootId, clock, ids, log }, now, share);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+// What is known in memory only and outlives a change of the config: the core of the next config is given it. Nothing in here is needed to be
+// right after a crash; all of it may be lost.
+import { cooldowns, type Cooldowns } from "@parley/models";
+import type { Clock } from "@parley/protocol";
+import { botLoops, type BotLoops } from "../access/bot-loop-guard.ts";
+import type { Pacer } from "../delivery/rate-limit.ts";
+import { runningTurns, type RunningTurns } from "../runner/running-turns.ts";
+import { suspectsHere, type SuspectsHere } from "../runner/quarantine.ts";
+
+export interface CoreMemory {
+  readonly running: RunningTurns;
+  readonly cooldowns: Cooldowns;
+  readonly suspects: SuspectsHere;
+  readonly botLoops: BotLoops;
+  /** See `SetUp.stableMoves`. */
+  readonly stableMoves: Map<string, number>;
+  /** By account; what a platform counted does not begin anew. */
+  readonly pacers: Map<string, Pacer>;
+  readonly bootAtMs: number;
+}
+
+export function coreMemory(clock: Clock): CoreMemory {
+  return {
+    running: runningTurns(),
+    cooldowns: cooldowns(clock),
+    suspects: suspectsHere(),
+    botLoops: botLoops(clock),
+    stableMoves: new Map(),
+    pacers: new Map(),
+    bootAtMs: clock.now(),
+  };
+}

@@ -1,0 +1,78 @@
+// The state folder while no daemon runs. Locked at the first use, so that no daemon can start meanwhile, and refused while one runs.
+import { existsSync, statSync } from "node:fs";
+import type { Config } from "@parley/config";
+import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
+import { backupDatabase, databaseIdentity, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
+import { absolute, ownFile } from "../operator/backup.ts";
+import { forgetStore, rememberedStore, rememberStore } from "../daemon/store-memory.ts";
+import { databaseFile, wireStore } from "../wiring/store.ts";
+
+export interface StoppedHome {
+  /** Throws Fault: "conflict" while a daemon runs, "missing" where none ever ran. */
+  store(): Promise<Store>;
+  backup(params: MethodParams<"backup">): Promise<MethodResult<"backup">>;
+  /** The old file is kept beside the new one. */
+  restore(params: MethodParams<"restore">): Promise<MethodResult<"restore">>;
+  close(): Promise<void>;
+}
+
+export interface StoppedHomeOptions {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOptions): StoppedHome {
+  const databasePath = databaseFile(config, home);
+  let lock: HomeLock | null = null;
+  let opened: Promise<Store> | null = null;
+
+  const claim = (): void => {
+    // What other processes share needs no lock of this folder.
+    if (databasePath !== null) lock ??= lockHome(home, process.pid);
+  };
+  const claimUsed = (): void => {
+    if (databasePath !== null && !existsSync(databasePath) && rememberedStore(home, "sqlite").expected === undefined)
+      throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
+    claim();
+  };
+  const closeStore = async (): Promise<void> => {
+    const closing = opened;
+    opened = null;
+    // One that could not be opened has nothing to close; who asked for it was told why.
+    const store = await closing?.catch(() => null);
+    await store?.close();
+  };
+
+  return {
+    store() {
+      claimUsed();
+      opened ??= wireStore({ config, home, bootId, exclusive: false, onFatal: () => {}, clock, log });
+      return opened;
+    },
+    async backup({ path }) {
+      const to = absolute(path);
+      claimUsed();
+      await backupDatabase(ownFile(databasePath), to);
+      return { path: to, bytes: statSync(to).size };
+    },
+    async restore({ path }) {
+      const from = absolute(path);
+      claim();
+      await closeStore();
+      const to = ownFile(databasePath);
+      const keptAs = restoreDatabase(from, to, clock.now());
+      // A person chose it, whichever store it is; one of before there were identities gets its own at the next start.
+      const identity = databaseIdentity(to);
+      if (identity === null) forgetStore(home, "sqlite");
+      else rememberStore(home, "sqlite", identity);
+      return { path: from, keptAs };
+    },
+    async close() {
+      await closeStore();
+      lock?.release();
+    },
+  };
+}

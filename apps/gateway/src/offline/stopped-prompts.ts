@@ -1,0 +1,95 @@
+// Prompts, tools and approvals while no daemon runs: made from the same config, files and store, with what is known of channels that nobody
+// opens. What is decided here is durable: the next daemon acts on it.
+import type { Config, Places } from "@parley/config";
+import { cooldowns } from "@parley/models";
+import { approvalDesk } from "../runner/approvals/approvals.ts";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { toolHold } from "../runner/tools/emergency-stop.ts";
+import { houseOf } from "../runner/prompt/installation-facts.ts";
+import { accessPolicy } from "../access/access-policy.ts";
+import { speakersAt } from "../access/authority.ts";
+import { owners } from "../access/owners.ts";
+import { movedChats } from "../access/migrated-chats.ts";
+import { promptMethods } from "../operator/prompt.ts";
+import { toolMethods } from "../operator/tools.ts";
+import { bootstrapHooks } from "../runner/prompt/bootstrap-hooks.ts";
+import { promptBook } from "../runner/prompt/prompt-history.ts";
+import { modelBook } from "../runner/models/model-choice.ts";
+import { sessionPlans, sessionStatus } from "../runner/tools/session-tools.ts";
+import { agentIn, setUp } from "../runner/prepare-turn.ts";
+import { toolBook } from "../runner/tools/effective-tools.ts";
+import { docsRoots } from "../runner/prompt/prompt-facts.ts";
+import { idleHands } from "../wiring/machine-ports.ts";
+import { configuredAccounts, wireModels, wireSkills, wireSurfaces, wireTools } from "../wiring/wiring.ts";
+
+export interface StoppedPromptsOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly places: Places;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+type StoppedPrompts = ReturnType<typeof promptMethods> & ReturnType<typeof toolMethods>;
+
+export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<StoppedPrompts> {
+  const { config, places, env, store, clock, ids, log } = options;
+  const moved = movedChats(store.cells);
+  await moved.load();
+  const policy = accessPolicy(config.channels, moved);
+  const prompts = promptBook(store.cells, clock);
+  const models = wireModels(config, places.home, clock, log);
+  const hands = idleHands({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  const house = await houseOf(config, places.home, env["SHELL"], ids);
+  const skills = wireSkills(config, places.home, env, hands.origins);
+  const owner = owners(config.commands.ownerAllowFrom, store.cells);
+  const { approvers, target } = config.approvals.exec;
+  const desk = approvalDesk({
+    ...store,
+    approvers: approvers ?? null,
+    target,
+    owners: owner.all,
+    accounts: () => configuredAccounts(config),
+    clock,
+    log,
+  });
+  const ready = setUp({
+    config,
+    models,
+    cooldowns: cooldowns(clock),
+    tools: toolBook({
+      config,
+      grants: desk.book.grants,
+      hands,
+      more: wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin"),
+      readRoots: [...skills.readRoots(), ...docsRoots(house)],
+      status: sessionStatus({
+        sessions: store.sessions,
+        models: modelBook({ config, declared: models.list, callable: models.get }),
+        agentOf: agentIn(config),
+      }),
+      plans: sessionPlans(store.sessions),
+      clock,
+      ids,
+    }),
+    speakers: speakersAt(owner),
+    channel: wireSurfaces(config),
+    rules: (place) => policy(place.address)?.rules(place) ?? null,
+    hooks: bootstrapHooks(config, options.configPath, clock),
+    owners: owner.all,
+    house,
+    prompts,
+    skills,
+    origins: hands.origins,
+    clock,
+    ids,
+    log,
+  });
+  const hold = toolHold({ ...store, stopTurn: () => {}, endCommands: async () => {}, clock });
+  const asked = { sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" };
+  return { ...promptMethods(asked), ...toolMethods({ ...asked, desk, hold }) };
+}

@@ -1,0 +1,32 @@
+// Backup and restore as methods: paths are the operator's, absolute, on the gateway's machine.
+import { isAbsolute } from "node:path";
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
+
+const elsewhere =
+  'the data is in Redis, which has its own backup: copy its append-only files, or take a snapshot with "redis-cli --rdb FILE"';
+
+/** Throws Fault("unsupported") where the data is in no file of ours. */
+export function ownFile(databasePath: string | null): string {
+  if (databasePath === null) throw new Fault("unsupported", elsewhere);
+  return databasePath;
+}
+
+export function backupMethods(databasePath: string | null, jobs: Pick<DatabaseJobs, "backup">) {
+  return {
+    async backup({ path }: MethodParams<"backup">): Promise<MethodResult<"backup">> {
+      const to = absolute(path);
+      return { path: to, bytes: await jobs.backup(ownFile(databasePath), to) };
+    },
+    async restore(_params: MethodParams<"restore">): Promise<MethodResult<"restore">> {
+      ownFile(databasePath);
+      throw new Fault("unsupported", 'the gateway runs on this database: stop it, then run "parley restore <file>"');
+    },
+  };
+}
+
+/** Throws Fault("invalid"): the gateway's working folder is nobody's business. */
+export function absolute(path: string): string {
+  if (isAbsolute(path)) return path;
+  throw new Fault("invalid", `"${path}" is not an absolute path`);
+}

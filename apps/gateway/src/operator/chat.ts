@@ -1,0 +1,109 @@
+// Chat over the control plane: what the web page and `parley chat` call. Sending is a channel's event like any other; history is the
+// conversation's own event log, so that it and live events share one order.
+import {
+  conversationKey,
+  parseSessionKey,
+  type Address,
+  type ChatMessage,
+  type Clock,
+  type Inbound,
+  type MethodParams,
+  type MethodResult,
+  type SessionKey,
+} from "@parley/protocol";
+import type { WebChannel } from "@parley/channels";
+import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
+import { injectName } from "../runner/inject.ts";
+import type { Stoppable } from "../commands/stop.ts";
+import { rowOf } from "../receive/new-rows.ts";
+import type { RouteInbound } from "../access/routing.ts";
+import { webAddress, webSender, type WebCaller } from "./own-session.ts";
+
+export interface ChatOptions {
+  readonly web: () => WebChannel;
+  readonly route: RouteInbound;
+  readonly inbox: Inbox;
+  readonly events: Events;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly stop: Stoppable;
+}
+
+/** A page shows this much of a conversation at once; pasted files make messages of a few hundred kilobytes. */
+const historyChars = 2_097_152;
+
+export function chatMethods(options: ChatOptions) {
+  const { inbox, events } = options;
+
+  const address = (caller: WebCaller, thread: string | undefined): Address => webAddress(options.web().account, caller, thread);
+  const sessionOf = (caller: WebCaller, to: Address): SessionKey => options.route({ address: to, sender: webSender(caller) }).session;
+
+  return {
+    async send(params: MethodParams<"chat.send">, caller: WebCaller): Promise<MethodResult<"chat.send">> {
+      const to = address(caller, params.thread);
+      const said = `${caller.peer}:${params.idempotencyKey}`;
+      const id = `web:${options.web().account}:${said}`;
+      const known = (await inbox.find({ id, limit: 1 })).length > 0;
+      const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
+      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
+      return { id, sessionKey: sessionOf(caller, to), duplicate: known };
+    },
+
+    async history(params: MethodParams<"chat.history">, caller: WebCaller): Promise<MethodResult<"chat.history">> {
+      const to = address(caller, params.thread);
+      const session = sessionOf(caller, to);
+      const [found, open] = await Promise.all([
+        events.newest(conversationKey(to), params.limit ?? 100),
+        inbox.find({ lane: session, state: "claimed", limit: 1 }),
+      ]);
+      const messages = newestWithin(found).map((event): ChatMessage => ({
+        ...(JSON.parse(event.body) as Omit<ChatMessage, "seq">),
+        seq: event.seq,
+      }));
+      return { sessionKey: session, messages, working: open.length > 0 };
+    },
+
+    async inject(params: MethodParams<"chat.inject">, caller: WebCaller): Promise<MethodResult<"chat.inject">> {
+      const to = address(caller, params.thread);
+      const session = sessionOf(caller, to);
+      const { account } = options.web();
+      const said = `${caller.peer}:inject:${params.idempotencyKey}`;
+      const inbound: Inbound = {
+        id: `web:${account}:${said}`,
+        channel: "web",
+        account,
+        address: to,
+        sender: webSender(caller),
+        messageId: said,
+        kind: "command",
+        text: "",
+        attachments: [],
+        mentions: [],
+        addressed: true,
+        atMs: options.clock.now(),
+      };
+      const owner = caller.scopes.includes("admin");
+      const route = { agent: parseSessionKey(session).agent, session };
+      const by = { inbound, route, owner, authority: owner ? "owner" : "member" };
+      const command = { name: injectName, args: params.text, place: "in-lane" as const };
+      const [accepted] = await inbox.accept([rowOf(by, { kind: "work", barrier: true }, command)]);
+      return { id: inbound.id, sessionKey: session, duplicate: accepted?.verdict === "duplicate" };
+    },
+
+    async abort(params: MethodParams<"chat.abort">, caller: WebCaller): Promise<MethodResult<"chat.abort">> {
+      const session = sessionOf(caller, address(caller, params.thread));
+      const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
+      if (stopped.turn !== null) options.stop.turn(stopped.turn);
+      const beside = await options.stop.beside(session);
+      const unsent = await options.stop.answers(session, conversationKey(address(caller, params.thread)));
+      return { stopped: stopped.turn !== null || beside > 0 || unsent > 0, cancelled: stopped.rows.length };
+    },
+  };
+}
+
+/** The newest always, and those before it while they fit. */
+function newestWithin(events: readonly StoredEvent[]): readonly StoredEvent[] {
+  let chars = 0;
+  const tooMuch = events.findLastIndex(({ body }) => (chars += body.length) > historyChars);
+  return events.slice(Math.min(tooMuch + 1, events.length - 1));
+}

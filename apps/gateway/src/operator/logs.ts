@@ -1,0 +1,16 @@
+// `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather than holding any back.
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { Caller } from "../control/auth/authenticate.ts";
+import type { LogBook } from "../log/recent-log.ts";
+
+export const logStream = "logs";
+
+export function logMethods(book: Pick<LogBook, "last">) {
+  return {
+    async "logs.tail"({ lines = 100, follow = false }: MethodParams<"logs.tail">, caller: Caller): Promise<MethodResult<"logs.tail">> {
+      if (follow && caller.follow === undefined) throw new Fault("unsupported", "only a connection that stays can follow the log");
+      if (follow) caller.follow?.(logStream);
+      return { lines: [...book.last(lines)], following: follow };
+    },
+  };
+}

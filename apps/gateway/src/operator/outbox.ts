@@ -1,0 +1,59 @@
+// Deliveries in an operator's hands: what waits or is in trouble, sent again, or given up.
+import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
+import type { ClosedChats } from "../delivery/unreachable-chats.ts";
+import { shownDelivery } from "./record-views.ts";
+
+export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, closed: Pick<ClosedChats, "open">) {
+  async function named(id: string): Promise<DeliveryView> {
+    const [found] = await outbox.find({ id, limit: 1 });
+    if (found === undefined) throw new Fault("missing", `there is no delivery "${id}" (any more); "parley outbox list" shows them`);
+    return found;
+  }
+
+  return {
+    async list(params: MethodParams<"outbox.list">): Promise<MethodResult<"outbox.list">> {
+      const limit = params.limit ?? 100;
+      const of = params.lane === undefined ? { limit } : { lane: params.lane as DeliveryView["lane"], limit };
+      const found = await Promise.all([
+        outbox.find({ ...of, troubled: true }),
+        ...(params.troubled === true ? [] : [outbox.find({ ...of, state: "queued" }), outbox.find({ ...of, state: "sending" })]),
+      ]);
+      const byId = new Map(found.flat().map((delivery) => [delivery.id, delivery]));
+      const newest = [...byId.values()].toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+      return { deliveries: newest.slice(0, limit).map(shownDelivery) };
+    },
+
+    /** Idempotent: the copy's id comes from the first one's. */
+    async retry({ id }: MethodParams<"outbox.retry">): Promise<MethodResult<"outbox.retry">> {
+      const found = await named(id);
+      if (!found.done) throw new Fault("conflict", `"${id}" is still being delivered; it needs no retry`);
+      const unsent = found.parts.filter((part) => part.state !== "sent");
+      if (unsent.length === 0) throw new Fault("conflict", `"${id}" was sent whole; there is nothing to send again`);
+      const copy: NewDelivery = {
+        id: nextTry(id),
+        pool: found.pool,
+        lane: found.lane,
+        cause: found.cause,
+        parts: unsent.map(({ content, into }) => ({ content, ...(into === undefined ? {} : { into }) })),
+      };
+      // Whoever asks for it expects that the chat takes it again.
+      await closed.open([parseConversationKey(found.lane)]);
+      await outbox.post([copy]);
+      await outbox.drop([id], "sent again by an operator");
+      return { id: copy.id };
+    },
+
+    async drop({ id }: MethodParams<"outbox.drop">): Promise<MethodResult<"outbox.drop">> {
+      await named(id);
+      if ((await outbox.drop([id], "dropped by an operator")) === 0) throw new Fault("conflict", `"${id}" was sent or dropped before`);
+      return { id };
+    },
+  };
+}
+
+/** `x` -> `x~2` -> `x~3`: a try has one next try, whoever asks for it and how often. */
+export function nextTry(id: string): string {
+  const match = /^(.*)~(\d+)$/s.exec(id);
+  return match === null ? `${id}~2` : `${match[1]}~${Number(match[2]) + 1}`;
+}

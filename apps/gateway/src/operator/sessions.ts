@@ -1,0 +1,146 @@
+// Sessions in an operator's hands: which there are, what was said in one, a new beginning, what is set for it. The same in a running daemon
+// and in `--once`.
+import type { Config } from "@parley/config";
+import {
+  Fault,
+  noUsage,
+  parseSessionKey,
+  type Clock,
+  type Entry,
+  type Json,
+  type MethodParams,
+  type MethodResult,
+  type SessionKey,
+  type Usage,
+} from "@parley/protocol";
+import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
+import { beginAnew, begunAt } from "../receive/reset-policy.ts";
+import { modelField, type ModelBook } from "../runner/models/model-choice.ts";
+import { ownReasoning, ownThinking, reasoningField, thinkingField } from "../runner/models/thinking.ts";
+
+export interface SessionMethodsOptions {
+  readonly config: Pick<Config, "agents">;
+  readonly sessions: Sessions;
+  readonly turns: Pick<Turns, "list">;
+  readonly models: Pick<ModelBook, "find">;
+  readonly clock: Clock;
+}
+
+type Shown = MethodResult<"sessions.reset">;
+
+const lanesLookedAt = 1_000;
+const shownChars = 4_000;
+/** When its transcript was last forgotten, and how many entries left: the record of it (I11), in which nothing stands of what was said. */
+const forgottenField = "forgotten";
+
+export function sessionMethods({ config, sessions, turns, models, clock }: SessionMethodsOptions) {
+  async function busy(): Promise<ReadonlySet<string>> {
+    const lanes = await turns.list(undefined, lanesLookedAt);
+    // A lane stays listed when it has come to rest.
+    return new Set(lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane));
+  }
+
+  /** Asking must not open a session. Throws Fault("missing"). */
+  async function known(key: string): Promise<Session> {
+    parseSessionKey(key);
+    const found = (await sessions.list({ prefix: key, limit: 1000 })).find((session) => session.key === key);
+    if (found !== undefined) return found;
+    throw new Fault("missing", `there is no session ${key}; "parley sessions" shows those that there are`);
+  }
+
+  const one = async (session: Session): Promise<Shown> => shownSession(session, await busy());
+
+  return {
+    async "sessions.list"({ agent, prefix, sinceMs, limit = 100 }: MethodParams<"sessions.list">): Promise<MethodResult<"sessions.list">> {
+      const own = agent === undefined ? (prefix ?? "") : `agent:${agent}:`;
+      const [found, lanes] = await Promise.all([
+        sessions.list({ ...(own === "" ? {} : { prefix: own }), ...(sinceMs === undefined ? {} : { sinceMs }), limit }),
+        busy(),
+      ]);
+      const wanted = prefix === undefined ? found : found.filter(({ key }) => key.startsWith(prefix));
+      return { sessions: wanted.map((session) => shownSession(session, lanes)) };
+    },
+
+    async "sessions.show"({ key, epoch, limit = 50 }: MethodParams<"sessions.show">): Promise<MethodResult<"sessions.show">> {
+      const session = await known(key);
+      const entries = await sessions.transcript(session.key, { epoch: epoch ?? session.epoch, newest: true, limit });
+      return { ...(await one(session)), entries: entries.map(shownEntry) };
+    },
+
+    async "sessions.reset"({ key }: MethodParams<"sessions.reset">): Promise<Shown> {
+      const session = await known(key);
+      return one(await beginAnew(sessions, session.key, clock.now()));
+    },
+
+    async "sessions.forget"({ key }: MethodParams<"sessions.forget">): Promise<MethodResult<"sessions.forget">> {
+      const session = await known(key);
+      if ((await busy()).has(session.key))
+        throw new Fault("conflict", `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`);
+      const { entries } = await sessions.forget(session.key, forgottenField);
+      return { ...(await one(await sessions.patch(session.key, begunAt(clock.now())))), entries };
+    },
+
+    async "sessions.patch"({ key, model, thinking, reasoning }: MethodParams<"sessions.patch">): Promise<Shown> {
+      const session = await known(key);
+      const patch: { [field: string]: Json } = {};
+      if (model !== undefined) patch[modelField] = model === null ? null : await namedModel(session.key, model);
+      if (thinking !== undefined) patch[thinkingField] = thinking;
+      if (reasoning !== undefined) patch[reasoningField] = reasoning;
+      return one(Object.keys(patch).length === 0 ? session : await sessions.patch(session.key, patch));
+    },
+  };
+
+  async function namedModel(key: SessionKey, word: string): Promise<string> {
+    const id = parseSessionKey(key).agent;
+    const agent = config.agents.list.find((each) => each.id === id);
+    if (agent === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
+    const found = await models.find(agent, word);
+    if ("ref" in found) return found.ref;
+    const meant = found.nearest.length === 0 ? '"parley models list" shows all' : `did you mean ${found.nearest.join(", ")}?`;
+    throw new Fault("invalid", `no model is called "${word}": ${meant}`);
+  }
+}
+
+function shownSession(session: Session, lanes: ReadonlySet<string>): Shown {
+  const { key, epoch, createdAtMs, updatedAtMs, fields } = session;
+  const { agent, kind } = parseSessionKey(key);
+  const model = fields[modelField];
+  const usage: Usage = { ...noUsage, ...(fields["usage"] as Partial<Usage> | undefined) };
+  return {
+    key,
+    agent,
+    kind,
+    epoch,
+    createdAtMs,
+    updatedAtMs,
+    model: typeof model === "string" ? model : null,
+    thinking: ownThinking(session),
+    reasoning: ownReasoning(session),
+    working: lanes.has(key),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+  };
+}
+
+function shownEntry({ seq, epoch, turn, body }: StoredEntry): MethodResult<"sessions.show">["entries"][number] {
+  const entry = JSON.parse(body) as Entry;
+  const text = textOf(entry);
+  return { seq, epoch, turn, type: entry.type, text: text.length > shownChars ? `${text.slice(0, shownChars)}…` : text, atMs: entry.atMs };
+}
+
+/** Thoughts and pictures are named, not shown. */
+function textOf(entry: Entry): string {
+  switch (entry.type) {
+    case "summary":
+    case "notice":
+      return entry.text;
+    case "toolResult":
+      return `${entry.name}: ${entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("\n")}`;
+    case "user":
+      return entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("\n");
+    case "assistant":
+      return entry.content
+        .flatMap((part) => (part.type === "text" ? [part.text] : part.type === "toolCall" ? [`[calls ${part.name}]`] : []))
+        .join("\n");
+  }
+}

@@ -1,0 +1,62 @@
+// Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
+import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import type { Approval } from "../runner/approvals/approval.ts";
+import type { ApprovalDesk } from "../runner/approvals/approvals.ts";
+import { askedByLines } from "../runner/approvals/asked-by.ts";
+import type { ToolHold } from "../runner/tools/emergency-stop.ts";
+import { listedTools } from "../runner/tools/tool-listing.ts";
+import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
+
+export interface ToolMethodsOptions extends PromptMethodsOptions {
+  readonly desk: ApprovalDesk;
+  readonly hold: ToolHold;
+}
+
+export interface DecisionCaller {
+  readonly peer: string;
+}
+
+export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
+  const { sessionOf, ofSession } = promptNow(options);
+  return {
+    async "approvals.list"({ all = false }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
+      const found = (await desk.list()).filter(({ state }) => all || state === "open");
+      const grants = await desk.book.grants();
+      return {
+        approvals: found.map(shown),
+        grants: grants.map((grant) => ({ ...grant, argv: [...grant.argv] })),
+      };
+    },
+    async "approvals.resolve"(
+      { id, decision }: MethodParams<"approvals.resolve">,
+      { peer }: DecisionCaller,
+    ): Promise<MethodResult<"approvals.resolve">> {
+      const { approval, say } = await desk.decide(id, decision, { operator: peer });
+      return { id: approval.id, state: approval.state, say };
+    },
+    async "approvals.revoke"({ id }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
+      if (await desk.book.revoke(id)) return { id };
+      throw new Fault("missing", `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`);
+    },
+    async "tools.hold"(_params: MethodParams<"tools.hold">, { peer }: DecisionCaller): Promise<MethodResult<"tools.hold">> {
+      return { held: await hold.hold(peer) };
+    },
+    async "tools.resume"(): Promise<MethodResult<"tools.resume">> {
+      return { resumed: await hold.release() };
+    },
+    async "tools.list"({ session: key }: MethodParams<"tools.list">): Promise<MethodResult<"tools.list">> {
+      const session = await sessionOf(key);
+      const { here } = await ofSession(session);
+      const { decision, sandbox } = here;
+      const where =
+        sandbox === undefined ? null : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
+      return { session: session.key, tools: [...listedTools(here)], sandbox: where, reason: decision.reason ?? null };
+    },
+  };
+}
+
+function shown(approval: Approval): MethodResult<"approvals.list">["approvals"][number] {
+  const { id, state, session, agent, tool, shown: text, reason, grant, askedBy, createdAtMs, expiresAtMs, log } = approval;
+  const asked = askedByLines(approval);
+  return { id, state, session, agent, tool, shown: text, reason, always: grant !== null, askedBy, asked, createdAtMs, expiresAtMs, log };
+}

@@ -1,0 +1,56 @@
+// `usage`: what was used, summed by session, agent, channel, person, model or day, and how much of the caps is left.
+import type { Clock, MethodParams, MethodResult } from "@parley/protocol";
+import { resetIn, type SpendLedger, type SpendState } from "../runner/usage/spend-limits.ts";
+import { addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type UsageRow, type Used } from "../runner/usage/usage-log.ts";
+
+export interface UsageMethodsOptions {
+  readonly book: UsageBook;
+  readonly ledger: Pick<SpendLedger, "states">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export function usageMethods({ book, ledger, clock }: UsageMethodsOptions) {
+  return {
+    async usage({ by = "agent", days = 30 }: MethodParams<"usage">): Promise<MethodResult<"usage">> {
+      const wanted = daysBack(book.timeZone, clock.now(), days);
+      const [rows, states] = await Promise.all([book.rows(wanted), ledger.states()]);
+      const sums = new Map<string, Used>();
+      for (const row of rows) sums.set(nameBy[by](row), addUsed(sums.get(nameBy[by](row)) ?? noneUsed, row));
+      const named = [...sums].map(([name, used]) => ({ name, ...used }));
+      return {
+        from: wanted.at(-1) ?? "",
+        through: wanted[0] ?? "",
+        timeZone: book.timeZone,
+        rows: by === "day" ? named.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : named.toSorted(costliestFirst),
+        total: rows.reduce(addUsed, noneUsed),
+        caps: states.flatMap((state) => capsIn(state, book.timeZone, clock.now())),
+      };
+    },
+  };
+}
+
+const nameBy: { readonly [by in "session" | "agent" | "channel" | "person" | "model" | "day"]: (row: UsageRow) => string } = {
+  session: ({ session }) => session,
+  agent: ({ agent }) => agent,
+  channel: ({ channel }) => channel,
+  person: ({ person }) => person,
+  model: ({ model }) => model,
+  day: ({ day }) => day,
+};
+
+function costliestFirst(a: Used, b: Used): number {
+  return b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a);
+}
+
+function capsIn({ agent, caps, day, month }: SpendState, timeZone: string, nowMs: number): MethodResult<"usage">["caps"] {
+  const one = (over: "day" | "month", unit: "usd" | "tokens", most: number | undefined, used: Used): MethodResult<"usage">["caps"] =>
+    most === undefined
+      ? []
+      : [{ agent, over, unit, most, used: unit === "usd" ? used.costUsd : tokensOf(used), resets: resetIn(over, timeZone, nowMs) }];
+  return [
+    ...one("day", "usd", caps.dayUsd, day),
+    ...one("day", "tokens", caps.dayTokens, day),
+    ...one("month", "usd", caps.monthUsd, month),
+    ...one("month", "tokens", caps.monthTokens, month),
+  ];
+}

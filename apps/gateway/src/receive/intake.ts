@@ -1,0 +1,65 @@
+// The way in put together: admission, commands past the lane, presses and reactions, room in a full lane, and that a chat which took nothing
+// is open again once something came out of it. Resolves only for what is durable.
+import type { Channel } from "@parley/channels";
+import type { Config } from "@parley/config";
+import { accountKey, type Clock } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { reactionsWanted } from "../access/account-settings.ts";
+import type { ClosedChats } from "../delivery/unreachable-chats.ts";
+import { admission, type AdmitOptions } from "../access/admit.ts";
+import { authorityOf } from "../access/authority.ts";
+import { droppedBook } from "./dropped-messages.ts";
+import { makeRoom } from "./queue-overflow.ts";
+import { presses } from "./button-presses.ts";
+import { reactions } from "./reactions.ts";
+import { receiver, type ReceiveEvents, type ReceiveOptions } from "./receive.ts";
+import { spokenIn } from "./reset-policy.ts";
+
+export interface IntakeOptions
+  extends
+    Omit<AdmitOptions, "authority">,
+    Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "modelNamed" | "refusals" | "bootAtMs" | "log"> {
+  readonly config: Config;
+  readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
+  readonly channel: (account: string) => Channel | null;
+  /** Ends a running turn in whose place something newer comes. */
+  readonly stopTurn: (turn: string) => void;
+  readonly closed: Pick<ClosedChats, "open">;
+  readonly clock: Clock;
+}
+
+export function intake(options: IntakeOptions): ReceiveEvents {
+  const { config, store, channel, closed, bootAtMs, clock, log } = options;
+  const { inbox, outbox, sessions, cells } = store;
+  const accept = receiver({
+    inbox,
+    outbox,
+    sessions,
+    admit: admission({
+      policy: options.policy,
+      isOwner: options.isOwner,
+      pairing: options.pairing,
+      botLoops: options.botLoops,
+      authority: (inbound, owner) => authorityOf(config.tools, inbound, owner),
+    }),
+    route: options.route,
+    runPastLane: options.runPastLane,
+    skillCalled: options.skillCalled,
+    modelNamed: options.modelNamed,
+    presses: presses({ cells, channel, clock, log }),
+    readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
+    makeRoom: makeRoom(inbox, droppedBook(cells), options.stopTurn),
+    refusals: options.refusals,
+    bootAtMs,
+    spokenIn: spokenIn({ config: config.session, timeZone: config.agents.defaults.userTimezone, sessions, inbox, clock }),
+    queue: config.messages.queue,
+    contextRows: config.messages.groupChat.historyLimit,
+    log,
+  });
+
+  return async (events) => {
+    const received = await accept(events);
+    await closed.open(events.flatMap((event) => ("address" in event && event.channel === event.address.channel ? [event.address] : [])));
+    return received;
+  };
+}

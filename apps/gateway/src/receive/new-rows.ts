@@ -1,0 +1,100 @@
+// The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no work.
+import {
+  accountKey,
+  conversationKey,
+  type Address,
+  type ConversationKey,
+  type Inbound,
+  type SessionKey,
+  type Unreadable,
+} from "@parley/protocol";
+import type { NewRow } from "@parley/store";
+import type { Command } from "./command.ts";
+import type { Route } from "../access/routing.ts";
+import { formatRowPayload, type RowPayload, type SkillCall } from "../inbound/row-payload.ts";
+
+/** An admitted message with its place. */
+export interface Admitted {
+  readonly inbound: Inbound;
+  readonly route: Route;
+  readonly owner: boolean;
+  readonly authority: string;
+}
+
+/** Where rows go that no session takes. */
+const nowhere = "agent:main:hook:unreadable" as SessionKey;
+
+export function rowOf(
+  { inbound, route, owner, authority }: Admitted,
+  as: NewRow["as"],
+  command: Command | null,
+  skill: SkillCall | null = null,
+): NewRow {
+  const payload = formatRowPayload({
+    v: 1,
+    inbound,
+    owner,
+    ...(command === null ? {} : { command: commandOf(command) }),
+    ...(skill === null ? {} : { skill }),
+  });
+  return { ...bareRow(inbound, route.session, authority, as), payload };
+}
+
+function commandOf({ name, args, model }: Command): NonNullable<RowPayload["command"]> {
+  return { name, args, ...(model === undefined ? {} : { model }) };
+}
+
+/** Of what stood after /new in the message with this id. */
+export function openingId(id: string): string {
+  return `${id}/message`;
+}
+
+export function isOpening(id: string): boolean {
+  return id.endsWith("/message");
+}
+
+/** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */
+export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow {
+  const { inbound } = by;
+  const { subject: _guarded, ...row } = rowOf(
+    { ...by, inbound: { ...inbound, id: openingId(inbound.id), kind: "message", text } },
+    as,
+    null,
+  );
+  return row;
+}
+
+/** Keeps its key and reason, not its words: strangers must not be able to fill the database. */
+export function refusedRow(inbound: Inbound, session: SessionKey | null, reason: string): NewRow {
+  return { ...bareRow(inbound, session ?? nowhere, "none", { kind: "closed", outcome: "refused", reason }), payload: "" };
+}
+
+export function unreadableRow(event: Unreadable): NewRow {
+  const address: Address = { channel: event.channel, account: event.account, kind: "channel", peer: "unreadable" };
+  return {
+    id: event.id,
+    pool: "main",
+    lane: nowhere,
+    conversation: conversationKey(address) as ConversationKey,
+    authority: "none",
+    as: { kind: "closed", outcome: "dead", reason: event.reason },
+    payload: event.raw,
+  };
+}
+
+function bareRow(inbound: Inbound, lane: SessionKey, authority: string, as: NewRow["as"]): Omit<NewRow, "payload"> {
+  const conversation = conversationKey(inbound.address);
+  const mailbox = inbound.bot === undefined ? accountKey(inbound) : `${accountKey(inbound)}@${inbound.bot}`;
+  const isMessage = inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command";
+  return {
+    id: inbound.id,
+    // Presses of a button and reactions share their message's id, so their own keeps them apart.
+    subject: `${mailbox}/${conversation}/${inbound.messageId}${isMessage ? "" : `/${inbound.id}`}`,
+    version: inbound.editedAtMs ?? 0,
+    pool: "main",
+    lane,
+    conversation,
+    authority,
+    as,
+  };
+}

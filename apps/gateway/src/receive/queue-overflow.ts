@@ -1,0 +1,63 @@
+// What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
+// full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
+import type { ConversationKey } from "@parley/protocol";
+import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
+import type { DroppedBook } from "./dropped-messages.ts";
+import type { QueueSettings } from "../runner/queue-settings.ts";
+import { parseRowPayload } from "../inbound/row-payload.ts";
+
+export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
+
+/** Far over what one turn holds. */
+const mostClaimed = 1_000;
+/** The reason of a turn that a newer message took the place of. */
+export const interrupted = "interrupted by a newer message";
+
+/** `onStopped` hears of each turn that has to end. */
+export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStopped: (turn: string) => void): MakeRoom {
+  async function interrupt(row: NewRow, { seq }: Accepted): Promise<void> {
+    const isKin = (other: RowView): boolean => other.conversation === row.conversation && other.authority === row.authority;
+    const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
+    const turn = claimed.find(isKin)?.turn ?? null;
+    // The lane was idle and has taken the message already, or one that came after it: a turn must not be ended by its own rows, nor by older ones.
+    if (turn === null || claimed.some((other) => other.seq >= seq)) return;
+    const waiting = await inbox.find({ lane: row.lane, state: "waiting", limit: mostClaimed });
+    // A waiting /new stays: it is no talk that a newer message could replace.
+    const older = waiting.filter((other) => isKin(other) && other.seq < seq && isTalk(other));
+    await Promise.all([
+      inbox.stop(row.lane, { turn, reason: interrupted }),
+      inbox.stop(row.lane, { rows: { ids: older.map((other) => other.id) }, outcome: "superseded", reason: interrupted }),
+    ]);
+    onStopped(turn);
+  }
+
+  return async (row, accepted, settings) => {
+    if (settings.mode === "interrupt") return interrupt(row, accepted);
+    // "summarize" keeps every row: the turn that takes them tells the oldest in one line each.
+    if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
+    const rows = await surplus(row, settings);
+    const reason = `the queue holds ${settings.cap} (drop: ${settings.drop})`;
+    const stopped = await inbox.stop(row.lane, { rows: { ids: rows.map(({ id }) => id) }, outcome: "superseded", reason });
+    const gone = rows.filter(({ id }) => stopped.rows.includes(id));
+    for (const conversation of new Set(gone.map((each) => each.conversation as ConversationKey))) {
+      const here = gone.filter((each) => each.conversation === conversation);
+      await dropped.add(conversation, { count: here.length, isOwed: here.some(isAddressed) });
+    }
+  };
+
+  /** A waiting /new stays here too: what came before it must not be answered in the new conversation, nor what came after it in the old one. */
+  async function surplus({ lane }: NewRow, { cap, drop }: QueueSettings): Promise<readonly RowView[]> {
+    const waiting = await inbox.find({ lane, state: "waiting", limit: mostClaimed });
+    const talk = waiting.filter(isTalk).toSorted((a, b) => a.seq - b.seq);
+    const excess = Math.max(0, waiting.length - cap);
+    return drop === "old" ? talk.slice(0, excess) : talk.slice(Math.max(0, talk.length - excess));
+  }
+}
+
+function isAddressed({ payload }: RowView): boolean {
+  return parseRowPayload(payload).inbound.addressed;
+}
+
+function isTalk({ payload }: RowView): boolean {
+  return parseRowPayload(payload).command === undefined;
+}

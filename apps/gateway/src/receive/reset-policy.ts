@@ -1,0 +1,99 @@
+// When a conversation begins anew by itself: at an hour of the day, after a pause, or whichever comes first. Only what people say asks for
+// it and counts against a pause; heartbeats and schedules never come through here. Nothing is deleted: a reset is a new epoch.
+import type { ResetPolicy, SessionConfig } from "@parley/config";
+import type { Clock, Json, SessionKey } from "@parley/protocol";
+import type { Inbox, Session, Sessions } from "@parley/store";
+import type { Place } from "../access/place-rules.ts";
+
+/** Session fields: when the epoch began, and when a person last spoke in it. */
+const startedField = "startedAtMs";
+const spokenField = "spokenAtMs";
+
+export interface ResetOptions {
+  readonly config: Pick<SessionConfig, "reset" | "resetByType" | "resetByChannel">;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly sessions: Sessions;
+  readonly inbox: Pick<Inbox, "find">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Somebody speaks in this session: begins it anew if its time is over. Returns the session as it is then. */
+export type SpokenIn = (key: SessionKey, place: Place) => Promise<Session>;
+
+export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOptions): SpokenIn {
+  const dayOf = dayIn(timeZone);
+
+  /** Work that is under way ends in the conversation that it began in; the next message after it asks again. */
+  async function isBusy(lane: SessionKey): Promise<boolean> {
+    const [claimed, waiting] = await Promise.all([
+      inbox.find({ lane, state: "claimed", limit: 1 }),
+      inbox.find({ lane, state: "waiting", limit: 1 }),
+    ]);
+    return claimed.length + waiting.length > 0;
+  }
+
+  return async (key, place) => {
+    const policy = policyFor(config, place);
+    let session = await sessions.open(key);
+    if (policy.mode === "none") return session;
+    const now = clock.now();
+    if (isOver(session, policy, now, dayOf) && !(await isBusy(key))) session = await beginAnew(sessions, key, now);
+    // Written only where it decides something: this is one more write for each message.
+    return policy.idleMinutes === undefined ? session : sessions.patch(key, { [spokenField]: now });
+  };
+}
+
+/** A new epoch with a clock of its own; also what /new does. */
+export async function beginAnew(sessions: Sessions, key: SessionKey, nowMs: number): Promise<Session> {
+  await sessions.reset(key);
+  return sessions.patch(key, begunAt(nowMs));
+}
+
+/** What an epoch that begins now has in its session. */
+export function begunAt(nowMs: number): { readonly [field: string]: Json } {
+  return { [startedField]: nowMs, [spokenField]: null };
+}
+
+/** The channel's word wins outright, then the kind's. */
+export function policyFor(config: ResetOptions["config"], { address, parent }: Place): ResetPolicy {
+  const { channel, kind, thread } = address;
+  const type = thread !== undefined || parent !== undefined ? "thread" : kind === "dm" ? "direct" : "group";
+  const own = Object.hasOwn(config.resetByChannel, channel) ? config.resetByChannel[channel] : undefined;
+  return own ?? config.resetByType[type] ?? config.reset;
+}
+
+export function isOver(session: Session, policy: ResetPolicy, nowMs: number, dayOf: DayOf): boolean {
+  const startedAtMs = timeOf(session, startedField) ?? session.createdAtMs;
+  const spokenAtMs = timeOf(session, spokenField) ?? session.updatedAtMs;
+  if (policy.mode === "daily" && dayOf(startedAtMs, policy.atHour) !== dayOf(nowMs, policy.atHour)) return true;
+  return policy.mode !== "none" && policy.idleMinutes !== undefined && nowMs - spokenAtMs >= policy.idleMinutes * 60_000;
+}
+
+function timeOf(session: Session, field: string): number | null {
+  const value = session.fields[field];
+  return typeof value === "number" ? value : null;
+}
+
+/** The day that an instant belongs to, where days begin at `atHour`: a number that grows by one a day. */
+export type DayOf = (atMs: number, atHour: number) => number;
+
+const dayMs = 86_400_000;
+
+/** Looks at the wall clock of the zone, so that days of 23 and 25 hours need no rule. */
+export function dayIn(timeZone: string): DayOf {
+  const wall = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+  });
+  return (atMs, atHour) => {
+    const parts = wall.formatToParts(atMs);
+    const read = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((part) => part.type === type)?.value);
+    const day = Date.UTC(read("year"), read("month") - 1, read("day")) / dayMs;
+    return read("hour") >= atHour ? day : day - 1;
+  };
+}

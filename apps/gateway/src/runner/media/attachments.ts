@@ -1,0 +1,122 @@
+// The files of the messages that a turn reads: fetched before the model is asked, then told with the words they came with.
+import type { ToldMessage } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { Attachment, Clock, ImageContent, Inbound } from "@parley/protocol";
+import type { Row } from "@parley/store";
+import { deadline } from "../../deadline.ts";
+import { parseRowPayload } from "../../inbound/row-payload.ts";
+import type { Reading, ReadMedia } from "./read-attachment.ts";
+
+/** A message as the model reads it. */
+export interface ReadMessage {
+  readonly inbound: ToldMessage;
+  readonly images: readonly ImageContent[];
+  /** Attached documents that are text. */
+  readonly documents?: readonly { readonly name: string; readonly text: string }[];
+}
+
+export interface TurnMedia {
+  /** Fetches what these rows carry. Rejects only when the signal aborted. */
+  prepare(rows: readonly Row[]): Promise<void>;
+  /** Of rows that were prepared; any other is told in words alone. */
+  read(row: Row): ReadMessage;
+}
+
+export interface TurnMediaOptions {
+  readonly account: string;
+  readonly channel: Channel | null;
+  readonly readMedia: ReadMedia;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Text of all documents of one message: three long ones, or many short ones. */
+const documentsChars = 48_000;
+/** Files of one turn that are fetched at once. */
+const atOnce = 4;
+/** The conversation waits for its files this long, however many there are; then it goes on without those that are not there. */
+const fetchWithinMs = 28_000;
+
+export function turnMedia({ account, channel, readMedia, clock, signal }: TurnMediaOptions): TurnMedia {
+  const readings = new Map<string, Reading>();
+  return {
+    async prepare(rows) {
+      if (channel === null) return;
+      const waiting = rows.flatMap((row) => parseRowPayload(row.payload).inbound.attachments).filter(({ ref }) => !readings.has(ref));
+      if (waiting.length === 0) return;
+      const inTime = deadline(clock, fetchWithinMs, "fetching the files of a message");
+      const next = async (): Promise<void> => {
+        for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+          readings.set(one.ref, await readMedia(account, channel, one, signal, inTime.signal));
+        }
+      };
+      try {
+        await Promise.all(Array.from({ length: atOnce }, next));
+      } finally {
+        inTime.cancel();
+      }
+    },
+    read: (row) => withReadings(parseRowPayload(row.payload).inbound, readings),
+  };
+}
+
+function withReadings(inbound: Inbound, readings: ReadonlyMap<string, Reading>): ReadMessage {
+  const images: ImageContent[] = [];
+  const spoken: string[] = [];
+  const unavailable: string[] = [];
+  const attachments: Attachment[] = [];
+  const documents: { readonly name: string; readonly text: string }[] = [];
+  let room = documentsChars;
+  for (const attachment of inbound.attachments) {
+    const reading = readings.get(attachment.ref) ?? { kind: "described" };
+    const isShown = reading.kind === "text" && reading.text.length <= room;
+    attachments.push(described(attachment, reading, isShown));
+    if (isShown) {
+      room -= reading.text.length;
+      documents.push({ name: attachment.name ?? "document", text: reading.text });
+    }
+    if (reading.kind === "picture") images.push({ type: "image", path: reading.path, mediaType: reading.mediaType });
+    if (reading.kind === "spoken") spoken.push(reading.text);
+    if (reading.kind === "unavailable") unavailable.push(reading.reason);
+  }
+  const missing = unavailable.length === 0 ? {} : { unavailable };
+  return {
+    inbound: {
+      ...withSpoken(
+        inbound,
+        spoken.filter((words) => words !== ""),
+      ),
+      attachments,
+      ...missing,
+    },
+    images,
+    documents,
+  };
+}
+
+/** Who passed a recording on did not speak in it. */
+function withSpoken(inbound: Inbound, spoken: readonly string[]): Inbound {
+  if (spoken.length === 0) return inbound;
+  const { text, enclosed = [] } = inbound;
+  if (!enclosed.some(({ kind }) => kind === "forward"))
+    return { ...inbound, text: [text, ...spoken].filter((words) => words !== "").join("\n") };
+  return {
+    ...inbound,
+    enclosed: enclosed.map((each) => (each.kind === "forward" ? { ...each, words: [...each.words, ...spoken] } : each)),
+  };
+}
+
+function described(attachment: Attachment, reading: Reading, isShown: boolean): Attachment {
+  const more = isShown
+    ? "its text stands below"
+    : reading.kind === "file" || reading.kind === "text"
+      ? `kept as ${reading.path}`
+      : reading.kind === "spoken"
+        ? reading.text === ""
+          ? "nothing was said in it"
+          : "the words above are its transcript"
+        : null;
+  if (more === null) return attachment;
+  const { description } = attachment;
+  return { ...attachment, description: description === undefined ? more : `${description}; ${more}` };
+}

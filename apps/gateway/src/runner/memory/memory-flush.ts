@@ -1,0 +1,81 @@
+// The silent turn before a compaction: the model may save what should outlast the conversation. It sees a view of its own, has one tool,
+// and nothing that it says reaches anyone. Once in each stretch between two compactions: that is written down before the first note is, so
+// that a crash never repeats one. Only in private, and only where the workspace can be written.
+import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
+import type { Model } from "@parley/models";
+import { noUsage, type Clock, type Entry, type Log, type SessionKey, type Usage } from "@parley/protocol";
+import type { Held } from "@parley/queue";
+import type { Session, Sessions } from "@parley/store";
+import { localDay } from "../../turn/local-day.ts";
+import { isWritable, memoryNote } from "./memory-note.ts";
+import type { NotesPlace } from "./notes-place.ts";
+
+export interface FlushOptions {
+  readonly sessions: Sessions;
+  readonly session: Session;
+  readonly epoch: number;
+  readonly agent: string;
+  readonly turn: string;
+  readonly workspace: string;
+  readonly notes: NotesPlace;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly model: Model;
+  readonly held: Pick<Held, "renew">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const field = "memoryFlush";
+const mostSteps = 4;
+
+/** The keeper's port. `cycle` is the seq through which the standing summary goes, 0 before the first. */
+export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
+  const { sessions, session, epoch, clock, log } = options;
+  let told = session.fields[field];
+
+  return async (view, cycle, signal) => {
+    const mark = `${epoch}:${cycle}`;
+    if (told === mark || view.length === 0 || !(await isWritable(options.workspace))) return noUsage;
+    // What it writes carries no fencing token, so the lease is proven right before (I3).
+    const markDone = async (): Promise<void> => {
+      if (told === mark) return;
+      await options.held.renew();
+      await sessions.patch(session.key, { [field]: mark });
+      told = mark;
+    };
+    const day = localDay(clock.now(), options.timeZone);
+    const tool = memoryNote(options.workspace, options.notes, day, markDone);
+    const incoming = [flushRequest({ file: `${options.notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() })];
+    let usage = noUsage;
+    for await (const event of runLoop(
+      {
+        system: { stable: flushSystem, volatile: "" },
+        history: view,
+        incoming,
+        thinking: "off",
+        cacheKey: `${session.key}#flush`,
+        maxSteps: mostSteps,
+      },
+      {
+        model: options.model,
+        tools: [tool],
+        scope: { session: session.key as SessionKey, agent: options.agent, turn: options.turn, workspace: options.workspace },
+        journal: forgotten,
+        spill: async () => "",
+        signal,
+        clock,
+        log,
+      },
+    )) {
+      if (event.type !== "end") continue;
+      usage = event.usage;
+      if (event.error !== undefined) log.warn({ kind: event.error.kind }, "the memory flush failed; the compaction goes on without it");
+    }
+    if (!signal.aborted) await markDone();
+    return usage;
+  };
+}
+
+/** A flush is not resumed: what a crash cuts off is asked anew, unless it had begun to write. */
+const forgotten: Journal = { steps: [], checkpoint: async () => {}, absorb: async () => [] };

@@ -1,0 +1,87 @@
+// Recent daily notes for the first message after a bare /new or /reset, so that a new conversation does not begin with nothing. Once, in
+// private only, bounded; the text is fenced as data where the message is built.
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { rootedReader, tailOf } from "@parley/agent";
+import type { Address, Json, Log } from "@parley/protocol";
+import type { Session, Turn } from "@parley/store";
+import { recentDays } from "../../turn/local-day.ts";
+import type { NotesPlace } from "./notes-place.ts";
+
+export interface StartupSettings {
+  readonly enabled: boolean;
+  readonly dailyMemoryDays: number;
+  readonly maxFileChars: number;
+  readonly maxTotalChars: number;
+}
+
+export interface StartupRequest {
+  readonly workspace: string;
+  readonly notes: Pick<NotesPlace, "folder" | "originOf">;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly nowMs: number;
+  readonly settings: StartupSettings;
+  readonly log: Log;
+}
+
+/** Session field: the epoch whose first message brings the notes along; null once it did. */
+const startupField = "startupMemory";
+
+export function startupDue(epoch: number): { readonly [field: string]: Json } {
+  return { [startupField]: epoch };
+}
+
+/** For one turn: what it is told, and what its commit notes. Read again when the turn is resumed: only what is committed counts as told. */
+export async function startupFor(
+  turn: Pick<Turn, "epoch">,
+  session: Pick<Session, "fields">,
+  address: Address,
+  notes: (() => Promise<string | null>) | undefined,
+): Promise<{ readonly text: string | null; readonly patch: { readonly [field: string]: Json } }> {
+  if (session.fields[startupField] !== turn.epoch || address.kind !== "dm") return { text: null, patch: {} };
+  return { text: (await notes?.()) ?? null, patch: { [startupField]: null } };
+}
+
+const mostFiles = 20;
+
+/** Null when there is nothing to tell. Newest day first. */
+export async function startupNotes({ workspace, notes: place, timeZone, nowMs, settings, log }: StartupRequest): Promise<string | null> {
+  if (!settings.enabled) return null;
+  const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
+  const names = await readdir(join(workspace, place.folder)).catch((): string[] => []); // No folder, no notes.
+  // A day's own note first, then those that carry a name.
+  const files = days.flatMap((day) => [
+    ...names.filter((name) => name === `${day}.md`),
+    ...names.filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md")).toSorted(),
+  ]);
+  const reader = rootedReader();
+  const originOf = await place.originOf();
+  const notes: string[] = [];
+  let leftChars = settings.maxTotalChars;
+  for (const name of files.slice(0, mostFiles)) {
+    const path = `${place.folder}/${name}`;
+    const file = await reader.read(workspace, path);
+    if (file.state === "refused") log.warn({ path, reason: file.reason }, "a daily note was not read");
+    if (file.state !== "present" || file.text.trim() === "") continue;
+    const origin = originOf(join(workspace, path), file.sha256);
+    if (origin?.use === "leave out") {
+      log.warn({ path, reason: origin.reason, who: origin.who }, "a daily note was left out");
+      continue;
+    }
+    const title = `## ${path}\n${origin === null ? "" : `[${origin.reason}]\n`}`;
+    const roomChars = Math.min(settings.maxFileChars, leftChars - title.length - 1);
+    if (roomChars <= 0) break;
+    const note = title + newest(file.text.trim(), roomChars, path);
+    notes.push(note);
+    leftChars -= note.length + 1;
+  }
+  return notes.length === 0 ? null : notes.join("\n");
+}
+
+/** Notes are appended, so the end is the newest. */
+function newest(text: string, maxChars: number, path: string): string {
+  if (text.length <= maxChars) return text;
+  const marker = `[...earlier notes left out, read ${path} for all...]\n`;
+  return maxChars <= marker.length ? tailOf(text, maxChars) : marker + tailOf(text, maxChars - marker.length);
+}

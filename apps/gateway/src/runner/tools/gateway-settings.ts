@@ -1,0 +1,107 @@
+// The config file and the daemon in the hands of an owner's agent: the port of the tool `gateway`. It works on the file with its secrets
+// masked, so that no secret gets near a tool; a mask that comes back means "as it was". Who asked for a restart is told when it is over.
+import { configSchemaAt, restartKeys, type ConfigDesk } from "@parley/config";
+import { Fault, isFault, type Clock, type Json, type JsonObject, type Log } from "@parley/protocol";
+import type { Cells, Inbox } from "@parley/store";
+import type { Settings, ToolScope } from "@parley/tools";
+import { parseRowPayload } from "../../inbound/row-payload.ts";
+import type { Restarting } from "../../daemon/restart-check.ts";
+import { version } from "../../version.ts";
+import { ownRow } from "../internal-row.ts";
+
+export interface AgentSettingsOptions {
+  readonly desk: ConfigDesk;
+  /** Keys in force that only the next start takes up. */
+  readonly restartNeeded: () => readonly string[];
+  /** Absent: it can only be stopped. */
+  readonly restarting?: Restarting | undefined;
+  readonly cells: Pick<Cells, "put" | "list" | "remove">;
+  readonly inbox: Pick<Inbox, "find" | "accept">;
+  /** Tells the processes apart that share a store. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface AgentSettings extends Settings {
+  /** At a start: tells the sessions that asked for it. */
+  restarted(): Promise<void>;
+}
+
+interface Asked {
+  readonly turn: string;
+  readonly reason: string;
+}
+
+/** Nobody wants to hear of a restart that came later. */
+const lifeMs = 86_400_000;
+const most = 1_000;
+/** The result of the call is written first; what is running has the time of a drain. */
+const restartDelayMs = 200;
+
+export function agentSettings({ desk, restartNeeded, restarting, cells, inbox, node, clock, log }: AgentSettingsOptions): AgentSettings {
+  const prefix = `restart:${node}:`;
+
+  async function reading(): Promise<{ readonly file: JsonObject; readonly hash: string }> {
+    const { file, hash } = await desk.read();
+    if (typeof file !== "object" || file === null || Array.isArray(file))
+      throw new Fault("invalid", "the config file cannot be read as it is; the operator has to mend it first");
+    return { file: file as JsonObject, hash };
+  }
+
+  async function tell({ turn, reason }: Asked, id: string): Promise<void> {
+    const [began] = await inbox.find({ turn, limit: 1 });
+    if (began === undefined) {
+      log.warn({ turn }, "the gateway was restarted for a session, and nobody is known any more to be told");
+      return;
+    }
+    const text = `Parley restarted as you asked (${JSON.stringify(reason)}) and runs again, version ${version}. Tell the user in one line.`;
+    await inbox.accept([ownRow(began, `restart:${id}`, text, { kind: "restart", id, turn }, clock.now())]);
+  }
+
+  return {
+    async read() {
+      const { file, hash } = await reading();
+      return { value: file, shown: file, hash };
+    },
+    schema: async (path) => configSchemaAt(path) as Json,
+    async write(value, basedOn) {
+      const { file } = await reading();
+      // A secret of the environment could be read where it is shown later.
+      const known = variablesIn(file);
+      const fresh = [...variablesIn(value)].filter((name) => !known.has(name));
+      if (fresh.length > 0) throw new Fault("denied", `only the operator may use variables of the environment (${fresh.join(", ")})`);
+      const { changed } = await desk.apply(value, basedOn);
+      if (changed.length === 0) return { restart: false };
+      log.info({ changed }, "an agent changed the config");
+      return { restart: [...restartKeys(changed), ...restartNeeded()].length > 0 };
+    },
+    async restart({ turn, callId }: ToolScope, reason) {
+      if (restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      const rows = await inbox.find({ turn, limit: most });
+      if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))
+        throw new Fault("denied", "it was restarted just now; another restart needs a word of the user");
+      const trouble = await restarting.trouble();
+      if (trouble !== null) throw new Fault("invalid", `not restarted, because Parley would not come up again: ${trouble}`);
+      await cells.put(`${prefix}${turn}:${callId}`, JSON.stringify({ turn, reason } satisfies Asked), { ttlMs: lifeMs });
+      log.info({ turn, reason }, "an agent asked for a restart");
+      clock.after(restartDelayMs, restarting.begin);
+    },
+    async restarted() {
+      for (const { key, value } of await cells.list(prefix, most)) {
+        try {
+          await tell(JSON.parse(value) as Asked, key.slice(prefix.length));
+        } catch (error) {
+          if (!isFault(error)) throw error;
+          log.error({ key, error }, "a session could not be told of the restart that it asked for");
+        }
+        await cells.remove(key);
+      }
+    },
+  };
+}
+
+/** Names in `${NAME}`, keys included. */
+function variablesIn(value: Json): Set<string> {
+  return new Set([...JSON.stringify(value).matchAll(/\$\{([A-Za-z_]\w*)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name])));
+}

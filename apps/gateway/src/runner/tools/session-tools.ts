@@ -1,0 +1,61 @@
+// What the agent may know and set of its own session: which model answers, what was used, what the plan is. Ports of the tools
+// session_status and update_plan over the session's fields.
+import type { AgentConfig } from "@parley/config";
+import { Fault, noUsage, type Json, type Usage } from "@parley/protocol";
+import type { Session, Sessions } from "@parley/store";
+import type { Plans, SessionStatus, ToolScope } from "@parley/tools";
+import { modelField, type ModelBook } from "../models/model-choice.ts";
+
+export interface SessionStatusOptions {
+  readonly sessions: Pick<Sessions, "open" | "patch">;
+  readonly models: ModelBook;
+  /** Throws Fault("missing"). */
+  readonly agentOf: (id: string) => AgentConfig;
+}
+
+const planField = "plan";
+
+export function sessionStatus({ sessions, models, agentOf }: SessionStatusOptions): SessionStatus {
+  return {
+    async lines({ session: key, agent: id }) {
+      const session = await sessions.open(key);
+      const { primary, fallbacks, own } = models.of(agentOf(id), session);
+      const used = { ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) };
+      return [
+        { name: "Session", value: key },
+        { name: "Model", value: `${primary} (${own ? "chosen for this session" : "the default"})` },
+        ...(fallbacks.length === 0 ? [] : [{ name: "When it fails", value: fallbacks.join(", ") }]),
+        { name: "Tokens of this session", value: `${used.inputTokens} in, ${used.outputTokens} out, ${used.cacheReadTokens} from cache` },
+        { name: "Entries", value: String(session.lastSeq) },
+        ...planLines(session),
+      ];
+    },
+    async setModel({ session: key, agent: id }, word) {
+      const agent = agentOf(id);
+      if (word === null) return `${models.of(agent, await sessions.patch(key, { [modelField]: null })).primary}, from the next turn on`;
+      const found = await models.find(agent, word);
+      if ("nearest" in found) {
+        const meant = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
+        throw new Fault("invalid", `there is no model ${JSON.stringify(word.slice(0, 80))}${meant}`);
+      }
+      await sessions.patch(key, { [modelField]: found.ref });
+      return `${found.ref}, from the next turn on`;
+    },
+  };
+}
+
+export function sessionPlans(sessions: Pick<Sessions, "patch">): Plans {
+  return {
+    async save({ session }: ToolScope, plan) {
+      await sessions.patch(session, { [planField]: plan as unknown as Json });
+    },
+  };
+}
+
+function planLines({ fields }: Session): readonly { readonly name: string; readonly value: string }[] {
+  const plan = fields[planField] as { readonly steps?: readonly { readonly step: string; readonly status: string }[] } | undefined;
+  return (plan?.steps ?? []).map(({ step, status }) => ({
+    name: `Plan, ${status.replace("_", " ")}`,
+    value: step.replaceAll(/\s+/g, " "),
+  }));
+}

@@ -1,0 +1,122 @@
+// From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
+import { createHash } from "node:crypto";
+import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
+import { wordsOf, type Address, type Inbound, type UserEntry } from "@parley/protocol";
+import type { Row } from "@parley/store";
+import { isBacklog } from "../receive/backlog.ts";
+import { parseRowPayload } from "../inbound/row-payload.ts";
+import { readDirectives } from "./models/directives.ts";
+import type { ReadMessage } from "./media/attachments.ts";
+import type { Shortened } from "./overflow.ts";
+import { skillWords } from "./skills/skill-call.ts";
+import { messageIdOf } from "./turn-rows.ts";
+
+export interface TurnMessagesInput {
+  readonly turn: string;
+  /** The rows that the turn was opened with. */
+  readonly opening: readonly Row[];
+  readonly context: readonly Row[];
+  readonly address: Address;
+  readonly bootAtMs: number;
+  /** Parley's own words to the agent for this turn. */
+  readonly notes?: readonly string[];
+  /** Recent daily notes, for the first message of a new conversation. */
+  readonly startup?: string;
+  /** Of more opening rows than this the oldest are told in one line each, as long as there is room for. */
+  readonly cap: number;
+  /** A message with what its files came to; by default files are told by what the platform says about them. */
+  readonly read?: (row: Row) => ReadMessage;
+  /** What the SKILL.md of a called skill says, by the skill's name, where the agent has no tool to read it. */
+  readonly skillBodies?: ReadonlyMap<string, string>;
+}
+
+export interface TurnMessages {
+  /** Built when it is first asked for: by then the files are there. */
+  readonly opening: readonly UserEntry[];
+  /** What of the opening rows does not stand in it whole; null when all does. */
+  readonly shortened: Shortened | null;
+  /** For rows that are absorbed later. */
+  entryOf(row: Row): UserEntry;
+  /** The platform's id of the row's message; null for what is no message and cannot be quoted: a press, a reaction. */
+  messageIdOf(row: Row): string | null;
+}
+
+/** All lines of a flood together: some eight thousand tokens. */
+const earlierChars = 32_000;
+/** A line is never shorter than this. */
+const leastLineChars = 160;
+
+export function turnMessages(input: TurnMessagesInput): TurnMessages {
+  const shared = input.address.kind !== "dm";
+  const mark = createHash("sha256").update(input.turn).digest("hex").slice(0, 12);
+  const inboundOf = (row: Row): Inbound => parseRowPayload(row.payload).inbound;
+  const read = input.read ?? ((row: Row): ReadMessage => ({ inbound: inboundOf(row), images: [] }));
+
+  const asCalled = (row: Row): ReadMessage => {
+    const message = read(row);
+    const { inbound, skill } = parseRowPayload(row.payload);
+    // Where its command runs a tool, no model reads the message before the tool has answered.
+    if (skill === undefined || skill.tool !== undefined) return message;
+    const words = skillWords(skill, input.skillBodies?.get(skill.name));
+    return { ...message, inbound: { ...message.inbound, text: `${words}${message.inbound.text.slice(inbound.text.length)}` } };
+  };
+
+  const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
+    const messages = rows.map(asCalled);
+    const images = messages.flatMap((message) => message.images);
+    const documents = messages.flatMap((message) => message.documents ?? []);
+    const announced = new Set(rows.flatMap((row) => (isInternal(row) ? [inboundOf(row).id] : [])));
+    const { content } = userMessage({
+      rows: messages.map((message) => asFirstRead(message.inbound)),
+      images,
+      documents,
+      announced,
+      shared,
+      mark,
+      ...more,
+    });
+    // The row's own id: a message that was edited while it waited carries that of the edit.
+    return { type: "user", content, rows: rows.map((row) => row.id), atMs: rows.at(-1)?.acceptedAtMs ?? 0 };
+  };
+
+  const earlier = input.opening.slice(0, -input.cap).map((row) => {
+    const inbound = inboundOf(row);
+    return { inbound, words: [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" ") };
+  });
+  const lineChars = Math.max(leastLineChars, Math.floor(earlierChars / Math.max(1, earlier.length)));
+  const cut = earlier.filter(({ inbound, words }) => words.length > lineChars || inbound.attachments.length > 0).length;
+
+  let opening: readonly UserEntry[] | null = null;
+  const openingEntries = (): readonly UserEntry[] => {
+    const away = input.opening.some((row) => isBacklog(inboundOf(row), input.bootAtMs, row.acceptedAtMs));
+    const built = entry(input.opening.slice(-input.cap), {
+      ...(input.context.length === 0 ? {} : { context: input.context.map(inboundOf) }),
+      ...(away ? { away: true } : {}),
+      ...(input.startup === undefined ? {} : { startup: input.startup }),
+      notes: input.notes ?? [],
+      earlier: earlier.map(({ inbound, words }) => ({ name: inbound.sender.name, words: disarmedLine(words, lineChars) })),
+    });
+    return [{ ...built, rows: input.opening.map((row) => row.id) }];
+  };
+
+  return {
+    shortened: cut === 0 ? null : { cut, chars: lineChars, whole: input.cap },
+    get opening() {
+      return (opening ??= openingEntries());
+    },
+    entryOf: (row) => entry([row], {}),
+    messageIdOf,
+  };
+}
+
+/** An edit gets into a turn only in place of words that nobody has read yet. Directives are words to Parley, not to the model. */
+function asFirstRead(inbound: ToldMessage): ToldMessage {
+  const { text } = readDirectives(inbound.text);
+  const isBare = inbound.attachments.length === 0 && inbound.enclosed === undefined;
+  const said = text.trim() === "" && isBare ? inbound.text : text;
+  return { ...inbound, text: said, ...(inbound.kind === "edit" ? { kind: "message" as const } : {}) };
+}
+
+function isInternal({ payload }: Row): boolean {
+  return parseRowPayload(payload).internal !== undefined;
+}

@@ -1,0 +1,108 @@
+// What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run, the config file.
+import { homedir } from "node:os";
+import type { Config, ConfigDesk } from "@parley/config";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { Bus } from "@parley/queue";
+import type { Store } from "@parley/store";
+import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
+import { chatRestart, type ChatRestart } from "../commands/restart.ts";
+import { commandsOfNodes } from "../cluster/remote-commands.ts";
+import type { NodePlace } from "../cluster/node-identity.ts";
+import type { Restarting } from "../daemon/restart-check.ts";
+import { allCommandRecords, commandRecords } from "../runner/tools/command-store.ts";
+import { mediaFolder } from "../runner/media/media-store.ts";
+import { agentSettings } from "../runner/tools/gateway-settings.ts";
+import { originBook, type OriginBook } from "../runner/prompt/file-origins.ts";
+import type { Hands } from "../runner/tools/effective-tools.ts";
+
+export interface HandsWiring {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  /** The lock proves the process before this one in it dead, and no other. */
+  readonly place: Pick<NodePlace, "name">;
+  readonly bus: Bus;
+  readonly mediaPath: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly desk: ConfigDesk;
+  /** Keys in force that only the next start takes up. */
+  readonly restartNeeded: () => readonly string[];
+  /** Absent: this process can only be stopped. */
+  readonly restarting?: Restarting;
+}
+
+export interface WiredHands extends Hands {
+  readonly exec: NonNullable<Hands["exec"]>;
+  readonly chatRestart: ChatRestart;
+  /** Ends all commands of this process; their sessions are told after the next start. */
+  end(): Promise<void>;
+}
+
+/** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
+export async function wireHands(
+  wiring: HandsWiring,
+  { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
+): Promise<WiredHands> {
+  const { config, home, place, bus, clock, ids, log } = wiring;
+  // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
+  const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
+  const lines = log.child({ part: "commands" });
+  let ending = false;
+  const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: lines });
+  const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
+  const own = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: lines }, filesAt);
+  const commands = bus.shared ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines }) : own;
+  const origins = originBook({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
+  // Those commands are over: `openCommands` has ended them.
+  await origins.endLeftovers([home]);
+  const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
+  await settings.restarted();
+  const restartOfChat = chatRestart({ ...wiring, cells, outbox, node, log: log.child({ part: "restart" }) });
+  await restartOfChat.restarted();
+  return {
+    ...handsOf(wiring, commands, origins),
+    settings,
+    chatRestart: restartOfChat,
+    async end() {
+      ending = true;
+      await own.end();
+    },
+  };
+}
+
+/** To look at without a daemon: nothing can be started. */
+export function idleHands(
+  wiring: Pick<HandsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+  { cells }: Pick<Store, "cells">,
+): Hands {
+  const refuse = async (): Promise<never> => {
+    throw new Error("commands run and the config is changed in the daemon only");
+  };
+  const commands: Commands = {
+    start: refuse,
+    list: async () => [],
+    get: async () => null,
+    forget: refuse,
+    boundTo: () => null,
+    end: async () => undefined,
+  };
+  const origins = originBook({ ...wiring, cells, node: "none" });
+  return { ...handsOf(wiring, commands, origins), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
+}
+
+function handsOf(
+  { home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">,
+  commands: Commands,
+  origins: OriginBook,
+): Hands & Pick<WiredHands, "exec"> {
+  const host = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return {
+    home,
+    userHome: homedir(),
+    origins,
+    exec: { commands, host: { PATH: "/usr/bin:/bin", ...host } },
+    pictures: mediaFolder(mediaPath),
+  };
+}

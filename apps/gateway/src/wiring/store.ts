@@ -1,0 +1,124 @@
+// Where messages are kept and who carries hints between processes, by the config: state.db and nobody, or Redis and BullMQ.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config, RedisConfig } from "@parley/config";
+import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
+import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
+import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
+import { moveCell, redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
+
+export interface StoreWiring {
+  readonly config: Pick<Config, "store">;
+  readonly home: string;
+  readonly bootId: string;
+  /** The daemon, which has the home's lock. An operator's look changes neither leases nor boot history. */
+  readonly exclusive: boolean;
+  /** Name of this process among others of one store; absent for an operator's look. */
+  readonly node?: string;
+  readonly onFatal: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface WiredStore extends Store {
+  /** The file of the database; null where there is none, because another server keeps the data. */
+  readonly file: string | null;
+  /** The boot before this one did not close the file, which passed a quick check since. */
+  readonly unclean: boolean;
+  /** Of this home; newest first, at most 50. */
+  bootHistory(): Promise<readonly Boot[]>;
+  /** Ends leases of processes that are gone; a store of one process does that by itself. */
+  freeLeases(of: DeadLeases): Promise<number>;
+}
+
+/** Null where another server keeps the data. */
+export function databaseFile(config: Pick<Config, "store">, home: string): string | null {
+  return config.store.driver === "sqlite" ? join(home, "state.db") : null;
+}
+
+/** Throws Fault when the store cannot be used, with what to do. */
+export async function wireStore({ config, home, exclusive, node, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
+  const { redis } = config.store;
+  const file = databaseFile(config, home);
+  const { driver } = config.store;
+  const remembered = rememberedStore(home, driver);
+  const known = <S extends { readonly identity: string }>(store: S): S => {
+    if (exclusive) rememberStore(home, driver, store.identity);
+    return store;
+  };
+  if (file !== null) {
+    const store = known(await sqliteStore({ ...ports, ...remembered, path: file, exclusive, onFatal }));
+    await refuseHalf(store, "sqlite");
+    return { ...store, file, freeLeases: async () => 0 };
+  }
+  if (redis === undefined) throw new Fault("invalid", "store.redis.url is missing");
+  const { keyPrefix, acceptDataLoss } = redis;
+  const { bootId, log } = ports;
+  // Redis' own time counts, one for all nodes. A failed call is told to its caller: nothing here is ever fatal.
+  const store = known(
+    await redisStore({
+      ...(await addressOf(redis)),
+      ...remembered,
+      keyPrefix,
+      acceptDataLoss,
+      bootId,
+      log,
+      ...(exclusive && node !== undefined ? { node: `${node}:${home}` } : {}),
+    }),
+  );
+  await refuseHalf(store, "redis");
+  return { ...store, file, unclean: false };
+}
+
+/** Nobody works on a copy that is not finished. */
+async function refuseHalf(store: Store, driver: string): Promise<void> {
+  if ((await store.cells.get(moveCell)) === null) return;
+  await store.close();
+  throw new Fault("invalid", `the store is half a copy: run \`parley migrate --to ${driver}\` again, it goes on where it stopped`);
+}
+
+/** `pools`: those whose work this process does. */
+export async function wireWaker(
+  { store: { redis, driver } }: Pick<Config, "store">,
+  { store, pools, clock, log }: { readonly store: Store; readonly pools: readonly string[]; readonly clock: Clock; readonly log: Log },
+): Promise<Waker> {
+  if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
+  return bullWaker({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, pools, source: store.onReady, clock, log });
+}
+
+/** For `parley migrate`: the address of the Redis in the config, whichever driver is in force. Throws Fault("invalid") where there is none. */
+export async function redisOf({
+  store: { redis },
+}: Pick<Config, "store">): Promise<RedisAddress & Pick<RedisConfig, "keyPrefix" | "acceptDataLoss">> {
+  if (redis === undefined)
+    throw new Fault("invalid", "store.redis.url is missing: say where Redis is before anything can be taken there or from there");
+  return { ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, acceptDataLoss: redis.acceptDataLoss };
+}
+
+/** An operator's look at that Redis, whichever driver is in force. */
+export async function lookIntoRedis(config: Pick<Config, "store">, bootId: string, log: Log): Promise<Store> {
+  return redisStore({ ...(await redisOf(config)), bootId, log });
+}
+
+/** Where one process has the store to itself there is nobody to talk to. */
+export async function wireBus({ store: { redis, driver } }: Pick<Config, "store">, ids: Ids, log: Log): Promise<Bus> {
+  if (driver === "sqlite" || redis === undefined) return silentBus;
+  return redisBus({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, ids, log });
+}
+
+async function addressOf({ url, tls }: RedisConfig): Promise<RedisAddress> {
+  if (tls === undefined) return { url: url.reveal() };
+  const [ca, cert, key] = await Promise.all([pem("caFile", tls.caFile), pem("certFile", tls.certFile), pem("keyFile", tls.keyFile)]);
+  const given = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  return { url: url.reveal(), tls: given };
+}
+
+async function pem(name: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("invalid", `store.redis.tls.${name}: ${path} cannot be read (${why})`, { cause });
+  }
+}

@@ -1,0 +1,289 @@
+// The only file that names concrete drivers: config in, ports out. Heavy SDKs are loaded by the factories that it calls.
+import { homedir, platform } from "node:os";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  discord,
+  discordActions,
+  discordCapabilities,
+  healPartial,
+  renderHtml,
+  telegram,
+  telegramActions,
+  telegramCapabilities,
+  webCapabilities,
+  webChannel,
+  type Channel,
+  type TelegramChannel,
+  type WebChannel,
+  type WebhookHandler,
+} from "@parley/channels";
+import type { Redaction } from "@parley/agent";
+import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
+import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
+import { accountKey, isFault, parseConversationKey, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import { rehearsalTools, type Tool } from "@parley/tools";
+import type { Hub } from "../control/event-hub.ts";
+import { tellingCommands } from "../receive/command.ts";
+import { firstBot } from "../access/first-bot.ts";
+import type { MovedChats } from "../access/migrated-chats.ts";
+import { mediaFolder } from "../runner/media/media-store.ts";
+import type { MediaReaderOptions } from "../runner/media/read-attachment.ts";
+import type { Surface } from "../runner/prompt/channel-facts.ts";
+import type { ShowProgress } from "../runner/streaming/progress.ts";
+import type { OriginBook } from "../runner/prompt/file-origins.ts";
+import { skillBook, type SkillBook } from "../runner/skills/skill-registry.ts";
+import { isProgram } from "../access/program-address.ts";
+import { unopenedChannel } from "../daemon/unopened-channel.ts";
+import { skillsFolder } from "../installation.ts";
+
+export interface WiringPorts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly hub: Hub;
+  /** Where files of deliveries lie, named by their content. */
+  readonly mediaFolder: string;
+  readonly moved: Pick<MovedChats, "learn">;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export const webAccount = "default";
+
+export interface Wired {
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly web: WebChannel;
+  /** Of Telegram accounts in webhook mode, by account. */
+  readonly webhooks: ReadonlyMap<string, WebhookHandler>;
+  /** A channel that was stopped cannot start again: this puts a new one in its place, or none where this config, or the last one, has no such account. */
+  renew(account: string, config?: Config): Promise<Channel | null>;
+}
+
+/** What each account's channel is made from, to compare: while it stays the same the channel may stay. Holds secrets. */
+export function connections({ channels }: Config): ReadonlyMap<string, string> {
+  const telegram = Object.entries(channels.telegram).map(([account, { botToken, apiRoot, proxy, webhook }]): [string, unknown] => [
+    accountKey({ channel: "telegram", account }),
+    [botToken.reveal(), apiRoot, proxy?.reveal(), webhook?.url, webhook?.secret.reveal()],
+  ]);
+  const discords = Object.entries(channels.discord).map(
+    ([account, { token, apiRoot, messageContent, suppressEmbeds }]): [string, unknown] => [
+      accountKey({ channel: "discord", account }),
+      [token.reveal(), apiRoot, messageContent, suppressEmbeds],
+    ],
+  );
+  const web: [string, unknown][] = channels.web.enabled ? [[accountKey({ channel: "web", account: webAccount }), []]] : [];
+  return new Map([...telegram, ...discords, ...web].map(([account, made]) => [account, JSON.stringify(made)]));
+}
+
+export async function wireChannels(ports: WiringPorts): Promise<Wired> {
+  const { config, store, hub, clock } = ports;
+  const channels = new Map<string, Channel>();
+  const webhooks = new Map<string, WebhookHandler>();
+  const web = webChannel({
+    account: webAccount,
+    clock,
+    async publish(stream, id, message) {
+      const seq = await store.events.append(stream, id, JSON.stringify(message));
+      hub.appended(stream);
+      return seq;
+    },
+  });
+  async function made(account: string, settings: Config["channels"]): Promise<Channel | null> {
+    const [name, id = ""] = account.split(":");
+    if (name === "web") return settings.web.enabled ? web : null;
+    const [onTelegram, onDiscord] = [settings.telegram[id], settings.discord[id]];
+    if (name === "discord" && onDiscord !== undefined) return wireDiscord(id, onDiscord, ports);
+    if (name !== "telegram") return null;
+    const channel = onTelegram === undefined ? null : await wireTelegram(id, onTelegram, ports);
+    if (channel?.webhook === undefined) webhooks.delete(id);
+    else webhooks.set(id, channel.webhook);
+    return channel;
+  }
+
+  let latest = config;
+  async function renew(account: string, now: Config = latest): Promise<Channel | null> {
+    latest = now;
+    const channel = await made(account, now.channels);
+    if (channel === null) channels.delete(account);
+    else channels.set(account, channel);
+    return channel;
+  }
+
+  for (const account of connections(config).keys()) await renew(account);
+  return { channels, web, webhooks, renew };
+}
+
+/** Those that can be sent to. */
+export function configuredAccounts({ channels }: Config): readonly Pick<Address, "channel" | "account">[] {
+  const of = (channel: string, accounts: object): Pick<Address, "channel" | "account">[] =>
+    Object.keys(accounts).map((account) => ({ channel, account }));
+  return [...of("telegram", channels.telegram), ...of("discord", channels.discord)];
+}
+
+/** What is known of each account's channel without opening it. */
+export function wireSurfaces({ channels }: Config): (account: string) => Surface | null {
+  const surfaces = new Map<string, Surface>();
+  const add = (surface: Surface, accounts: readonly string[]): void => {
+    for (const account of accounts) surfaces.set(accountKey({ channel: surface.name, account }), surface);
+  };
+  add({ name: "telegram", capabilities: telegramCapabilities, actions: telegramActions }, Object.keys(channels.telegram));
+  add({ name: "discord", capabilities: discordCapabilities, actions: discordActions }, Object.keys(channels.discord));
+  add({ name: "web", capabilities: webCapabilities }, channels.web.enabled ? [webAccount] : []);
+  return (account) => surfaces.get(account) ?? null;
+}
+
+async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
+  const { store, mediaFolder, moved, clock, ids, log } = ports;
+  const { botToken, apiRoot, proxy, webhook } = settings;
+  const own = log.child({ channel: "telegram", account });
+  try {
+    return await telegram({
+      account,
+      token: botToken.reveal(),
+      apiRoot,
+      ...(proxy === undefined ? {} : { proxy: proxy.reveal() }),
+      mediaFolder,
+      ...(webhook === undefined ? {} : { webhook: { url: webhook.url, secret: webhook.secret.reveal() } }),
+      firstBot: firstBot(store.cells, account),
+      async onMigration({ fromChat, toChat }) {
+        await moved.learn({ channel: "telegram", account }, fromChat, toChat);
+        own.info({ fromChat, toChat }, "a group became a supergroup: its conversation and its rules go on");
+      },
+      clock,
+      ids,
+      log: own,
+    });
+  } catch (error) {
+    if (!isFault(error, "invalid")) throw error;
+    return unopenedChannel("telegram", account, telegramCapabilities, error);
+  }
+}
+
+async function wireDiscord(account: string, settings: DiscordAccountConfig, ports: WiringPorts): Promise<Channel> {
+  const { store, mediaFolder, clock, ids, log } = ports;
+  const { token, apiRoot, messageContent, suppressEmbeds } = settings;
+  const cell = (name: string): string => `discord:${account}:${name}`;
+  try {
+    return await discord({
+      account,
+      token: token.reveal(),
+      apiRoot,
+      mediaFolder,
+      messageContent,
+      suppressEmbeds,
+      quietCommands: tellingCommands,
+      memory: {
+        load: async (name) => (await store.cells.get(cell(name)))?.value ?? null,
+        save: async (name, text) => void (await store.cells.put(cell(name), text, {})),
+      },
+      clock,
+      ids,
+      log: log.child({ channel: "discord", account }),
+    });
+  } catch (error) {
+    if (!isFault(error, "invalid")) throw error;
+    return unopenedChannel("discord", account, discordCapabilities, error);
+  }
+}
+
+/** `cacheSecret`: see `ModelsOptions`. */
+export function wireModels(config: Config, folder: string, clock: Clock, log: Log, cacheSecret?: string): Models {
+  const secret = cacheSecret === undefined ? {} : { cacheSecret };
+  return modelsFrom({ providers: providersOf(config), readImage: (path) => readFile(join(folder, path)), ...secret, clock, log });
+}
+
+/** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */
+export function wireMedia(config: Config, folder: string, clock: Clock): Pick<MediaReaderOptions, "folder" | "transcribe"> {
+  const model = config.messages.audio.transcribe;
+  const transcribe = model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
+  return { folder: mediaFolder(folder), transcribe };
+}
+
+function providersOf(config: Config): ModelsOptions["providers"] {
+  return Object.fromEntries(
+    Object.entries(config.models.providers).map(([name, { apiKey, headers = {}, timers = {}, models, ...rest }]) => [
+      name,
+      {
+        ...rest,
+        ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
+        headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()])),
+        timers: Object.fromEntries(Object.entries(timers).map(([timer, seconds]) => [timer.replace("Seconds", "Ms"), seconds * 1_000])),
+        models: models.map(({ compat, ...model }) => ({
+          ...model,
+          ...(compat?.supportedReasoningEfforts === undefined ? {} : { thinking: levelsOfEfforts(compat.supportedReasoningEfforts) }),
+        })),
+      },
+    ]),
+  );
+}
+
+/** The tools of this build. The rehearsal's are there to try it with, so they come with the rehearsal model only. */
+export function wireTools(config: Config, clock: Clock, path: string): readonly Tool[] {
+  return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
+}
+
+export function wireSkills(config: Config, home: string, env: Env, origins?: Pick<OriginBook, "of">): SkillBook {
+  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform(), origins });
+}
+
+/** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */
+const showEveryMs = 80;
+
+export function wireProgress({ hub, clock }: Pick<WiringPorts, "hub" | "clock">): ShowProgress {
+  return (conversation) => {
+    let shownAtMs = -Infinity;
+    let latest: { turn: string; markdown: string } | null = null;
+    let timer: { cancel(): void } | null = null;
+
+    const show = (): void => {
+      timer = null;
+      if (latest === null || !hub.isFollowed(conversation)) return;
+      shownAtMs = clock.mono();
+      // A program puts what it is shown together itself: it is given the text as it grows.
+      const shown = isForProgram(conversation) ? { text: latest.markdown } : shownOnPage(latest.markdown);
+      hub.show(conversation, "chat.delta", { turn: latest.turn, ...shown });
+      latest = null;
+    };
+
+    return {
+      text(turn, markdown) {
+        latest = { turn, markdown };
+        timer ??= clock.after(Math.max(0, shownAtMs + showEveryMs - clock.mono()), show);
+      },
+      begin() {
+        hub.show(conversation, "chat.typing", { working: true });
+      },
+      end() {
+        timer?.cancel();
+        latest = null;
+        hub.show(conversation, "chat.typing", { working: false });
+      },
+    };
+  };
+}
+
+/** While it grows nobody reads more of it than this, and all of it is rendered anew each time. */
+const shownChars = 30_000;
+
+function shownOnPage(markdown: string): { readonly text: string; readonly html: string } {
+  const healed = healPartial(markdown.slice(0, shownChars));
+  return { text: healed, html: renderHtml(healed) };
+}
+
+function isForProgram(conversation: string): boolean {
+  return isProgram(parseConversationKey(conversation));
+}
+
+/** The state folder is hidden under every name that a model may have learnt for it. */
+export function wireRedaction(config: Config, home: string, tokens: readonly string[]): Redaction {
+  const userHome = homedir();
+  const spellings = (path: string): string[] => [path, ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [])];
+  return {
+    secrets: [...secretValues(config), ...tokens],
+    stateDirs: spellings(home),
+    workspaces: config.agents.list.flatMap((agent) => spellings(agent.workspace)),
+  };
+}
