@@ -4,6 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DocumentationFacts } from "@parley/agent";
+import { type Config, gatewayTokenIn } from "@parley/config";
+import type { Ids } from "@parley/protocol";
+import type { House } from "./runner/prompt/prompt-facts.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
 
@@ -25,4 +28,11 @@ export function documentation(folder: string = root): DocumentationFacts | undef
 export function commandLine(folder: string = root): string | undefined {
   const path = join(folder, "bin/parley");
   return existsSync(path) ? path : undefined;
+}
+
+/** Without a configured key one is made and kept: another key would change the codes, and with them the stable prompt (I12). */
+export async function houseOf({ commands }: Config, home: string, shell: string | undefined, ids: Ids): Promise<House> {
+  const base: House = { docs: documentation(), cli: commandLine(), templates: templatesFolder, shell };
+  if (commands.ownerDisplay === "raw") return base;
+  return { ...base, ownerKey: commands.ownerDisplaySecret?.reveal() ?? (await gatewayTokenIn(join(home, "owner-display-key"), ids)) };
 }

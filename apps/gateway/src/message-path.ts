@@ -12,7 +12,7 @@ import type { Hub } from "./control/event-hub.ts";
 import type { CoreMemory } from "./message-path/process-memory.ts";
 import { gatewayCore, type Core, type CoreOptions } from "./message-path/core.ts";
 import { templatesFolder } from "./installation.ts";
-import { houseOf } from "./runner/prompt/installation-facts.ts";
+import { houseOf } from "./installation.ts";
 import { findMessage } from "./trace/find-message.ts";
 import { storyTeller } from "./trace/story.ts";
 import { misspeltSkills, misspeltSkillWarning } from "./reload/misspelt-skills.ts";

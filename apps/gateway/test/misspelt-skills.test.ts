@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL("../../../config/skills", import.meta.url))
 
 async function found(skills: object): Promise<readonly string[]> {
   const config = await loaded(JSON.stringify({ skills }));
-  const book = skillBook({ config, home: "/nowhere", bundled: folder, env: {}, userHome: "/nowhere", platform: "linux" });
+  const book = skillBook({ config, home: "/nowhere", bundled: folder, env: {}, userHome: "/nowhere", platform: "linux", reservedCommands: [] });
   return (await misspeltSkills(config, book)).map(misspeltSkillWarning);
 }
 

@@ -26,3 +26,4 @@ export { folderTrouble } from "./usable-folder.ts";
 export { clockTrouble } from "./clock-trouble.ts";
 export { listenerAt } from "./listener.ts";
 export { replaceFile } from "./write.ts";
+export { gatewayTokenIn, newToken, sameToken } from "./gateway-token.ts";

@@ -26,3 +26,8 @@ export * from "./thinking.ts";
 export * from "./usage.ts";
 export * from "./visible-text.ts";
 export * from "./wire.ts";
+export { deadline } from "./deadline.ts";
+export * from "./delivery-content.ts";
+export * from "./local-day.ts";
+export * from "./row-payload.ts";
+export { version } from "./version.ts";

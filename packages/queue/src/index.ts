@@ -5,3 +5,6 @@ export { type Bus, redisBus, type RedisBusOptions, silentBus } from "./bus.ts";
 export { bullWaker, type BullWakerOptions } from "./bull-waker.ts";
 export * from "./lane-runner.ts";
 export { type HintSource, localWaker, type Wake, type Waker } from "./waker.ts";
+export { startPools, turnPools, type Pools, type PoolsOptions } from "./pools.ts";
+export { turnNames } from "./turn-names.ts";
+export { untilStored } from "./until-stored.ts";

@@ -1,7 +1,9 @@
 // What the config says of one account, by the account's key `<channel>:<account>`. An account that the config does not have, or whose channel
 // has no such setting, gets the setting's default and never a fault: its last messages may still be under way.
 import type { Config, Streaming } from "@parley/config";
-import type { ReactionNotifications } from "../receive/reactions.ts";
+
+/** Which reactions the agent hears of: none, those to its own messages, or all. */
+export type ReactionNotifications = "off" | "own" | "all";
 
 /** How answers grow. */
 export function streamingOf(config: Config, account: string): Streaming {

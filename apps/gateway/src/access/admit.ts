@@ -2,8 +2,7 @@
 // unknown sender means no turn. It compares exact ids and is never handed a name.
 import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
-import type { RefusalReason } from "../control/refusal-log.ts";
-import type { Activation } from "../commands/activation.ts";
+import type { RefusalReason } from "./refusal-log.ts";
 import type { BotLoops } from "./bot-loop-guard.ts";
 import type { PairingBook } from "./pairing.ts";
 import type { Place, PlaceRules, Senders } from "./place-rules.ts";
@@ -25,6 +24,9 @@ const refusalWords = {
 } as const satisfies { readonly [code in RefusalReason]?: string };
 
 /** What the config says about one account. */
+/** When the agent answers in a group: to its mention alone, or to everything. */
+export type Activation = "mention" | "always";
+
 export interface AccessPolicy {
   readonly dmPolicy: DmPolicy;
   readonly allowFrom: readonly string[];

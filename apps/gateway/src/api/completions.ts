@@ -6,7 +6,7 @@ import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol
 import { z } from "zod";
 import type { ProgramAnswer, ProgramDesk } from "./api-requests.ts";
 import type { ApiUser } from "../access/program-address.ts";
-import type { Refusals } from "../control/refusal-log.ts";
+import type { Refusals } from "../access/refusal-log.ts";
 import type { Caller } from "../control/auth/authenticate.ts";
 import { pathOf, Unauthorized, type CallerOf } from "../control/auth/bearer.ts";
 import type { Clients } from "../control/connected-clients.ts";

@@ -4,14 +4,13 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { disarm } from "@parley/agent";
-import type { Config, WebhookConfig } from "@parley/config";
+import { type Config, type WebhookConfig, sameToken } from "@parley/config";
 import { Fault, isFault, parseConversationKey, type Ids, type Log } from "@parley/protocol";
 import type { Context } from "hono";
 import type { ProgramDesk } from "./api-requests.ts";
-import type { Refusals } from "../control/refusal-log.ts";
+import type { Refusals } from "../access/refusal-log.ts";
 import type { Attempts, WrongCredential } from "../control/auth/login-attempts.ts";
 import { bearerToken, pathOf } from "../control/auth/bearer.ts";
-import { sameToken } from "../control/gateway-token.ts";
 import { readBody, TooLarge } from "../control/read-body.ts";
 import type { Remote, RemoteOf } from "../control/auth/remote-address.ts";
 

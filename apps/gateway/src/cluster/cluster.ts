@@ -2,10 +2,8 @@
 import { accountKey, Fault, sleep, type Clock, type Log } from "@parley/protocol";
 import type { Channel, Receive } from "@parley/channels";
 import type { Config } from "@parley/config";
-import type { Bus, Waker } from "@parley/queue";
-import type { Pools } from "../pools.ts";
-import type { Wired } from "../wiring/wiring.ts";
-import type { WiredStore } from "../wiring/store.ts";
+import type { Bus, Waker, Pools } from "@parley/queue";
+import type { DeadLeases, Store } from "@parley/store";
 import { whenAiling } from "./silent-connection.ts";
 import { oneTooMany } from "./rebalance.ts";
 import { distantChannel, hearTyping } from "./remote-channel.ts";
@@ -14,13 +12,30 @@ import { leadership, type Leadership } from "./leader-election.ts";
 import type { Role } from "./node-identity.ts";
 import type { Roll } from "./node-registry.ts";
 
+/** Every account's connection, made by the wiring. */
+export interface AccountChannels {
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Of Telegram accounts in webhook mode, by account. */
+  readonly webhooks: ReadonlyMap<string, unknown>;
+  /** A stopped channel cannot start again: puts a new one in its place, or none where the config has no such account. */
+  renew(account: string, config?: Config): Promise<Channel | null>;
+}
+
+/** What the nodes share of the store. */
+export interface ClusterStore {
+  readonly cells: Store["cells"];
+  /** Frees leases of processes that are gone; resolves with how many. */
+  freeLeases(of: DeadLeases): Promise<number>;
+}
+
 export interface ClusterOptions {
   readonly role: Role;
   readonly node: string;
   readonly bootId: string;
-  readonly store: WiredStore;
+  readonly store: ClusterStore;
   readonly bus: Bus;
-  readonly wired: Wired;
+  readonly wired: AccountChannels;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -1,9 +1,8 @@
 // Previews of turns that run on other nodes. A worker says the text so far, newest wins; the account's leader edits the message, in the pace
 // of the account. Before the final text is written the edits of that message are over, so that none can undo it.
-import { accountKey, isFault, sleep, type Action, type Address, type Clock, type Log } from "@parley/protocol";
+import { accountKey, isFault, sleep, type Action, type Address, type Clock, type Log, deadline } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Bus } from "@parley/queue";
-import { deadline } from "../deadline.ts";
 
 export type Edit = Extract<Action, { kind: "edit" }>;
 

@@ -2,9 +2,8 @@
 // nothing. What was told is remembered by its hash in a cell.
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
-import { accountKey, isFault, sleep, type Clock, type Log } from "@parley/protocol";
+import { accountKey, isFault, sleep, type Clock, type Log, deadline } from "@parley/protocol";
 import type { Cells } from "@parley/store";
-import { deadline } from "../deadline.ts";
 
 export interface MenuOptions {
   readonly channel: Channel;

@@ -12,7 +12,7 @@ import { usageAfter } from "../runner/commit-turn.ts";
 import type { SetUpTurn } from "../runner/turn-setup.ts";
 import { keepTyping } from "../runner/streaming/typing.ts";
 import type { RunningTurns } from "../runner/running-turns.ts";
-import { untilStored } from "../until-stored.ts";
+import { untilStored } from "@parley/queue";
 
 export interface CompactOptions {
   readonly sessions: Sessions;

@@ -1,10 +1,9 @@
 // /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon is back, once after. What was asked
 // stands in a cell, so that a command that comes again restarts nothing more.
-import type { Address, Clock, Inbound, Log } from "@parley/protocol";
+import { type Address, type Clock, type Inbound, type Log, version } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "../delivery/notice.ts";
-import type { Restarting } from "../daemon/restart-check.ts";
-import { version } from "../version.ts";
+import type { Restarting } from "../runner/tools/gateway-settings.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ChatRestartOptions {

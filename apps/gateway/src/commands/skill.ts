@@ -2,11 +2,10 @@
 // the list, and a name that does not exist.
 import { commandSummary, findSkillCommand, skillId, type SkillCommand } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
-import type { Inbound } from "@parley/protocol";
+import type { Inbound, SkillCall } from "@parley/protocol";
 import { commandIn } from "../receive/command.ts";
 import type { Place, PlaceRules } from "../access/place-rules.ts";
 import type { Route } from "../access/routing.ts";
-import type { SkillCall } from "../inbound/row-payload.ts";
 import { skillCall } from "../runner/skills/skill-call.ts";
 import type { SkillBook, SkillsHere } from "../runner/skills/skill-registry.ts";
 import type { PastLaneCommand } from "./commands.ts";

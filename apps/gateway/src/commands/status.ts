@@ -3,14 +3,13 @@
 // all that tells of the machine, the account and the money.
 import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { noUsage, type AssistantEntry, type SessionKey, type Usage } from "@parley/protocol";
+import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
 import type { ToolHold } from "../runner/tools/emergency-stop.ts";
 import type { Admitted } from "../receive/receive.ts";
 import { readEntry } from "../runner/history.ts";
 import { queueSettingsOf, type QueueSettings } from "../runner/queue-settings.ts";
 import type { StateReport } from "../daemon/state.ts";
-import { version } from "../version.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface StatusCommandOptions {

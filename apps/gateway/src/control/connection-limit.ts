@@ -1,7 +1,7 @@
 // How many connections the port holds, those that never say a word included: each is a file handle, and the store needs some too (I9). What
 // is beyond is cut at once, and no single address can take all of the room.
 import type { Server } from "node:http";
-import type { Refusals } from "./refusal-log.ts";
+import type { Refusals } from "../access/refusal-log.ts";
 
 const mostConnections = 1_024;
 /** Everybody behind a proxy that is not known as one comes from one address: 256 WebSockets, and as many requests besides. */

@@ -17,7 +17,7 @@ import {
 } from "@parley/protocol";
 import type { Events } from "@parley/store";
 import { z } from "zod";
-import type { Refusals } from "./refusal-log.ts";
+import type { Refusals } from "../access/refusal-log.ts";
 import type { Authenticate, Caller } from "./auth/authenticate.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";

@@ -13,8 +13,8 @@ import {
   type ResponseFrame,
   type WireError,
 } from "@parley/protocol";
-import type { OwnsSession } from "../operator/own-session.ts";
-import type { Refusals } from "./refusal-log.ts";
+import type { OwnsSession } from "../access/own-session.ts";
+import type { Refusals } from "../access/refusal-log.ts";
 import type { Caller } from "./auth/authenticate.ts";
 import type { RunOnce } from "./idempotency.ts";
 

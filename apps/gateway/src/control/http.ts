@@ -8,7 +8,7 @@ import type { WebhookHandler } from "@parley/channels";
 import { Hono, type Context } from "hono";
 import { isFault, type Log } from "@parley/protocol";
 import { metricsContentType } from "./prometheus-text.ts";
-import type { RefusalReason, Refusals } from "./refusal-log.ts";
+import type { RefusalReason, Refusals } from "../access/refusal-log.ts";
 import type { Attempts } from "./auth/login-attempts.ts";
 import { bearerToken, pathOf } from "./auth/bearer.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";

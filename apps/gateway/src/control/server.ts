@@ -8,24 +8,21 @@ import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
 import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
 import type { Events } from "@parley/store";
-import type { RefusalReason, Refusals } from "./refusal-log.ts";
-import { wrongAttempts } from "./auth/login-attempts.ts";
+import type { RefusalReason, Refusals } from "../access/refusal-log.ts";
+import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";
 import { authenticator } from "./auth/authenticate.ts";
-import { bearerCaller, pathOf } from "./auth/bearer.ts";
+import { bearerCaller, pathOf, type CallerOf } from "./auth/bearer.ts";
 import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
 import { boundConnections } from "./connection-limit.ts";
-import { completions } from "../api/completions.ts";
 import type { Clients } from "./connected-clients.ts";
 import type { Devices } from "./auth/devices.ts";
 import { dispatcher, type Handlers } from "./dispatch.ts";
 import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
-import { httpApp, type MetricsPage } from "./http.ts";
+import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
 import type { Hub } from "./event-hub.ts";
-import type { ProgramDesk } from "../api/api-requests.ts";
-import { listenerAt, type Config } from "@parley/config";
-import type { OwnsSession } from "../operator/own-session.ts";
-import { isProxy, remoteOf } from "./auth/remote-address.ts";
-import { webhooks } from "../api/webhooks.ts";
+import { listenerAt } from "@parley/config";
+import type { OwnsSession } from "../access/own-session.ts";
+import { isProxy, remoteOf, type RemoteOf } from "./auth/remote-address.ts";
 import { onceByKey, type KeyStore } from "./idempotency.ts";
 
 export interface ControlServerOptions {
@@ -51,10 +48,8 @@ export interface ControlServerOptions {
   readonly health: () => { readonly ok: boolean };
   /** What takes POST /telegram/<account>; null where the account has no webhook. */
   readonly webhook: (account: string) => WebhookHandler | null;
-  readonly desk: ProgramDesk;
-  /** Ids of the agents. */
-  readonly agents: () => readonly string[];
-  readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
+  /** Makes the routes that programs call, from what this server knows of its callers. */
+  readonly programs: (callers: ApiCallers) => ProgramRoutes;
   /** The built web page; null serves none. */
   readonly webRoot: string | null;
   /** What /metrics says, and whether programs of this machine need no token for it; absent: nothing. */
@@ -65,6 +60,17 @@ export interface ControlServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+}
+
+/** What the server knows of whoever calls over plain HTTP. */
+export interface ApiCallers {
+  readonly callerOf: CallerOf;
+  readonly clients: Clients;
+  readonly attempts: Attempts;
+  readonly remoteOf: RemoteOf;
+  readonly refusals: Refusals;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
 }
 
 export interface ControlServer {
@@ -107,11 +113,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const page = options.metrics;
   const metrics: MetricsPage | null =
     page === undefined ? null : { ...page, admit: async (request) => void (await callerOf(request, "read")) };
-  const { desk, agents, hooks, health, webhook, webRoot } = options;
-  const programs = {
-    ...completions({ desk, agents, callerOf, refusals, clients, closing: ending.signal, clock, ids, log }),
-    hook: webhooks({ desk, hooks, agents, attempts, remoteOf: from, refusals, ids, log }),
-  };
+  const { health, webhook, webRoot } = options;
+  const programs = options.programs({ callerOf, clients, attempts, remoteOf: from, refusals, closing: ending.signal });
   const app = httpApp({ metrics, hosts, health, webhook, programs, webRoot, remoteOf: from, attempts, refusals, log });
   const http = createServer({ ...requestLimits, shouldUpgradeCallback: wantsWebSocket }, getRequestListener(app.fetch));
   boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });

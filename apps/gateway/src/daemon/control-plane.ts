@@ -1,7 +1,7 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
-import { Fault, type Clock, type Ids, type Log, type MethodResult } from "@parley/protocol";
+import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
 import type { Caller } from "../control/auth/authenticate.ts";
 import { connectedClients } from "../control/connected-clients.ts";
 import { deviceBook } from "../control/auth/devices.ts";
@@ -12,15 +12,15 @@ import type { LogBook } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
 import { handlers } from "../operator/handlers.ts";
 import { logStream } from "../operator/logs.ts";
-import { sessionOwnership } from "../operator/own-session.ts";
+import { sessionOwnership } from "../access/own-session.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import type { Roll } from "../cluster/node-registry.ts";
-import type { Refusals } from "../control/refusal-log.ts";
+import type { Refusals } from "../access/refusal-log.ts";
+import { apiRoutes } from "../api/routes.ts";
 import { programDesk } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
-import type { Restarting } from "./restart-check.ts";
+import type { Restarting } from "../runner/tools/gateway-settings.ts";
 import type { GatewayState } from "./state.ts";
-import { version } from "../version.ts";
 import { webRoot } from "../installation.ts";
 import { webAccount, type Wired } from "../wiring/wiring.ts";
 import type { WiredStore } from "../wiring/store.ts";
@@ -108,6 +108,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     bootId,
     clock,
   });
+  const controlLog = log.child({ part: "control" });
   const control: ControlServer = await controlServer({
     host: listenAddress(config.gateway.bind),
     port: options.port ?? config.gateway.port,
@@ -124,9 +125,14 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ownsSession: sessionOwnership((message) => live.core.route(message), webAccount),
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
-    desk: programDesk({ ...store, receive: (events) => live.core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),
-    agents: () => pathNow().config.agents.list.map(({ id }) => id),
-    hooks: () => pathNow().config.hooks,
+    programs: apiRoutes({
+      desk: programDesk({ ...store, receive: (events) => live.core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),
+      agents: () => pathNow().config.agents.list.map(({ id }) => id),
+      hooks: () => pathNow().config.hooks,
+      clock,
+      ids,
+      log: controlLog,
+    }),
     webRoot,
     ...(config.gateway.metrics.enabled
       ? { metrics: { text: options.metrics.text, openOnLoopback: () => pathNow().config.gateway.metrics.openOnLoopback } }
@@ -136,7 +142,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     bootId,
     clock,
     ids,
-    log: log.child({ part: "control" }),
+    log: controlLog,
   });
   // Nobody could find a port of the system's choice, nor one that the file no longer names; nor get in by a token that is to come.
   const found = `${control.port} ${process.pid} ${config.gateway.bind} ${localToken}\n`;

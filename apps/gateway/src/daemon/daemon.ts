@@ -2,9 +2,8 @@
 // What a step does stands in `daemon/`.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { clockTrouble, type LoadedConfig } from "@parley/config";
-import { Fault, isFault, type Clock, type Ids } from "@parley/protocol";
-import { gatewayTokenIn, newToken } from "../control/gateway-token.ts";
+import { clockTrouble, type LoadedConfig, gatewayTokenIn, newToken } from "@parley/config";
+import { Fault, isFault, type Clock, type Ids, version } from "@parley/protocol";
 import { assemble } from "./assemble.ts";
 import { openChannels } from "./channels.ts";
 import { settleConfigFile } from "./config-file.ts";
@@ -19,11 +18,10 @@ import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "../cluster/node-identity.ts";
 import { systemdNotify } from "./notify.ts";
-import { refusalBook } from "../control/refusal-log.ts";
+import { refusalBook } from "../access/refusal-log.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
 import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
-import { version } from "../version.ts";
 import { keepWatchdog, watchdogEveryMs } from "./watchdog.ts";
 import { wireBus } from "../wiring/store.ts";
 

@@ -2,7 +2,7 @@
 // starting reads its config anyway.
 import type { LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Log } from "@parley/protocol";
-import type { Pools } from "../pools.ts";
+import type { Pools } from "@parley/queue";
 import { reloader, type Reloader } from "../reload/reloader.ts";
 import { takeUp } from "../reload/take-up.ts";
 import type { Parts } from "./assemble.ts";

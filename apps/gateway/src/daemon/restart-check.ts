@@ -4,14 +4,8 @@ import { basename } from "node:path";
 import { changedKeys, listenAddress, listenerAt, listenTrouble, restartKeys, type Config } from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Role } from "../cluster/node-identity.ts";
+import type { Restarting } from "../runner/tools/gateway-settings.ts";
 import { wireStore } from "../wiring/store.ts";
-
-export interface Restarting {
-  /** Why it would not come up; null when nothing is known to stand in its way. */
-  trouble(): Promise<string | null>;
-  /** Drains and starts again. */
-  begin(): void;
-}
 
 export interface RestartingOptions {
   /** Takes up the file as it is now. */

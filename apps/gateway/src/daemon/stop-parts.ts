@@ -1,7 +1,7 @@
 // Stopping in order: nothing more is taken, running work ends within its budget, the rest stays durable for the next start or for another
 // node (I1); clients and operators are the last to go. No part that cannot stop keeps the others from it.
 import { sleep, type Clock } from "@parley/protocol";
-import type { Pools } from "../pools.ts";
+import type { Pools } from "@parley/queue";
 import type { Parts } from "./assemble.ts";
 
 /** systemd gives 90 s by default before it kills; the unit file gives more. */

@@ -1,14 +1,12 @@
 // One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
 // and when) and I6 (to the address that the lane is).
-import { Fault, isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt } from "@parley/protocol";
+import { Fault, isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt, deadline } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
-import type { Held, WorkEnd } from "@parley/queue";
-import { deadline } from "../deadline.ts";
+import { type Held, type WorkEnd, untilStored } from "@parley/queue";
 import type { MovedChats } from "../access/migrated-chats.ts";
 import type { ClosedChats } from "./unreachable-chats.ts";
 import { partSender } from "./send-part.ts";
-import { untilStored } from "../until-stored.ts";
 import type { Pacer } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
 import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep } from "./part-place.ts";

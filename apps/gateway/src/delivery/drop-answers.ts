@@ -1,8 +1,7 @@
 // What /stop does to answers that are on their way: messages of them that were not begun are not sent. Answers of commands, notices and
 // what takes a preview away still go out. The message that is being sent is settled by who sends it (I4, I5).
-import type { ConversationKey, SessionKey } from "@parley/protocol";
+import { type ConversationKey, type SessionKey, parseContent } from "@parley/protocol";
 import type { DeliveryView, Inbox, Outbox } from "@parley/store";
-import { parseContent } from "../outbound/content.ts";
 
 export type DropAnswers = (session: SessionKey, conversation: ConversationKey) => Promise<number>;
 

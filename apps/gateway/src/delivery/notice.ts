@@ -1,8 +1,7 @@
 // Deliveries that no turn commits: answers of commands, pairing codes, notices. Their ids come from what caused them, so that a repeat
 // is a no-op.
-import { accountKey, conversationKey, type Address, type Inbound } from "@parley/protocol";
+import { accountKey, conversationKey, type Address, type Inbound, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
-import { formatContent } from "../outbound/content.ts";
 
 /** An answer to one inbound event, to where it came from (I6). */
 export function noticeDelivery(inbound: Pick<Inbound, "id" | "address">, markdown: string): NewDelivery {

@@ -1,9 +1,8 @@
 // Tells those who wait for it that an answer failed for good: in its own conversation, once for each answer. Not where nothing arrives, and
 // never about such a notice itself.
-import { parseConversationKey, type Log } from "@parley/protocol";
+import { parseConversationKey, type Log, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { ClosedChats } from "./unreachable-chats.ts";
-import { parseContent } from "../outbound/content.ts";
 import { textDelivery } from "./notice.ts";
 
 export interface PersonNoticesOptions {

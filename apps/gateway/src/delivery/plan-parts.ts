@@ -1,9 +1,8 @@
 // Which platform messages a delivery becomes. It is rendered and split once, when its turn to be sent comes; a delivery that was begun keeps
 // what it was split into, so a repeat after a crash is the same messages with the same keys (I4, I5).
 import type { Channel } from "@parley/channels";
-import type { RenderedPart } from "@parley/protocol";
+import { type RenderedPart, formatContent, parseContent, type Meant } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, PartView } from "@parley/store";
-import { formatContent, parseContent, type Meant } from "../outbound/content.ts";
 
 export type RenderMeant = (content: Meant, channel: Channel, lateMs: number) => readonly RenderedPart[];
 

@@ -1,10 +1,8 @@
 // Whether a message of unknown outcome arrived, on platforms that let us read our own messages back (I5): then it was sent, and nothing is
 // repeated.
-import { isFault, type Address, type Clock, type Receipt } from "@parley/protocol";
+import { isFault, type Address, type Clock, type Receipt, deadline, parseContent } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { DeliveryView, Outbox, PartView } from "@parley/store";
-import { deadline } from "../deadline.ts";
-import { parseContent } from "../outbound/content.ts";
 
 /** A platform's clock may be behind ours. */
 const clockSkewMs = 60_000;

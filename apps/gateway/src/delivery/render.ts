@@ -1,7 +1,6 @@
 // From what is meant to platform messages, by the capabilities of the surface it goes to.
 import { healPartial, renderFinal, renderMarkdown, type Channel, type MarkdownOptions } from "@parley/channels";
-import type { Part, RenderedPart, RenderedText } from "@parley/protocol";
-import type { Meant } from "../outbound/content.ts";
+import type { Part, RenderedPart, RenderedText, Meant } from "@parley/protocol";
 import { delayedBy } from "./late-mark.ts";
 
 /** `lateMs` is 0 for a reply that is on time. The first message carries the quote, the last one the buttons. */

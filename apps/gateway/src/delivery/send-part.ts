@@ -1,9 +1,8 @@
 // One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit that is refused becomes a new
 // message, and with that loses what makes an edit safe to repeat (I5).
 import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
-import { Fault, isFault, type Address, type Receipt, type RenderedPart } from "@parley/protocol";
+import { Fault, isFault, type Address, type Receipt, type RenderedPart, parseContent } from "@parley/protocol";
 import type { PartView } from "@parley/store";
-import { parseContent } from "../outbound/content.ts";
 import { markedLate } from "./late-mark.ts";
 
 export interface PartSending extends SendOptions {

@@ -4,20 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { configDesk, ConfigFault, loadBlocks, loadConfig, secretValues, type LoadedConfig } from "@parley/config";
-import {
-  Fault,
-  methods,
-  protocolRange,
-  scopes,
-  type Clock,
-  type ConnectResult,
-  type Ids,
-  type Log,
-  type MethodName,
-  type MethodParams,
-  type MethodResult,
-  type ResponseFrame,
-} from "@parley/protocol";
+import { Fault, methods, protocolRange, scopes, type Clock, type ConnectResult, type Ids, type Log, type MethodName, type MethodParams, type MethodResult, type ResponseFrame, version } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Caller } from "../control/auth/authenticate.ts";
 import { connectedClients } from "../control/connected-clients.ts";
@@ -39,13 +26,12 @@ import { modelMethods } from "../operator/models.ts";
 import { skillMethods } from "../operator/skills.ts";
 import { usageMethods } from "../operator/usage.ts";
 import { closedChats } from "../delivery/unreachable-chats.ts";
-import { noRefusals } from "../control/refusal-log.ts";
+import { noRefusals } from "../access/refusal-log.ts";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
 import { spendLedger } from "../runner/usage/spend-limits.ts";
 import { modelBook, type ModelBook } from "../runner/models/model-choice.ts";
 import { usageBook } from "../runner/usage/usage-log.ts";
-import { version } from "../version.ts";
 import { wireModels, wireSkills } from "../wiring/wiring.ts";
 
 export interface OnceConfig extends LoadedConfig {

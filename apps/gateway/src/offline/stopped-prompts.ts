@@ -6,7 +6,7 @@ import { approvalDesk } from "../runner/approvals/approvals.ts";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { toolHold } from "../runner/tools/emergency-stop.ts";
-import { houseOf } from "../runner/prompt/installation-facts.ts";
+import { houseOf } from "../installation.ts";
 import { accessPolicy } from "../access/access-policy.ts";
 import { speakersAt } from "../access/authority.ts";
 import { owners } from "../access/owners.ts";

@@ -17,7 +17,7 @@ import { injectName } from "../runner/inject.ts";
 import type { Stoppable } from "../commands/stop.ts";
 import { rowOf } from "../receive/new-rows.ts";
 import type { RouteInbound } from "../access/routing.ts";
-import { webAddress, webSender, type WebCaller } from "./own-session.ts";
+import { webAddress, webSender, type WebCaller } from "../access/own-session.ts";
 
 export interface ChatOptions {
   readonly web: () => WebChannel;

@@ -1,8 +1,7 @@
 // Messages that failed for good, in an operator's hands. A terminal state is never left (I2): a retry is a copy under a new id, with the
 // same lane, conversation and authority, so that it means what the first one meant.
-import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
+import { Fault, type MethodParams, type MethodResult, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewRow, RowView } from "@parley/store";
-import { parseRowPayload } from "../inbound/row-payload.ts";
 import { nextTry } from "./outbox.ts";
 import { inboundOf, shownRow } from "./record-views.ts";
 

@@ -1,12 +1,11 @@
 // What an operator sees first: health and status.
 import type { Config } from "@parley/config";
 import type { Channel } from "@parley/channels";
-import { accountKey, type Clock, type MethodResult } from "@parley/protocol";
+import { accountKey, type Clock, type MethodResult, version } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../message-path/core.ts";
 import type { GatewayState } from "../daemon/state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
-import { version } from "../version.ts";
 import type { NodeView, Roll } from "../cluster/node-registry.ts";
 import type { Wired } from "../wiring/wiring.ts";
 

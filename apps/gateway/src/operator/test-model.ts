@@ -2,9 +2,8 @@
 // cap holds them back, and they are in no usage.
 import type { AgentConfig, Config } from "@parley/config";
 import { type Model, type ModelEvent, type ModelMessage, type ModelRequest } from "@parley/models";
-import { addUsage, noUsage, type Clock, type MethodResult, type ThinkingLevel, type ToolCall } from "@parley/protocol";
+import { addUsage, noUsage, type Clock, type MethodResult, type ThinkingLevel, type ToolCall, deadline } from "@parley/protocol";
 import { applyPolicy, catalogue, policySteps } from "@parley/tools";
-import { deadline } from "../deadline.ts";
 import { thinkingOf } from "../runner/models/thinking.ts";
 
 type Tested = MethodResult<"models.test">;

@@ -2,9 +2,8 @@
 // own id, so a redelivered one is still the first; it is acknowledged to the platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
-import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log } from "@parley/protocol";
+import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log, deadline } from "@parley/protocol";
 import type { Cells } from "@parley/store";
-import { deadline } from "../deadline.ts";
 import { pressedValue, type Pressed } from "../delivery/button-values.ts";
 
 export interface Presses {

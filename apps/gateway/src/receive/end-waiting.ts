@@ -1,10 +1,8 @@
 // A message that came as a platform's own command shows that its answer is awaited. Where it ends in the queue, without a turn - stopped,
 // superseded, dropped - nobody would ever end that: so whatever ends rows here also ends their waiting.
-import { accountKey, type Log } from "@parley/protocol";
+import { accountKey, type Log, formatContent, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewDelivery, Outbox, Row } from "@parley/store";
-import { formatContent } from "../outbound/content.ts";
-import { isCommand } from "../runner/turn-rows.ts";
-import { parseRowPayload } from "../inbound/row-payload.ts";
+import { showsWaiting } from "../runner/turn-rows.ts";
 
 export interface EndWaitingOptions {
   readonly inbox: Inbox;
@@ -37,12 +35,6 @@ export function endsWaiting({ inbox, outbox, shows, log }: EndWaitingOptions): I
       return stopped;
     },
   };
-}
-
-/** Whether the person sees that this row's answer is awaited. */
-export function showsWaiting(row: Pick<Row, "payload">, shows: (account: string) => boolean): boolean {
-  if (row.payload === "" || !isCommand(row)) return false;
-  return shows(accountKey(parseRowPayload(row.payload).inbound.address));
 }
 
 function waitingEnd({ id, payload, conversation }: Pick<Row, "id" | "payload" | "conversation">): NewDelivery {

@@ -8,7 +8,7 @@ import { reactionsWanted } from "../access/account-settings.ts";
 import type { ClosedChats } from "../delivery/unreachable-chats.ts";
 import { admission, type AdmitOptions } from "../access/admit.ts";
 import { authorityOf } from "../access/authority.ts";
-import { droppedBook } from "./dropped-messages.ts";
+import { droppedBook } from "../runner/dropped-messages.ts";
 import { makeRoom } from "./queue-overflow.ts";
 import { presses } from "./button-presses.ts";
 import { reactions } from "./reactions.ts";

@@ -1,17 +1,8 @@
 // The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no work.
-import {
-  accountKey,
-  conversationKey,
-  type Address,
-  type ConversationKey,
-  type Inbound,
-  type SessionKey,
-  type Unreadable,
-} from "@parley/protocol";
+import { openingId, accountKey, conversationKey, type Address, type ConversationKey, type Inbound, type SessionKey, type Unreadable, formatRowPayload, type RowPayload, type SkillCall } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import type { Command } from "./command.ts";
 import type { Route } from "../access/routing.ts";
-import { formatRowPayload, type RowPayload, type SkillCall } from "../inbound/row-payload.ts";
 
 /** An admitted message with its place. */
 export interface Admitted {
@@ -42,15 +33,6 @@ export function rowOf(
 
 function commandOf({ name, args, model }: Command): NonNullable<RowPayload["command"]> {
   return { name, args, ...(model === undefined ? {} : { model }) };
-}
-
-/** Of what stood after /new in the message with this id. */
-export function openingId(id: string): string {
-  return `${id}/message`;
-}
-
-export function isOpening(id: string): boolean {
-  return id.endsWith("/message");
 }
 
 /** What stood after /new: a message of its own, right behind the command. It has no subject, as the command's row guards the message. */

@@ -1,17 +1,15 @@
 // What a new message does to what was there before it: in interrupt mode it takes the place of the running turn, and a queue that is
 // full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
-import type { ConversationKey } from "@parley/protocol";
+import { type ConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
-import type { DroppedBook } from "./dropped-messages.ts";
+import type { DroppedBook } from "../runner/dropped-messages.ts";
+import { interrupted } from "../runner/stopped-answer.ts";
 import type { QueueSettings } from "../runner/queue-settings.ts";
-import { parseRowPayload } from "../inbound/row-payload.ts";
 
 export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
 
 /** Far over what one turn holds. */
 const mostClaimed = 1_000;
-/** The reason of a turn that a newer message took the place of. */
-export const interrupted = "interrupted by a newer message";
 
 /** `onStopped` hears of each turn that has to end. */
 export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStopped: (turn: string) => void): MakeRoom {

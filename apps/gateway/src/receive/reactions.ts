@@ -1,10 +1,8 @@
 // Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for the next turn and never start
 // one. Telegram names neither the author nor the topic of the message; our own receipts know both.
-import { conversationKey, parseConversationKey, type Address, type Inbound } from "@parley/protocol";
+import { conversationKey, parseConversationKey, type Address, type Inbound, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
-import { parseContent } from "../outbound/content.ts";
-
-export type ReactionNotifications = "off" | "own" | "all";
+import type { ReactionNotifications } from "../access/account-settings.ts";
 
 /** The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back as it is. */
 export type ReadReaction = (inbound: Inbound) => Promise<Inbound | { readonly unwanted: string }>;

@@ -3,9 +3,8 @@
 import type { Channel } from "@parley/channels";
 import { changedKeys, restartKeys, secretValues, type Config } from "@parley/config";
 import { sleep, type Clock, type Log } from "@parley/protocol";
-import type { Waker } from "@parley/queue";
+import type { Waker, Pools } from "@parley/queue";
 import type { MessagePath } from "../message-path.ts";
-import type { Pools } from "../pools.ts";
 import { connections, type Wired } from "../wiring/wiring.ts";
 
 export interface TakeUpOptions {

@@ -1,8 +1,7 @@
 // What the person hears when a message could not be answered for good, and which one it was. It takes the place of the turn's preview, which
 // would hold the conversation for ever; where none was opened it is an ordinary message.
-import { isFault, parseConversationKey } from "@parley/protocol";
+import { isFault, parseConversationKey, formatContent } from "@parley/protocol";
 import type { NewDelivery, Turn } from "@parley/store";
-import { formatContent } from "../outbound/content.ts";
 import { textDelivery } from "../delivery/notice.ts";
 import { previewOf } from "./streaming/edited-preview.ts";
 import { messageIdOf } from "./turn-rows.ts";

@@ -2,18 +2,17 @@
 // transcript, every call paired (I11), with the mark that it was stopped; a preview is taken away.
 import { runLoop, type LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
+import { accountKey, Fault, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey, formatContent } from "@parley/protocol";
 import type { Outbox, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
-import { showsWaiting } from "../receive/end-waiting.ts";
-import { formatContent } from "../outbound/content.ts";
+import { showsWaiting } from "./turn-rows.ts";
 import type { SpendLedger } from "./usage/spend-limits.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import { isCommand, type TurnWork } from "./run-session.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
 import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
 import { turnMessages } from "./user-messages.ts";
-import { turnNames } from "../turn/turn-names.ts";
+import { turnNames } from "@parley/queue";
 
 export interface CloseTurnOptions {
   readonly turns: Turns;

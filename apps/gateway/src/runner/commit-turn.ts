@@ -1,10 +1,9 @@
 // From how the loop ended to the one commit that ends the turn: what it came to, what is kept, what is said (I2, I6).
 import type { LoopEnd } from "@parley/agent";
 import { isBlank } from "@parley/channels";
-import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage } from "@parley/protocol";
+import { accountKey, addUsage, noUsage, type Address, type Json, type Outcome, type Usage, formatContent, type Content } from "@parley/protocol";
 import type { CellWrite, Commit, Outcome as RowOutcome, NewDelivery, Session, Turn } from "@parley/store";
 import { withShortValues, type ButtonPlace } from "../delivery/button-values.ts";
-import { formatContent, type Content } from "../outbound/content.ts";
 import { nothingSaid, withEarlyEnd } from "./early-end.ts";
 import { modelFailureText } from "./models/model-failure.ts";
 import type { Previewed } from "./streaming/edited-preview.ts";

@@ -3,9 +3,8 @@
 import type { LoopEnd, Redaction } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { Fault, isFault, type Address, type Clock, type Json, type Log } from "@parley/protocol";
-import type { Held, WorkEnd } from "@parley/queue";
+import { type Held, type WorkEnd, untilStored } from "@parley/queue";
 import type { Session, Turn, Turns } from "@parley/store";
-import { untilStored } from "../until-stored.ts";
 import type { TurnLedger } from "./usage/spend-limits.ts";
 import type { ReadAnswer } from "./streaming/listen.ts";
 import { withinLimit, type LongAnswerOptions } from "./streaming/long-answer.ts";

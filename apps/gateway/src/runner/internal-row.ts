@@ -1,7 +1,7 @@
 // A row that Parley writes itself into the lane of a turn that was: for what that turn began and could not see the end of. It has the address
 // and the authority of whoever was served then, and its id tells a repeat.
 import type { NewRow, RowView } from "@parley/store";
-import { formatRowPayload, parseRowPayload, type InternalRow } from "../inbound/row-payload.ts";
+import { formatRowPayload, parseRowPayload, type InternalRow } from "@parley/protocol";
 
 /** `began`: a row of the turn. */
 export function ownRow(began: RowView, id: string, text: string, internal: InternalRow, nowMs: number): NewRow {

@@ -2,7 +2,7 @@
 // Once for a burst, by the notice's id; in groups only where somebody called us.
 import { conversationKey, type Address, type Log } from "@parley/protocol";
 import type { Outbox, Row, Turn } from "@parley/store";
-import type { DroppedBook } from "../receive/dropped-messages.ts";
+import type { DroppedBook } from "./dropped-messages.ts";
 import { textDelivery } from "../delivery/notice.ts";
 
 export interface OverflowOptions {

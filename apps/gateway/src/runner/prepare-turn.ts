@@ -3,11 +3,10 @@
 import { diff, readsWorkspace, warnOnce, type PromptExplanation } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Cooldowns, Model, Models } from "@parley/models";
-import { Fault, type Clock, type Ids, type Log, type SessionKey } from "@parley/protocol";
+import { Fault, type Clock, type Ids, type Log, type SessionKey, type SkillCall } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { Speakers } from "../access/authority.ts";
 import type { Place } from "../access/place-rules.ts";
-import type { SkillCall } from "../inbound/row-payload.ts";
 import { askedModels } from "./models/asked-models.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";

@@ -4,7 +4,7 @@
 // Everything that proves something is in cells: it has to outlive the death that it tells of.
 import type { Clock, Log } from "@parley/protocol";
 import type { Cell, Cells, CellWrite, Release, Turn, Turns } from "@parley/store";
-import { turnNames } from "../turn/turn-names.ts";
+import { turnNames } from "@parley/queue";
 
 /** Deaths in a turn after which it is a suspect. */
 const strikesBeforeSuspect = 2;

@@ -1,13 +1,10 @@
 // Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
 // a command is one file under commands/. A message that stood after /new is a row of its own behind it.
-import { parseConversationKey, type Clock, type Inbound, type Json, type Log, type SessionKey } from "@parley/protocol";
-import type { Held } from "@parley/queue";
+import { parseConversationKey, type Clock, type Inbound, type Json, type Log, type SessionKey, parseRowPayload } from "@parley/protocol";
+import { type Held, untilStored, turnNames } from "@parley/queue";
 import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
-import { parseRowPayload } from "../inbound/row-payload.ts";
 import { textDelivery } from "../delivery/notice.ts";
-import { untilStored } from "../until-stored.ts";
 import type { TurnWork } from "./run-session.ts";
-import { turnNames } from "../turn/turn-names.ts";
 
 export interface LaneCommandCall {
   readonly key: SessionKey;

@@ -1,11 +1,9 @@
 // One lane while it is held: decides what the leased turn is - one to close, a suspect, a command, or talk for the agent - and hands it on.
-import { Fault, isFault, type Clock, type Log } from "@parley/protocol";
-import type { Held, WorkEnd } from "@parley/queue";
+import { Fault, isFault, type Clock, type Log, parseRowPayload } from "@parley/protocol";
+import { type Held, type WorkEnd, turnNames } from "@parley/queue";
 import type { CellWrite, Turn, Turns } from "@parley/store";
-import { parseRowPayload } from "../inbound/row-payload.ts";
 import { buriedNotice } from "./bury.ts";
 import { clearedAfterMs, isSuspect, type Suspects } from "./quarantine.ts";
-import { turnNames } from "../turn/turn-names.ts";
 
 export type TurnWork = (turn: Turn, held: Held) => Promise<WorkEnd>;
 

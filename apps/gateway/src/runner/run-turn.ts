@@ -2,14 +2,13 @@
 import { replyParser, runLoop, type Redaction, type ReplyParser } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Streaming } from "@parley/config";
-import { accountKey, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey } from "@parley/protocol";
+import { accountKey, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey, deadline } from "@parley/protocol";
 import type { Outbox, Sessions, Turns } from "@parley/store";
 import { withStoredCalls } from "./approvals/stored-calls.ts";
 import { turnApprovals, type TurnApprovalsOptions } from "./approvals/turn-approvals.ts";
-import { deadline } from "../deadline.ts";
 import { queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
 import { isProgram } from "../access/program-address.ts";
-import { untilStored } from "../until-stored.ts";
+import { untilStored, turnNames } from "@parley/queue";
 import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
 import { finishTurn } from "./finish-turn.ts";
@@ -32,7 +31,6 @@ import { troubleNotes } from "./turn-notes.ts";
 import { keepTyping } from "./streaming/typing.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { turnMessages } from "./user-messages.ts";
-import { turnNames } from "../turn/turn-names.ts";
 import { isAddressed, isAsked, isCommand, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
 import type { SetUpTurn } from "./turn-setup.ts";
 

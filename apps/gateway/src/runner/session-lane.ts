@@ -7,7 +7,7 @@ import { quotesOf, streamingOf } from "../access/account-settings.ts";
 import { injectCommand } from "./inject.ts";
 import type { ToolHooks } from "./tools/tool-hooks.ts";
 import type { ToolHold } from "./tools/emergency-stop.ts";
-import { droppedBook } from "../receive/dropped-messages.ts";
+import { droppedBook } from "./dropped-messages.ts";
 import { agentTurn, type AgentTurnOptions } from "./run-turn.ts";
 import { closeTurn, type CloseTurnOptions } from "./close-stopped-turn.ts";
 import { laneCommand, type LaneCommand } from "./run-command.ts";

@@ -1,11 +1,12 @@
 // What is kept of an answer that was stopped: how far people saw it, and that it was stopped, as an entry of its own. Without it the next
 // message would be joined to the one that was stopped, and the model would answer both (I11).
-import { accountKey, noUsage, parseConversationKey, type AssistantEntry } from "@parley/protocol";
+import { accountKey, noUsage, parseConversationKey, type AssistantEntry, formatContent, parseContent } from "@parley/protocol";
 import type { NewDelivery, Outbox, Turn } from "@parley/store";
-import { interrupted } from "../receive/queue-overflow.ts";
-import { formatContent, parseContent } from "../outbound/content.ts";
 import { closed } from "./early-end.ts";
 import type { TurnJournal } from "./turn-journal.ts";
+
+/** The reason of a turn that a newer message took the place of. */
+export const interrupted = "interrupted by a newer message";
 
 /** What the model reads, and the page shows. Null where a newer message took the turn's place: the two belong together. */
 export function stoppedMark(reason: string): string | null {

@@ -1,10 +1,8 @@
 // What the rows of a turn tell about it beside their words.
-import { parseConversationKey } from "@parley/protocol";
+import { accountKey, isOpening, parseConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Row, Turn } from "@parley/store";
 import { senderId, type Speakers } from "../access/authority.ts";
 import type { Place } from "../access/place-rules.ts";
-import { isOpening } from "../receive/new-rows.ts";
-import { parseRowPayload } from "../inbound/row-payload.ts";
 import { wantedIn, type Wanted } from "./models/directives.ts";
 
 /** A server and the chat above a thread are not part of the address; its newest row knows them. */
@@ -68,4 +66,10 @@ export function isCommand({ payload }: Pick<Row, "payload">): boolean {
 export function isWake({ payload }: Row, turn: string): boolean {
   const { internal } = parseRowPayload(payload);
   return internal?.kind === "approval" && internal.turn === turn;
+}
+
+/** Whether the person sees that this row's answer is awaited. */
+export function showsWaiting(row: Pick<Row, "payload">, shows: (account: string) => boolean): boolean {
+  if (row.payload === "" || !isCommand(row)) return false;
+  return shows(accountKey(parseRowPayload(row.payload).inbound.address));
 }

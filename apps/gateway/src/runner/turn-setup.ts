@@ -1,11 +1,10 @@
 // What one turn runs with, as whoever gathers it (set-up.ts) hands it to the turn.
 import type { Model, ModelRequest } from "@parley/models";
-import type { Log, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
+import type { Log, ReasoningLevel, ThinkingLevel, SkillCall } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
 import type { Speakers } from "../access/authority.ts";
 import type { Place } from "../access/place-rules.ts";
-import type { SkillCall } from "../inbound/row-payload.ts";
 import type { ContextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
 import type { NotesPlace } from "./memory/notes-place.ts";

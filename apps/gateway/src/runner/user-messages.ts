@@ -1,10 +1,9 @@
 // From durable rows to what the model reads of them. A function of the rows alone, so that a resumed turn builds the same words again.
 import { createHash } from "node:crypto";
 import { disarmedLine, userMessage, type ToldMessage } from "@parley/agent";
-import { wordsOf, type Address, type Inbound, type UserEntry } from "@parley/protocol";
+import { wordsOf, type Address, type Inbound, type UserEntry, parseRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
-import { isBacklog } from "../receive/backlog.ts";
-import { parseRowPayload } from "../inbound/row-payload.ts";
+import { isBacklog } from "./backlog.ts";
 import { readDirectives } from "./models/directives.ts";
 import type { ReadMessage } from "./media/attachments.ts";
 import type { Shortened } from "./overflow.ts";

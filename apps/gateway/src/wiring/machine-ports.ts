@@ -8,7 +8,7 @@ import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
 import { commandsOfNodes } from "../cluster/remote-commands.ts";
 import type { NodePlace } from "../cluster/node-identity.ts";
-import type { Restarting } from "../daemon/restart-check.ts";
+import type { Restarting } from "../runner/tools/gateway-settings.ts";
 import { allCommandRecords, commandRecords } from "../runner/tools/command-store.ts";
 import { mediaFolder } from "../runner/media/media-store.ts";
 import { agentSettings } from "../runner/tools/gateway-settings.ts";

@@ -25,7 +25,7 @@ import { accountKey, isFault, parseConversationKey, type Address, type Clock, ty
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "../control/event-hub.ts";
-import { tellingCommands } from "../receive/command.ts";
+import { knownCommands, tellingCommands } from "../receive/command.ts";
 import { firstBot } from "../access/first-bot.ts";
 import type { MovedChats } from "../access/migrated-chats.ts";
 import { mediaFolder } from "../runner/media/media-store.ts";
@@ -226,7 +226,7 @@ export function wireTools(config: Config, clock: Clock, path: string): readonly 
 }
 
 export function wireSkills(config: Config, home: string, env: Env, origins?: Pick<OriginBook, "of">): SkillBook {
-  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform(), origins });
+  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform(), reservedCommands: knownCommands(), origins });
 }
 
 /** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */

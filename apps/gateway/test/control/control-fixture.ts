@@ -1,4 +1,5 @@
 // A control server on a real socket and store, and a client that speaks frames by hand.
+import { apiRoutes, type ApiRoutesOptions } from "../../src/api/routes.ts";
 import { onTestFinished } from "vitest";
 import { WebSocket, type ClientOptions } from "ws";
 import {
@@ -20,8 +21,8 @@ import { deviceBook, type Devices } from "../../src/control/auth/devices.ts";
 import type { Handlers } from "../../src/control/dispatch.ts";
 import { eventHub, type Hub } from "../../src/control/event-hub.ts";
 import { router, type RouteInbound } from "../../src/access/routing.ts";
-import { noRefusals } from "../../src/control/refusal-log.ts";
-import { sessionOwnership } from "../../src/operator/own-session.ts";
+import { noRefusals } from "../../src/access/refusal-log.ts";
+import { sessionOwnership } from "../../src/access/own-session.ts";
 import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
 
 /** One agent, nothing bound. */
@@ -46,9 +47,9 @@ export interface Fixture {
 export interface FixtureOptions extends Partial<
   Pick<
     ControlServerOptions,
-    "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics" | "desk" | "agents" | "hooks"
+    "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
   >
-> {
+>, Partial<Pick<ApiRoutesOptions, "desk" | "agents" | "hooks">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;
@@ -86,14 +87,19 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     hub,
     health: () => ({ ok: true }),
     webhook: () => null,
-    desk: noPrograms,
-    agents: () => ["main"],
-    hooks: () => ({ endpoints: {} }),
     webRoot: null,
     webAccount: "default",
     version: "0.0.0",
     bootId: "boot",
     ids: systemIds(),
+    programs: apiRoutes({
+      desk: options.desk ?? noPrograms,
+      agents: options.agents ?? (() => ["main"]),
+      hooks: options.hooks ?? (() => ({ endpoints: {} })),
+      clock,
+      ids: systemIds(),
+      log,
+    }),
     ...options,
     handlers: { ...recording(calls), ...options.handlers },
     ownsSession: sessionOwnership(routeOf("per-channel-peer"), "default"),
@@ -110,7 +116,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
   return { server, store, hub, devices, clients, calls, client: (with_) => openClient(server, with_) };
 }
 
-const noPrograms: ControlServerOptions["desk"] = {
+const noPrograms: ApiRoutesOptions["desk"] = {
   ask: () => Promise.reject(new Error("no program is expected")),
   call: () => Promise.reject(new Error("no webhook is expected")),
   answer: () => Promise.reject(new Error("no program is expected")),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { methods, systemIds } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { gatewayTokenIn, sameToken } from "../../src/control/gateway-token.ts";
+import { gatewayTokenIn, sameToken } from "@parley/config";
 import { gatewayToken, handshake, startControl, until } from "./control-fixture.ts";
 
 test("a client that is refused and keeps its half of the connection open does not keep the gateway from stopping", async () => {

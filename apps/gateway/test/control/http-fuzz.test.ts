@@ -2,10 +2,10 @@ import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { noUsage, type Log } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
-import type { ControlServerOptions } from "../../src/control/server.ts";
+import type { ApiRoutesOptions } from "../../src/api/routes.ts";
 import { gatewayToken, startControl, until } from "./control-fixture.ts";
 
-const desk: ControlServerOptions["desk"] = {
+const desk: ApiRoutesOptions["desk"] = {
   ask: async () => ({ id: "1", duplicate: false }),
   call: async () => ({ id: "1", duplicate: false }),
   answer: async () => ({ text: "hello", outcome: "answered", reason: null, usage: noUsage }),
@@ -108,7 +108,7 @@ test("connections that say nothing leave room for others, and give theirs back",
 
 const hooks = {
   endpoints: { build: { token: { reveal: () => "hook-token-of-this-test" }, maxBytes: 1_000, signatureHeader: "x-hub-signature-256" } },
-} as unknown as ReturnType<ControlServerOptions["hooks"]>;
+} as unknown as ReturnType<ApiRoutesOptions["hooks"]>;
 
 /** Keeps what only a bug or trouble of our own would write. */
 function noting(noted: unknown[]): Log {

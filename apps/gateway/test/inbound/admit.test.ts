@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { DmPolicy, GroupPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
-import type { Activation } from "../../src/commands/activation.ts";
+import type { Activation } from "../../src/access/admit.ts";
 import { admission, type Admission, type AccessPolicy } from "../../src/access/admit.ts";
 import type { PlaceRules } from "../../src/access/place-rules.ts";
 import { directMessage, groupMessage } from "./messages.ts";

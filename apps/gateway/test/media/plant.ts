@@ -1,10 +1,9 @@
 // Puts deliveries into the outbox of a daemon that is down, as a tool or a turn would have: what it sends at its next start.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { accountKey, conversationKey, silentLog, systemClock, type Address, type Part } from "@parley/protocol";
+import { accountKey, conversationKey, silentLog, systemClock, type Address, type Part, formatContent } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { withShortValues } from "../../src/delivery/button-values.ts";
-import { formatContent } from "../../src/outbound/content.ts";
 
 export async function plant(home: string, to: Address, replies: readonly (readonly Part[])[]): Promise<void> {
   const store = await sqliteStore({

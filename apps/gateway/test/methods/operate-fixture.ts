@@ -1,9 +1,8 @@
 // A store in memory with what the operator's methods need, and ways to bring messages into any state.
-import { conversationKey, silentLog, type Address, type Inbound, type SessionKey } from "@parley/protocol";
+import { conversationKey, silentLog, type Address, type Inbound, type SessionKey, formatRowPayload } from "@parley/protocol";
 import { sqliteStore, type NewRow, type Parcel, type Store, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
-import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { operateMethods } from "../../src/operator/operate.ts";
 import { readRoll } from "../../src/cluster/node-registry.ts";
 import { closedChats } from "../../src/delivery/unreachable-chats.ts";

@@ -2,9 +2,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelRequest } from "@parley/models";
-import type { Entry } from "@parley/protocol";
+import { type Entry, localDay } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
-import { localDay } from "../../src/turn/local-day.ts";
 import { stage, type Person, type Stage, type StageOptions } from "./stage.ts";
 import type { Answer, Asked } from "./scripted-model.ts";
 import { textTool } from "./text-tool.ts";

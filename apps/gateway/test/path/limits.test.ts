@@ -1,7 +1,6 @@
 // What one person, one model or one tool can do to the others: nothing.
-import { Fault, type SessionKey, type ConversationKey } from "@parley/protocol";
+import { Fault, type SessionKey, type ConversationKey, formatRowPayload } from "@parley/protocol";
 import { afterEach, describe, expect, test } from "vitest";
-import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
 

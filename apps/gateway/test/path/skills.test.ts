@@ -1,4 +1,5 @@
 // Skills through the message path: what the prompt is told, how people call them, what a command for a tool does, and what its turn is given.
+import { knownCommands } from "../../src/receive/command.ts";
 import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,6 +62,7 @@ async function on(options: { readonly tools?: readonly Tool[]; readonly config?:
         env: { PATH: "/usr/bin:/bin" },
         userHome: "/nowhere",
         platform: "linux",
+        reservedCommands: knownCommands(),
       })),
   });
 }

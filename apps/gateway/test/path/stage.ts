@@ -12,7 +12,7 @@ import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { gatewayCore, type Core, type CoreOptions } from "../../src/message-path/core.ts";
 import { movedChats } from "../../src/access/migrated-chats.ts";
-import type { Pools } from "../../src/pools.ts";
+import type { Pools } from "@parley/queue";
 import { settleTrial } from "../../src/runner/quarantine.ts";
 import { noProgress } from "../../src/runner/streaming/progress.ts";
 import type { SkillBook } from "../../src/runner/skills/skill-registry.ts";

@@ -5,14 +5,13 @@ import { movedChats } from "../../src/access/migrated-chats.ts";
 import { cluster, type Cluster } from "../../src/cluster/cluster.ts";
 import type { NodeView } from "../../src/cluster/node-registry.ts";
 import type { Role } from "../../src/cluster/node-identity.ts";
-import type { Pools } from "../../src/pools.ts";
+import type { Pools, Bus } from "@parley/queue";
 import type { WiredStore } from "../../src/wiring/store.ts";
 import type { Wired } from "../../src/wiring/wiring.ts";
 import { noRedaction } from "@parley/agent";
 import type { Channel, WebChannel } from "@parley/channels";
 import { cooldowns, withFallbacks } from "@parley/models";
 import { silentLog, type Clock, type Log } from "@parley/protocol";
-import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { seededIds } from "@parley/testkit";
 import { account, polledChannel, pushedChannel, type DriverFlaws } from "./channels.ts";
@@ -164,7 +163,7 @@ function clusterOf(options: BootOptions, seat: Seat, channels: Map<string, Chann
     role: seat.role,
     node: seat.name,
     bootId: life.bootId,
-    store: { ...store, file: null, unclean: false, bootHistory: async () => [], freeLeases: seat.freeLeases },
+    store: { cells: store.cells, freeLeases: seat.freeLeases },
     bus: seat.bus,
     wired,
     clock: seat.leaderClock,

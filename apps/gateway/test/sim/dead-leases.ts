@@ -1,6 +1,6 @@
 // What Redis' driver offers beside the contract, over the contract's verbs: ends leases of processes that are gone.
 import type { DeadLeases, Store } from "@parley/store";
-import { turnPools } from "../../src/pools.ts";
+import { turnPools } from "@parley/queue";
 
 const all = 1_000;
 

@@ -1,6 +1,5 @@
 // What a simulation leaves behind, read once: rows, deliveries, transcripts, and what the platforms showed.
-import { parseRowPayload } from "../../src/inbound/row-payload.ts";
-import type { Entry, SessionKey } from "@parley/protocol";
+import { parseRowPayload, type Entry, type SessionKey } from "@parley/protocol";
 import type { DeliveryView, RowView, Store, StoredEntry } from "@parley/store";
 import type { Platform, Shown } from "./platform.ts";
 import type { Effects } from "./tools.ts";

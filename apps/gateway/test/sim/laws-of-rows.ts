@@ -1,6 +1,6 @@
 // Laws about rows and turns: nothing acknowledged is lost (I1), every row has one end (I2), one turn (I3), one authority and address (I6),
 // stops hold, strangers stay out (I13), sessions are their addresses (I14).
-import { parseRowPayload } from "../../src/inbound/row-payload.ts";
+import { parseRowPayload } from "@parley/protocol";
 import { outcomes, type RowView } from "@parley/store";
 import { numberOf, type Evidence } from "./evidence.ts";
 

@@ -1,10 +1,9 @@
 // How long a conversation waits for the files of a message, over a channel whose files never come.
 import type { Channel } from "@parley/channels";
-import { Fault, type Attachment, silentLog } from "@parley/protocol";
+import { Fault, type Attachment, silentLog, formatRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { formatRowPayload } from "../../src/inbound/row-payload.ts";
 import { mediaFolder } from "../../src/runner/media/media-store.ts";
 import { mediaReader } from "../../src/runner/media/read-attachment.ts";
 import { turnMedia } from "../../src/runner/media/attachments.ts";

@@ -2,9 +2,8 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog, type SessionKey } from "@parley/protocol";
+import { silentLog, type SessionKey, localDay, recentDays } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localDay, recentDays } from "../../src/turn/local-day.ts";
 import { isWritable, memoryNote } from "../../src/runner/memory/memory-note.ts";
 import { notesPlace, type NotesPlace } from "../../src/runner/memory/notes-place.ts";
 import { startupNotes } from "../../src/runner/memory/startup-memory.ts";

@@ -1,9 +1,9 @@
 // Who is calling, from the first frame. Nothing else is evidence: not the loopback address, not a header, not what the client says of itself.
 import { Fault, scopes, type ConnectParams, type Scope } from "@parley/protocol";
-import type { Refusals } from "../refusal-log.ts";
+import type { Refusals } from "../../access/refusal-log.ts";
 import type { Attempts } from "./login-attempts.ts";
 import type { Device, Devices } from "./devices.ts";
-import { sameToken } from "../gateway-token.ts";
+import { sameToken } from "@parley/config";
 import type { Remote } from "./remote-address.ts";
 
 export interface Caller {

@@ -1,7 +1,7 @@
 // Who calls over plain HTTP: the token of the Authorization header and nothing else. A token in a URL would stand in every log on its way.
 import type { IncomingMessage } from "node:http";
 import { Fault, protocolRange, type Scope } from "@parley/protocol";
-import type { Refusals } from "../refusal-log.ts";
+import type { Refusals } from "../../access/refusal-log.ts";
 import type { Authenticate, Caller } from "./authenticate.ts";
 import type { RemoteOf } from "./remote-address.ts";
 

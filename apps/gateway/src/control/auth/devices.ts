@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault, scopes, type Clock, type Ids, type Scope } from "@parley/protocol";
 import type { Cell, Cells } from "@parley/store";
-import { newToken } from "../gateway-token.ts";
+import { newToken } from "@parley/config";
 
 /** The durable port: `store.cells` has it. */
 export type AuthStore = Pick<Cells, "get" | "put" | "remove" | "list">;

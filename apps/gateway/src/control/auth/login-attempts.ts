@@ -2,7 +2,7 @@
 // the mistakes of others: not behind a proxy, not by a page of another site. One counter for tokens, codes and webhooks. Bounded (I9): the
 // source that was wrong longest ago is forgotten first, and few answers are held back at once.
 import { Fault, sleep, type Clock } from "@parley/protocol";
-import type { RefusalReason, Refusals } from "../refusal-log.ts";
+import type { RefusalReason, Refusals } from "../../access/refusal-log.ts";
 import type { Remote } from "./remote-address.ts";
 
 export interface Attempts {

@@ -1,8 +1,7 @@
 // How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
-import { accountKey, conversationKey, parseConversationKey, visibleText, type Address, type Button, type Part } from "@parley/protocol";
+import { accountKey, conversationKey, parseConversationKey, visibleText, type Address, type Button, type Part, formatContent } from "@parley/protocol";
 import type { CellWrite, NewDelivery } from "@parley/store";
 import { withShortValues } from "../../delivery/button-values.ts";
-import { formatContent } from "../../outbound/content.ts";
 import { textDelivery } from "../../delivery/notice.ts";
 import type { Approval } from "./approval.ts";
 import { askedByLines } from "./asked-by.ts";

@@ -1,9 +1,8 @@
 // Where approvals are asked for and decided. A decision is durable before anybody hears of it, counts once, and wakes the session by a row
 // under the approval's ticket: the parked turn goes on, or, when it did not wait, a new one runs the call that was kept.
-import { conversationKey, Fault, parseConversationKey, parseSessionKey, type Address, type Clock, type Log } from "@parley/protocol";
+import { conversationKey, Fault, parseConversationKey, parseSessionKey, type Address, type Clock, type Log, formatRowPayload } from "@parley/protocol";
 import type { Inbox, Outbox, Cells, NewRow, Sessions } from "@parley/store";
-import { formatRowPayload } from "../../inbound/row-payload.ts";
-import { noRefusals, type Refusals } from "../../control/refusal-log.ts";
+import { noRefusals, type Refusals } from "../../access/refusal-log.ts";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
 import { approvalBook, type ApprovalBook, type Kept } from "./approval-store.ts";
 import { tooManyOpen } from "./open-limits.ts";

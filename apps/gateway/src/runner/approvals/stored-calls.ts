@@ -1,9 +1,8 @@
 // A call whose approval came when its turn was over: the row of the decision opens a turn, and in place of the model's first words the call
 // that was kept is made, through the turn's own gate, journal and limits. Then the model goes on with its result.
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "@parley/models";
-import { noUsage } from "@parley/protocol";
+import { noUsage, parseRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
-import { parseRowPayload } from "../../inbound/row-payload.ts";
 import { isGiven, type Approval } from "./approval.ts";
 import type { ApprovalBook } from "./approval-store.ts";
 

@@ -1,10 +1,8 @@
 // The files of the messages that a turn reads: fetched before the model is asked, then told with the words they came with.
 import type { ToldMessage } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import type { Attachment, Clock, ImageContent, Inbound } from "@parley/protocol";
+import { type Attachment, type Clock, type ImageContent, type Inbound, deadline, parseRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
-import { deadline } from "../../deadline.ts";
-import { parseRowPayload } from "../../inbound/row-payload.ts";
 import type { Reading, ReadMedia } from "./read-attachment.ts";
 
 /** A message as the model reads it. */

@@ -3,10 +3,9 @@
 // that a crash never repeats one. Only in private, and only where the workspace can be written.
 import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { noUsage, type Clock, type Entry, type Log, type SessionKey, type Usage } from "@parley/protocol";
+import { noUsage, type Clock, type Entry, type Log, type SessionKey, type Usage, localDay } from "@parley/protocol";
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
-import { localDay } from "../../turn/local-day.ts";
 import { isWritable, memoryNote } from "./memory-note.ts";
 import type { NotesPlace } from "./notes-place.ts";
 

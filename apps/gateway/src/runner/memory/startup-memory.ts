@@ -3,9 +3,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { rootedReader, tailOf } from "@parley/agent";
-import type { Address, Json, Log } from "@parley/protocol";
+import { type Address, type Json, type Log, recentDays } from "@parley/protocol";
 import type { Session, Turn } from "@parley/store";
-import { recentDays } from "../../turn/local-day.ts";
 import type { NotesPlace } from "./notes-place.ts";
 
 export interface StartupSettings {

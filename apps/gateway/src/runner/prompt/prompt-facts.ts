@@ -17,10 +17,9 @@ import {
 } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Model } from "@parley/models";
-import type { Address, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
+import { type Address, type ReasoningLevel, type ThinkingLevel, version } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import type { ExecPolicy, Tool } from "@parley/tools";
-import { version } from "../../version.ts";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
 /** What is the same for every turn of this installation. */

@@ -3,10 +3,9 @@
 // journal and limits, so that a command reaches nothing that the agent could not.
 import type { SkillCommand } from "@parley/agent";
 import type { Model, ModelEvent, ModelMessage } from "@parley/models";
-import { noUsage, type JsonObject } from "@parley/protocol";
+import { noUsage, type JsonObject, parseRowPayload, type SkillCall } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import type { Tool } from "@parley/tools";
-import { parseRowPayload, type SkillCall } from "../../inbound/row-payload.ts";
 import { canRead, type SkillsHere } from "./skill-registry.ts";
 
 export function skillCall({ skill }: SkillCommand, input: string, location: string): SkillCall {

@@ -24,7 +24,6 @@ import {
 import { isSecret, type AgentConfig, type Config } from "@parley/config";
 import type { Tool } from "@parley/tools";
 import type { OriginBook } from "../prompt/file-origins.ts";
-import { knownCommands } from "../../receive/command.ts";
 
 export interface SkillBookOptions {
   readonly config: Config;
@@ -37,6 +36,8 @@ export interface SkillBookOptions {
   readonly userHome: string;
   /** Node's name of it. */
   readonly platform: string;
+  /** Names of chat commands, which no skill's command may take. */
+  readonly reservedCommands: readonly string[];
   /** Who wrote what enters prompts. Absent: that is not known. */
   readonly origins?: Pick<OriginBook, "of"> | undefined;
 }
@@ -84,7 +85,16 @@ export interface SkillBook {
 
 const bodyChars = 20_000;
 
-export function skillBook({ config, home, bundled, env, userHome, platform, origins }: SkillBookOptions): SkillBook {
+export function skillBook({
+  config,
+  home,
+  bundled,
+  env,
+  userHome,
+  platform,
+  reservedCommands,
+  origins,
+}: SkillBookOptions): SkillBook {
   const { skills: settings } = config;
   const shelves = skillShelves();
   const managed = join(home, "skills");
@@ -151,7 +161,7 @@ export function skillBook({ config, home, bundled, env, userHome, platform, orig
       const limits = { ...settings.limits, maxSkillsPromptChars: agent.maxSkillsPromptChars ?? settings.limits.maxSkillsPromptChars };
       return {
         listing: listSkills(told, location, limits),
-        commands: skillCommands(ready, knownCommands()),
+        commands: skillCommands(ready, reservedCommands),
         env: (called) =>
           skillEnvironment(
             ready.filter(({ manifest }) => manifest.modelInvocable || called.includes(manifest.name)).map(({ manifest }) => manifest),

@@ -1,8 +1,7 @@
 // The growing answer, message by message: each stretch of whole paragraphs is a delivery of its own, queued in one step with a mark of how
 // far the answer has gone out (I5). The final delivery holds only what comes after.
-import { accountKey, type Address, type ConversationKey, type Log } from "@parley/protocol";
+import { accountKey, type Address, type ConversationKey, type Log, formatContent } from "@parley/protocol";
 import type { NewDelivery } from "@parley/store";
-import { formatContent } from "../../outbound/content.ts";
 import type { Preview } from "./edited-preview.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 

@@ -1,11 +1,9 @@
 // The growing answer on platforms whose messages can be edited. The message is sent once, journaled through the outbox, and then only
 // edited, so what may repeat after a crash is an edit, never content (I5). It is opened only once the parser has shown something.
 import type { Channel } from "@parley/channels";
-import { accountKey, isFault, sleep, type Address, type Clock, type ConversationKey, type Log, type Receipt } from "@parley/protocol";
+import { accountKey, isFault, sleep, type Address, type Clock, type ConversationKey, type Log, type Receipt, deadline, formatContent } from "@parley/protocol";
 import type { NewDelivery, Outbox } from "@parley/store";
 import type { Held } from "@parley/queue";
-import { deadline } from "../../deadline.ts";
-import { formatContent } from "../../outbound/content.ts";
 import { previewText } from "../../delivery/render.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 

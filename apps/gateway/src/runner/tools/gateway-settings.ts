@@ -1,13 +1,17 @@
 // The config file and the daemon in the hands of an owner's agent: the port of the tool `gateway`. It works on the file with its secrets
 // masked, so that no secret gets near a tool; a mask that comes back means "as it was". Who asked for a restart is told when it is over.
 import { configSchemaAt, restartKeys, type ConfigDesk } from "@parley/config";
-import { Fault, isFault, type Clock, type Json, type JsonObject, type Log } from "@parley/protocol";
+import { Fault, isFault, type Clock, type Json, type JsonObject, type Log, parseRowPayload, version } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { Settings, ToolScope } from "@parley/tools";
-import { parseRowPayload } from "../../inbound/row-payload.ts";
-import type { Restarting } from "../../daemon/restart-check.ts";
-import { version } from "../../version.ts";
 import { ownRow } from "../internal-row.ts";
+
+export interface Restarting {
+  /** Why it would not come up; null when nothing is known to stand in its way. */
+  trouble(): Promise<string | null>;
+  /** Drains and starts again. */
+  begin(): void;
+}
 
 export interface AgentSettingsOptions {
   readonly desk: ConfigDesk;

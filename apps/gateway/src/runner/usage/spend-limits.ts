@@ -4,18 +4,8 @@
 import type { Ledger, LoopEnd } from "@parley/agent";
 import type { Config, SpendConfig } from "@parley/config";
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
-import {
-  accountKey,
-  noUsage,
-  parseConversationKey,
-  parseSessionKey,
-  type Clock,
-  type Log,
-  type SessionKey,
-  type Usage,
-} from "@parley/protocol";
+import { accountKey, noUsage, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey, type Usage, parseRowPayload } from "@parley/protocol";
 import type { CellWrite, Turn } from "@parley/store";
-import { parseRowPayload } from "../../inbound/row-payload.ts";
 import { addUsed, daysBack, noneUsed, sumOf, tokensOf, usedBy, type UsageBook, type Used } from "./usage-log.ts";
 
 type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;

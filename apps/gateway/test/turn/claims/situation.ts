@@ -10,7 +10,7 @@ import { silentLog, type Json, type JsonObject, type SessionKey } from "@parley/
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { houseOf } from "../../../src/runner/prompt/installation-facts.ts";
+import { houseOf } from "../../../src/installation.ts";
 import { accessPolicy } from "../../../src/access/access-policy.ts";
 import { speakersAt } from "../../../src/access/authority.ts";
 import { movedChats } from "../../../src/access/migrated-chats.ts";

@@ -1,6 +1,7 @@
 // What a delivery's parts hold: what is meant before the first sending, one rendered platform message after it.
 import { z } from "zod";
-import { Fault, type Part, type RenderedPart } from "@parley/protocol";
+import { Fault } from "./fault.ts";
+import type { Part, RenderedPart } from "./part.ts";
 
 /** What is meant; it is rendered when its turn to be sent comes. A preview is one message, however long its text has become. */
 export type Meant =

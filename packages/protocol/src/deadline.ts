@@ -1,5 +1,6 @@
 // A signal that aborts after a while, and costs nothing once it is not needed any more.
-import { Fault, type Clock } from "@parley/protocol";
+import { Fault } from "./fault.ts";
+import type { Clock } from "./clock.ts";
 
 export interface Deadline {
   readonly signal: AbortSignal;

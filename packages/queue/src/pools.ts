@@ -1,9 +1,11 @@
 // The lane runners of one process: a pool for each class of turns, so that background work never delays a person (I15), and one for each
 // account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
-import { runLanes, type Held, type LaneRunner, type Waker, type WorkEnd } from "@parley/queue";
+import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
+import type { Held } from "./held.ts";
+import type { Waker } from "./waker.ts";
 import type { DeliveryView, Outbox, Parcel, Store, Turn } from "@parley/store";
-import { turnNames } from "./turn/turn-names.ts";
+import { turnNames } from "./turn-names.ts";
 
 export interface PoolsOptions {
   readonly store: Store;

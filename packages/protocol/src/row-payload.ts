@@ -1,6 +1,7 @@
 // What a durable row carries, written once by `receive` and read by everything after it. Versioned, because a row may outlive an upgrade.
 import { z } from "zod";
-import { Fault, inboundSchema, type Inbound } from "@parley/protocol";
+import { Fault } from "./fault.ts";
+import { inboundSchema, type Inbound } from "./inbound.ts";
 
 const payloadSchema = z.object({
   v: z.literal(1),
@@ -72,4 +73,13 @@ function readPayload(text: string): RowPayload {
   const parsed = payloadSchema.safeParse(json);
   if (!parsed.success) throw new Fault("invalid", "a row's payload is of a form that this version does not know", { cause: parsed.error });
   return parsed.data;
+}
+
+/** Of what stood after /new in the message with this id. */
+export function openingId(id: string): string {
+  return `${id}/message`;
+}
+
+export function isOpening(id: string): boolean {
+  return id.endsWith("/message");
 }

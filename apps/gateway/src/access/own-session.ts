@@ -2,7 +2,7 @@
 // may not administer reaches no other (I14).
 import { guestRole } from "@parley/channels";
 import { isFault, parseSessionKey, type Address, type Inbound, type Scope, type SessionKeyParts } from "@parley/protocol";
-import type { RouteInbound } from "../access/routing.ts";
+import type { RouteInbound } from "./routing.ts";
 
 /** The web peer that the control plane minted for a token, and what that token may do. */
 export interface WebCaller {

@@ -1,7 +1,7 @@
 // What a lease holder has done must not be forgotten because the disk was full for a moment: the write is tried again as long as the lease
 // is held. Keeps I5 and I7 there: a reply that was sent is recorded, a tool that ran has its result.
 import { isFault, sleep, type Clock } from "@parley/protocol";
-import type { Held } from "@parley/queue";
+import type { Held } from "./held.ts";
 
 const againMs = 500;
 

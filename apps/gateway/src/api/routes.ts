@@ -1,0 +1,22 @@
+// The routes that programs call on the control plane's port: the OpenAI chat API and webhooks, over the same message path as people.
+import type { Config } from "@parley/config";
+import type { Clock, Ids, Log } from "@parley/protocol";
+import type { ProgramRoutes } from "../control/http.ts";
+import type { ApiCallers } from "../control/server.ts";
+import type { ProgramDesk } from "./api-requests.ts";
+import { completions } from "./completions.ts";
+import { webhooks } from "./webhooks.ts";
+
+export interface ApiRoutesOptions {
+  readonly desk: ProgramDesk;
+  /** Ids of the agents. */
+  readonly agents: () => readonly string[];
+  readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export function apiRoutes(options: ApiRoutesOptions): (callers: ApiCallers) => ProgramRoutes {
+  return (callers) => ({ ...completions({ ...options, ...callers }), hook: webhooks({ ...options, ...callers }) });
+}
