@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { sleep, systemClock } from "@parley/protocol";
-import { course } from "../apps/gateway/test/path/course.ts";
+import { course } from "../apps/gateway/test/message-path/course.ts";
 
 const { values } = parseArgs({
   options: {

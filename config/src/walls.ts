@@ -10,9 +10,9 @@ interface Wall {
   readonly outside?: readonly string[];
 }
 
-const everything = ["protocol", "config", "store", "queue", "channels", "models", "memory", "tools", "agent"].map(
-  (name) => `@parley/${name}`,
-);
+const everything = "protocol config store queue channels models memory tools agent access delivery control cluster runner"
+  .split(" ")
+  .map((name) => `@parley/${name}`);
 
 /** A member that is not listed may import nothing from the workspace. */
 const walls: Readonly<Record<string, Wall>> = {
@@ -25,6 +25,25 @@ const walls: Readonly<Record<string, Wall>> = {
   "packages/memory": { imports: ["@parley/protocol"] },
   "packages/tools": { imports: ["@parley/protocol"], types: ["@parley/memory"] },
   "packages/agent": { imports: ["@parley/protocol"], types: ["@parley/models", "@parley/tools"] },
+  // Security decisions see no agent and no model.
+  "packages/access": { imports: ["@parley/protocol", "@parley/config", "@parley/channels"], types: ["@parley/store", "@parley/tools"] },
+  // Sending cannot see the agent.
+  "packages/delivery": {
+    imports: ["@parley/protocol", "@parley/channels", "@parley/queue", "@parley/access"],
+    types: ["@parley/config", "@parley/store"],
+  },
+  // The transport cannot see turns.
+  "packages/control": { imports: ["@parley/protocol", "@parley/config"], types: ["@parley/access", "@parley/channels", "@parley/store"] },
+  // One process never needs it.
+  "packages/cluster": {
+    imports: ["@parley/protocol", "@parley/store", "@parley/queue", "@parley/access"],
+    types: ["@parley/channels", "@parley/config", "@parley/control", "@parley/tools"],
+  },
+  // A turn sees no HTTP and no daemon.
+  "packages/runner": {
+    imports: ["protocol", "config", "channels", "models", "tools", "agent", "queue", "access", "delivery"].map((name) => `@parley/${name}`),
+    types: ["@parley/store"],
+  },
   "packages/testkit": { imports: ["@parley/protocol"] },
   "apps/gateway": { imports: everything },
   "apps/cli": { imports: ["@parley/protocol", "@parley/config"] },

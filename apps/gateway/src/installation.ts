@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { DocumentationFacts } from "@parley/agent";
 import { type Config, gatewayTokenIn } from "@parley/config";
 import type { Ids } from "@parley/protocol";
-import type { House } from "./runner/prompt/prompt-facts.ts";
+import type { House } from "@parley/runner";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
 

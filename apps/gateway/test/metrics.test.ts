@@ -1,6 +1,6 @@
 import { get } from "node:http";
 import { expect, test } from "vitest";
-import { metricBook } from "../src/control/prometheus-text.ts";
+import { metricBook } from "@parley/control";
 import { gatewayToken, startControl } from "./control/control-fixture.ts";
 
 test("counters, histograms and what is looked at, in Prometheus' words", async () => {

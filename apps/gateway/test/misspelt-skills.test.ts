@@ -2,14 +2,22 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { misspeltSkills, misspeltSkillWarning } from "../src/reload/misspelt-skills.ts";
-import { skillBook } from "../src/runner/skills/skill-registry.ts";
-import { loaded } from "./inbound/loaded.ts";
+import { skillBook } from "@parley/runner";
+import { loaded } from "./receive/loaded.ts";
 
 const folder = fileURLToPath(new URL("../../../config/skills", import.meta.url));
 
 async function found(skills: object): Promise<readonly string[]> {
   const config = await loaded(JSON.stringify({ skills }));
-  const book = skillBook({ config, home: "/nowhere", bundled: folder, env: {}, userHome: "/nowhere", platform: "linux", reservedCommands: [] });
+  const book = skillBook({
+    config,
+    home: "/nowhere",
+    bundled: folder,
+    env: {},
+    userHome: "/nowhere",
+    platform: "linux",
+    reservedCommands: [],
+  });
   return (await misspeltSkills(config, book)).map(misspeltSkillWarning);
 }
 

@@ -1,7 +1,7 @@
 // Names in tool rules that are no tool are found wherever the config has such rules.
 import { expect, test } from "vitest";
 import { misspeltTools } from "../src/reload/misspelt-tools.ts";
-import { loaded } from "./inbound/loaded.ts";
+import { loaded } from "./receive/loaded.ts";
 
 test("a rule that names no tool is found, with its place; groups, patterns, other spellings and tools of one's own are no mistake", async () => {
   const config = await loaded(

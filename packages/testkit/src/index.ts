@@ -24,3 +24,4 @@ export { discordRefusal } from "./discord/rest/refusal.ts";
 export type { FakeDiscord, FakeDiscordBot, InteractionFate } from "./discord/surface.ts";
 export type { DiscordVisible } from "./discord/visible.ts";
 export { answersWithTokens, innerMark, innerTags, proseWithTags, silences, wrappings } from "./inner-text.ts";
+export { directMessage, groupMessage, type Said } from "./messages.ts";

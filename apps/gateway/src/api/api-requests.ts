@@ -1,10 +1,23 @@
 // What programs ask is stored before it is acknowledged (I1) and answered from the durable records: the row's end, and what was queued for it.
 // So an answer is the same however often it is asked for, also after a restart.
 import { guestRole, type Receive } from "@parley/channels";
-import { addUsage, conversationKey, Fault, noUsage, sleep, type Address, type Clock, type Entry, type Inbound, type Usage, parseRowPayload, parseContent } from "@parley/protocol";
+import {
+  addUsage,
+  conversationKey,
+  Fault,
+  noUsage,
+  sleep,
+  type Address,
+  type Clock,
+  type Entry,
+  type Inbound,
+  type Usage,
+  parseRowPayload,
+  parseContent,
+} from "@parley/protocol";
 import type { DeliveryView, Inbox, Outbox, Outcome, RowView, Turns } from "@parley/store";
-import type { Hub } from "../control/event-hub.ts";
-import { apiAddress, hookAddress, programAccount, type ApiUser } from "../access/program-address.ts";
+import type { Hub } from "@parley/control";
+import { apiAddress, hookAddress, programAccount, type ApiUser } from "@parley/access";
 
 export interface ProgramAnswer {
   readonly outcome: Outcome;

@@ -5,13 +5,9 @@ import type { Context } from "hono";
 import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { z } from "zod";
 import type { ProgramAnswer, ProgramDesk } from "./api-requests.ts";
-import type { ApiUser } from "../access/program-address.ts";
-import type { Refusals } from "../access/refusal-log.ts";
-import type { Caller } from "../control/auth/authenticate.ts";
-import { pathOf, Unauthorized, type CallerOf } from "../control/auth/bearer.ts";
-import type { Clients } from "../control/connected-clients.ts";
+import type { ApiUser, Refusals } from "@parley/access";
+import { type Caller, pathOf, Unauthorized, type CallerOf, type Clients, readBody, TooLarge } from "@parley/control";
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
-import { readBody, TooLarge } from "../control/read-body.ts";
 
 export interface CompletionOptions {
   readonly desk: ProgramDesk;

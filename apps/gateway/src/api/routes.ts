@@ -1,8 +1,7 @@
 // The routes that programs call on the control plane's port: the OpenAI chat API and webhooks, over the same message path as people.
 import type { Config } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
-import type { ProgramRoutes } from "../control/http.ts";
-import type { ApiCallers } from "../control/server.ts";
+import type { ProgramRoutes, ApiCallers } from "@parley/control";
 import type { ProgramDesk } from "./api-requests.ts";
 import { completions } from "./completions.ts";
 import { webhooks } from "./webhooks.ts";

@@ -8,11 +8,8 @@ import { type Config, type WebhookConfig, sameToken } from "@parley/config";
 import { Fault, isFault, parseConversationKey, type Ids, type Log } from "@parley/protocol";
 import type { Context } from "hono";
 import type { ProgramDesk } from "./api-requests.ts";
-import type { Refusals } from "../access/refusal-log.ts";
-import type { Attempts, WrongCredential } from "../control/auth/login-attempts.ts";
-import { bearerToken, pathOf } from "../control/auth/bearer.ts";
-import { readBody, TooLarge } from "../control/read-body.ts";
-import type { Remote, RemoteOf } from "../control/auth/remote-address.ts";
+import type { Refusals } from "@parley/access";
+import { type Attempts, type WrongCredential, bearerToken, pathOf, readBody, TooLarge, type Remote, type RemoteOf } from "@parley/control";
 
 export interface WebhookOptions {
   readonly desk: ProgramDesk;

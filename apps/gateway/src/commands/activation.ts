@@ -2,8 +2,8 @@
 // before what the config says.
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
-import type { Activation } from "../access/admit.ts";
-import type { LaneCommand } from "../runner/run-command.ts";
+import type { Activation } from "@parley/access";
+import type { LaneCommand } from "@parley/runner";
 
 const field = "activation";
 

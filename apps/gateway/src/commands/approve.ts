@@ -2,9 +2,8 @@
 // question was asked alone.
 import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
-import type { Verdict } from "../runner/approvals/approval.ts";
-import type { ApprovalDesk, Decider } from "../runner/approvals/approvals.ts";
-import { senderId } from "../access/authority.ts";
+import type { Verdict, ApprovalDesk, Decider } from "@parley/runner";
+import { senderId } from "@parley/access";
 import type { Admitted } from "../receive/receive.ts";
 import type { PastLaneCommand } from "./commands.ts";
 

@@ -2,7 +2,7 @@
 // Each may be repeated after a crash and then changes nothing more.
 import { isForOwners, type Command } from "../receive/command.ts";
 import type { Admitted, RunPastLane } from "../receive/receive.ts";
-import type { LaneCommand } from "../runner/run-command.ts";
+import type { LaneCommand } from "@parley/runner";
 
 export interface PastLaneCommand {
   readonly name: string;

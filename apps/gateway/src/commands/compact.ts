@@ -4,14 +4,18 @@ import { plainLine } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
-import type { SpendLedger } from "../runner/usage/spend-limits.ts";
-import { turnContext } from "../runner/context.ts";
-import { sessionHistory } from "../runner/history.ts";
-import type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "../runner/run-command.ts";
-import { usageAfter } from "../runner/commit-turn.ts";
-import type { SetUpTurn } from "../runner/turn-setup.ts";
-import { keepTyping } from "../runner/streaming/typing.ts";
-import type { RunningTurns } from "../runner/running-turns.ts";
+import {
+  type SpendLedger,
+  turnContext,
+  sessionHistory,
+  type LaneCommand,
+  type LaneCommandCall,
+  type LaneCommandEnd,
+  usageAfter,
+  type SetUpTurn,
+  keepTyping,
+  type RunningTurns,
+} from "@parley/runner";
 import { untilStored } from "@parley/queue";
 
 export interface CompactOptions {

@@ -1,8 +1,7 @@
 // /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and contents stay with the operator (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
 import type { Sessions } from "@parley/store";
-import type { PromptBook } from "../runner/prompt/prompt-history.ts";
-import type { SetUp } from "../runner/prepare-turn.ts";
+import type { PromptBook, SetUp } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ContextCommandOptions {

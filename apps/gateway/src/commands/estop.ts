@@ -1,5 +1,5 @@
 // /estop: ends all that tools do, everywhere, and holds them until /estop off. For owners.
-import type { ToolHold } from "../runner/tools/emergency-stop.ts";
+import type { ToolHold } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";

@@ -3,8 +3,7 @@
 import type { AgentConfig } from "@parley/config";
 import type { Session } from "@parley/store";
 import { messageAfter } from "../receive/command.ts";
-import type { LaneCommand, LaneCommandCall } from "../runner/run-command.ts";
-import { modelField, type ModelChoice } from "../runner/models/model-choice.ts";
+import { type LaneCommand, type LaneCommandCall, modelField, type ModelChoice } from "@parley/runner";
 import { talkOf, type DirectiveOptions } from "./think.ts";
 
 const usage = "Usage: /model list, /model NAME, or /model default.";

@@ -4,9 +4,7 @@ import { parseSessionKey, type Clock } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
 import { messageAfter } from "../receive/command.ts";
 import { beginAnew } from "../receive/reset-policy.ts";
-import type { LaneCommand } from "../runner/run-command.ts";
-import { modelField, type FoundModel } from "../runner/models/model-choice.ts";
-import { startupDue } from "../runner/memory/startup-memory.ts";
+import { type LaneCommand, modelField, type FoundModel, startupDue } from "@parley/runner";
 
 export interface NewCommandOptions {
   readonly sessions: Sessions;

@@ -1,6 +1,6 @@
 // /pair for owners, in private: who waits to be let in, who is in, letting in and putting out. Names are shown, never matched.
 import { isFault } from "@parley/protocol";
-import type { PairingDesk } from "../access/pairing-decisions.ts";
+import type { PairingDesk } from "@parley/access";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /pair list, /pair approve CODE, /pair revoke ID.";

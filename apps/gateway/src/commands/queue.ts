@@ -1,6 +1,6 @@
 // /queue: shows or sets how this session treats messages that arrive while a turn runs.
 import type { Sessions } from "@parley/store";
-import { dropPolicies, ownQueueSettings, queueField, queueModes, queueSettingsOf, type QueueSettings } from "../runner/queue-settings.ts";
+import { dropPolicies, ownQueueSettings, queueField, queueModes, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";

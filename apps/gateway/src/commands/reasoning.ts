@@ -1,7 +1,5 @@
 // /reasoning: who sees what the model thinks. Set by whoever may talk; everybody in the chat sees it.
-import type { LaneCommand } from "../runner/run-command.ts";
-import { isClearing } from "../runner/models/directives.ts";
-import { ownReasoning, reasoningField, reasoningOf } from "../runner/models/thinking.ts";
+import { type LaneCommand, isClearing, ownReasoning, reasoningField, reasoningOf } from "@parley/runner";
 import { reasoningWords, setDirectives, talkOf, type DirectiveOptions } from "./think.ts";
 
 export function reasoningCommand(options: DirectiveOptions): LaneCommand {

@@ -2,8 +2,8 @@
 // stands in a cell, so that a command that comes again restarts nothing more.
 import { type Address, type Clock, type Inbound, type Log, version } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
-import { textDelivery } from "../delivery/notice.ts";
-import type { Restarting } from "../runner/tools/gateway-settings.ts";
+import { textDelivery } from "@parley/delivery";
+import type { Restarting } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ChatRestartOptions {

@@ -4,10 +4,8 @@ import { commandSummary, findSkillCommand, skillId, type SkillCommand } from "@p
 import type { AgentConfig, Config } from "@parley/config";
 import type { Inbound, SkillCall } from "@parley/protocol";
 import { commandIn } from "../receive/command.ts";
-import type { Place, PlaceRules } from "../access/place-rules.ts";
-import type { Route } from "../access/routing.ts";
-import { skillCall } from "../runner/skills/skill-call.ts";
-import type { SkillBook, SkillsHere } from "../runner/skills/skill-registry.ts";
+import type { Place, PlaceRules, Route } from "@parley/access";
+import { skillCall, type SkillBook, type SkillsHere } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface SkillDeskOptions {

@@ -5,10 +5,8 @@ import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
-import type { ToolHold } from "../runner/tools/emergency-stop.ts";
+import { type ToolHold, readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import type { Admitted } from "../receive/receive.ts";
-import { readEntry } from "../runner/history.ts";
-import { queueSettingsOf, type QueueSettings } from "../runner/queue-settings.ts";
 import type { StateReport } from "../daemon/state.ts";
 import type { PastLaneCommand } from "./commands.ts";
 

@@ -2,7 +2,7 @@
 // yet of an answer is not sent any more.
 import { conversationKey, type SessionKey } from "@parley/protocol";
 import type { Inbox } from "@parley/store";
-import type { DropAnswers } from "../delivery/drop-answers.ts";
+import type { DropAnswers } from "@parley/delivery";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface Stoppable {

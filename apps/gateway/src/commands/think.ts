@@ -4,10 +4,19 @@ import { parseSessionKey, type Json } from "@parley/protocol";
 import { thinkingLevelsOf, type Model, type Models } from "@parley/models";
 import type { AgentConfig, Config } from "@parley/config";
 import type { Session, Sessions } from "@parley/store";
-import type { LaneCommand, LaneCommandCall } from "../runner/run-command.ts";
-import { isClearing, readDirectives } from "../runner/models/directives.ts";
-import type { ModelBook } from "../runner/models/model-choice.ts";
-import { ownThinking, reasoningField, thinkingField, thinkingOf, thinkingWords, unsupportedThinking } from "../runner/models/thinking.ts";
+import {
+  type LaneCommand,
+  type LaneCommandCall,
+  isClearing,
+  readDirectives,
+  type ModelBook,
+  ownThinking,
+  reasoningField,
+  thinkingField,
+  thinkingOf,
+  thinkingWords,
+  unsupportedThinking,
+} from "@parley/runner";
 
 export interface DirectiveOptions {
   readonly config: Config;

@@ -2,10 +2,8 @@
 // tool is told to owners only.
 import { nearestWord } from "@parley/config";
 import type { Sessions } from "@parley/store";
-import type { ToolHold } from "../runner/tools/emergency-stop.ts";
-import { senderId } from "../access/authority.ts";
-import { listedTools, type ListedTool } from "../runner/tools/tool-listing.ts";
-import type { SetUp } from "../runner/prepare-turn.ts";
+import { type ToolHold, listedTools, type ListedTool, type SetUp } from "@parley/runner";
+import { senderId } from "@parley/access";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ToolsCommandOptions {

@@ -1,8 +1,7 @@
 // /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left. The words by which
 // people elsewhere put a line under every answer are refused, so that nobody waits for one.
 import type { Clock } from "@parley/protocol";
-import type { SpendLedger, SpendState } from "../runner/usage/spend-limits.ts";
-import { addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type Used } from "../runner/usage/usage-log.ts";
+import { type SpendLedger, type SpendState, addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type Used } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface UsageCommandOptions {

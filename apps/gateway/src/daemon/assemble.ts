@@ -6,21 +6,26 @@ import { configDesk, type Config, type Places } from "@parley/config";
 import { type Bus, type Waker, turnPools, type Pools } from "@parley/queue";
 import { keepMenu } from "../commands/command-menu.ts";
 import { coreMemory } from "../message-path/process-memory.ts";
-import { modelTrouble } from "../runner/models/model-failure.ts";
-import { eventHub } from "../control/event-hub.ts";
+import { modelTrouble, type Restarting } from "@parley/runner";
+import { eventHub } from "@parley/control";
 import type { Core } from "../message-path/core.ts";
 import { livePath, messagePaths, type MessagePath } from "../message-path.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import { cluster, isWeb, type Cluster } from "../cluster/cluster.ts";
-import { hubOfNodes } from "../cluster/cluster-events.ts";
-import { movedChatsOfNodes } from "../cluster/cluster-chats.ts";
-import type { NodePlace, Role } from "../cluster/node-identity.ts";
-import { keepRoll, type Roll } from "../cluster/node-registry.ts";
+import {
+  cluster,
+  isWeb,
+  type Cluster,
+  hubOfNodes,
+  movedChatsOfNodes,
+  type NodePlace,
+  type Role,
+  keepRoll,
+  type Roll,
+} from "@parley/cluster";
 import { troubleAround } from "./machine-trouble.ts";
-import type { Refusals } from "../access/refusal-log.ts";
+import type { Refusals } from "@parley/access";
 import { outOfFiles } from "./status-file.ts";
 import { gatewayState, type GatewayState } from "./state.ts";
-import type { Restarting } from "../runner/tools/gateway-settings.ts";
 import { restarting } from "./restart-check.ts";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";

@@ -2,24 +2,19 @@
 // asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
-import type { Caller } from "../control/auth/authenticate.ts";
-import { connectedClients } from "../control/connected-clients.ts";
-import { deviceBook } from "../control/auth/devices.ts";
-import type { Hub } from "../control/event-hub.ts";
-import { controlServer, type ControlServer } from "../control/server.ts";
+import { type Caller, connectedClients, deviceBook, type Hub, controlServer, type ControlServer } from "@parley/control";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { LogBook } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
 import { handlers } from "../operator/handlers.ts";
 import { logStream } from "../operator/logs.ts";
-import { sessionOwnership } from "../access/own-session.ts";
+import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import type { Roll } from "../cluster/node-registry.ts";
-import type { Refusals } from "../access/refusal-log.ts";
+import type { Roll } from "@parley/cluster";
 import { apiRoutes } from "../api/routes.ts";
 import { programDesk } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
-import type { Restarting } from "../runner/tools/gateway-settings.ts";
+import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "./state.ts";
 import { webRoot } from "../installation.ts";
 import { webAccount, type Wired } from "../wiring/wiring.ts";
@@ -126,7 +121,13 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
-      desk: programDesk({ ...store, receive: (events) => live.core.receive(events), isOpen: () => state.phase() === "running", hub, clock }),
+      desk: programDesk({
+        ...store,
+        receive: (events) => live.core.receive(events),
+        isOpen: () => state.phase() === "running",
+        hub,
+        clock,
+      }),
       agents: () => pathNow().config.agents.list.map(({ id }) => id),
       hooks: () => pathNow().config.hooks,
       clock,

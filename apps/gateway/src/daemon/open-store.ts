@@ -5,9 +5,8 @@ import type { Clock, Log } from "@parley/protocol";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import { fullCheck } from "../maintenance/full-check.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import { freeLeaders } from "../cluster/leader-election.ts";
-import type { NodePlace } from "../cluster/node-identity.ts";
-import { settleTrial } from "../runner/quarantine.ts";
+import { freeLeaders, type NodePlace } from "@parley/cluster";
+import { settleTrial } from "@parley/runner";
 import { wireStore, type WiredStore } from "../wiring/store.ts";
 
 export interface OpenStoreOptions {

@@ -3,8 +3,8 @@
 import { basename } from "node:path";
 import { changedKeys, listenAddress, listenerAt, listenTrouble, restartKeys, type Config } from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
-import type { Role } from "../cluster/node-identity.ts";
-import type { Restarting } from "../runner/tools/gateway-settings.ts";
+import type { Role } from "@parley/cluster";
+import type { Restarting } from "@parley/runner";
 import { wireStore } from "../wiring/store.ts";
 
 export interface RestartingOptions {

@@ -1,7 +1,7 @@
 // The words after `parley start`: which of several processes this one is.
 import { parseArgs } from "node:util";
 import { Fault } from "@parley/protocol";
-import { roleOf, type Role } from "../cluster/node-identity.ts";
+import { roleOf, type Role } from "@parley/cluster";
 
 export interface StartWords {
   readonly role: Role;

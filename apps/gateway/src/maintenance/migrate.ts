@@ -5,7 +5,7 @@ import { secretValues, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids } from "@parley/protocol";
 import { lockHome, moveBetween, type Store } from "@parley/store";
 import { logger } from "../log/logger.ts";
-import type { NodeLine } from "../cluster/node-registry.ts";
+import type { NodeLine } from "@parley/cluster";
 import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
 import { lookIntoRedis, redisOf } from "../wiring/store.ts";
 

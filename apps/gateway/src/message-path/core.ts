@@ -7,52 +7,77 @@ import type { Models } from "@parley/models";
 import type { Clock, Ids, Log, SessionKey } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
-import { approvalDesk, type ApprovalDesk } from "../runner/approvals/approvals.ts";
-import { isApproved } from "../runner/approvals/approval-gate.ts";
+import {
+  approvalDesk,
+  type ApprovalDesk,
+  isApproved,
+  type ToolHooks,
+  toolHold,
+  type ToolHold,
+  type MediaReaderOptions,
+  type ShowProgress,
+  spendLedger,
+  type SpendLedger,
+  usageBook,
+  type UsageBook,
+  modelBook,
+  type ModelBook,
+  type RunningTurns,
+  promptBook,
+  type PromptBook,
+  agentIn,
+  setUp,
+  type SetUp,
+  noSkills,
+  type SkillBook,
+  sessionLane,
+  suspects,
+  type Suspects,
+  sessionPlans,
+  sessionStatus,
+  toolBook,
+  type Hands,
+  docsRoots,
+  type House,
+} from "@parley/runner";
 import { pastLaneCommands, type PastLaneCommand } from "../commands/commands.ts";
 import { skillDesk } from "../commands/skill.ts";
 import type { Stoppable } from "../commands/stop.ts";
 import { commandCatalogue, type CommandCatalogue } from "../commands/catalogue.ts";
-import type { ToolHooks } from "../runner/tools/tool-hooks.ts";
-import { toolHold, type ToolHold } from "../runner/tools/emergency-stop.ts";
 import { coreMemory, type CoreMemory } from "./process-memory.ts";
 import { startWork, type CoreWork, type Share } from "./lane-work.ts";
-import { speakersAt } from "../access/authority.ts";
-import { accessPolicy } from "../access/access-policy.ts";
+import {
+  speakersAt,
+  accessPolicy,
+  type MovedChats,
+  owners,
+  type Owners,
+  pairingBook,
+  pairingDesk,
+  type PairingDesk,
+  type Place,
+  type PlaceRules,
+  router,
+  type RouteInbound,
+  programSinks,
+  noRefusals,
+  type Refusals,
+} from "@parley/access";
 import { intake } from "../receive/intake.ts";
-import type { MovedChats } from "../access/migrated-chats.ts";
-import { owners, type Owners } from "../access/owners.ts";
-import { dropAnswers } from "../delivery/drop-answers.ts";
+import {
+  dropAnswers,
+  accountPacers,
+  causeRows,
+  closedChats,
+  type ClosedChats,
+  deliverer,
+  ownerNotices,
+  personNotices,
+  channelRender,
+} from "@parley/delivery";
 import { endsWaiting } from "../receive/end-waiting.ts";
-import { pairingBook } from "../access/pairing.ts";
-import { pairingDesk, type PairingDesk } from "../access/pairing-decisions.ts";
-import type { Place, PlaceRules } from "../access/place-rules.ts";
 import type { ReceiveEvents } from "../receive/receive.ts";
-import { router, type RouteInbound } from "../access/routing.ts";
-import { accountPacers } from "../delivery/account-rate-limits.ts";
-import { causeRows } from "../delivery/cause-rows.ts";
-import { closedChats, type ClosedChats } from "../delivery/unreachable-chats.ts";
-import { deliverer } from "../delivery/deliver.ts";
-import { ownerNotices } from "../delivery/owner-notices.ts";
-import { personNotices } from "../delivery/person-notices.ts";
-import { channelRender } from "../delivery/render.ts";
-import { programSinks } from "../access/program-channel.ts";
 import type { Pools, PoolsOptions } from "@parley/queue";
-import { noRefusals, type Refusals } from "../access/refusal-log.ts";
-import type { MediaReaderOptions } from "../runner/media/read-attachment.ts";
-import type { ShowProgress } from "../runner/streaming/progress.ts";
-import { spendLedger, type SpendLedger } from "../runner/usage/spend-limits.ts";
-import { usageBook, type UsageBook } from "../runner/usage/usage-log.ts";
-import { modelBook, type ModelBook } from "../runner/models/model-choice.ts";
-import type { RunningTurns } from "../runner/running-turns.ts";
-import { promptBook, type PromptBook } from "../runner/prompt/prompt-history.ts";
-import { agentIn, setUp, type SetUp } from "../runner/prepare-turn.ts";
-import { noSkills, type SkillBook } from "../runner/skills/skill-registry.ts";
-import { sessionLane } from "../runner/session-lane.ts";
-import { suspects, type Suspects } from "../runner/quarantine.ts";
-import { sessionPlans, sessionStatus } from "../runner/tools/session-tools.ts";
-import { toolBook, type Hands } from "../runner/tools/effective-tools.ts";
-import { docsRoots, type House } from "../runner/prompt/prompt-facts.ts";
 
 export interface CoreOptions {
   readonly config: Config;

@@ -1,7 +1,7 @@
 // What the pools do with what they take, and how they begin. Whose work it is is asked anew for each turn and each parcel, so that a change of
 // the config takes hold with the next one and what was begun ends where it began.
 import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
-import { programSinks } from "../access/program-channel.ts";
+import { programSinks } from "@parley/access";
 import { live } from "../reload/live.ts";
 
 export interface CoreWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {

@@ -2,10 +2,9 @@
 // right after a crash; all of it may be lost.
 import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
-import { botLoops, type BotLoops } from "../access/bot-loop-guard.ts";
-import type { Pacer } from "../delivery/rate-limit.ts";
-import { runningTurns, type RunningTurns } from "../runner/running-turns.ts";
-import { suspectsHere, type SuspectsHere } from "../runner/quarantine.ts";
+import { botLoops, type BotLoops } from "@parley/access";
+import type { Pacer } from "@parley/delivery";
+import { runningTurns, type RunningTurns, suspectsHere, type SuspectsHere } from "@parley/runner";
 
 export interface CoreMemory {
   readonly running: RunningTurns;

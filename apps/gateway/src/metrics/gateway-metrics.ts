@@ -5,10 +5,10 @@ import type { Channel } from "@parley/channels";
 import type { Model, ModelEvent, Models } from "@parley/models";
 import { accountKey, type Clock, type Usage } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
-import type { RefusalReason } from "../access/refusal-log.ts";
+import type { RefusalReason } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import type { GatewayState } from "../daemon/state.ts";
-import { metricBook, type MetricBook, type Sample } from "../control/prometheus-text.ts";
+import { metricBook, type MetricBook, type Sample } from "@parley/control";
 
 export interface GatewayMetrics {
   /** The same store, counted. */

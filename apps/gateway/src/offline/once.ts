@@ -4,16 +4,24 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { configDesk, ConfigFault, loadBlocks, loadConfig, secretValues, type LoadedConfig } from "@parley/config";
-import { Fault, methods, protocolRange, scopes, type Clock, type ConnectResult, type Ids, type Log, type MethodName, type MethodParams, type MethodResult, type ResponseFrame, version } from "@parley/protocol";
+import {
+  Fault,
+  methods,
+  protocolRange,
+  scopes,
+  type Clock,
+  type ConnectResult,
+  type Ids,
+  type Log,
+  type MethodName,
+  type MethodParams,
+  type MethodResult,
+  type ResponseFrame,
+  version,
+} from "@parley/protocol";
 import type { Store } from "@parley/store";
-import type { Caller } from "../control/auth/authenticate.ts";
-import { connectedClients } from "../control/connected-clients.ts";
-import { deviceBook } from "../control/auth/devices.ts";
-import { dispatcher, type Handlers } from "../control/dispatch.ts";
-import { readFrame } from "../control/parse-request.ts";
-import { owners } from "../access/owners.ts";
-import { pairingBook } from "../access/pairing.ts";
-import { pairingDesk } from "../access/pairing-decisions.ts";
+import { type Caller, connectedClients, deviceBook, dispatcher, type Handlers, readFrame } from "@parley/control";
+import { owners, pairingBook, pairingDesk, noRefusals } from "@parley/access";
 import { logger } from "../log/logger.ts";
 import { configMethods } from "../operator/config.ts";
 import { agentMethods } from "../operator/agents.ts";
@@ -21,17 +29,14 @@ import { deviceMethods } from "../operator/devices.ts";
 import { pairingMethods } from "../operator/pairing.ts";
 import { sessionMethods } from "../operator/sessions.ts";
 import { operateMethods } from "../operator/operate.ts";
-import { readRoll } from "../cluster/node-registry.ts";
+import { readRoll } from "@parley/cluster";
 import { modelMethods } from "../operator/models.ts";
 import { skillMethods } from "../operator/skills.ts";
 import { usageMethods } from "../operator/usage.ts";
-import { closedChats } from "../delivery/unreachable-chats.ts";
-import { noRefusals } from "../access/refusal-log.ts";
+import { closedChats } from "@parley/delivery";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
-import { spendLedger } from "../runner/usage/spend-limits.ts";
-import { modelBook, type ModelBook } from "../runner/models/model-choice.ts";
-import { usageBook } from "../runner/usage/usage-log.ts";
+import { spendLedger, modelBook, type ModelBook, usageBook } from "@parley/runner";
 import { wireModels, wireSkills } from "../wiring/wiring.ts";
 
 export interface OnceConfig extends LoadedConfig {

@@ -2,24 +2,25 @@
 // opens. What is decided here is durable: the next daemon acts on it.
 import type { Config, Places } from "@parley/config";
 import { cooldowns } from "@parley/models";
-import { approvalDesk } from "../runner/approvals/approvals.ts";
+import {
+  approvalDesk,
+  toolHold,
+  bootstrapHooks,
+  promptBook,
+  modelBook,
+  sessionPlans,
+  sessionStatus,
+  agentIn,
+  setUp,
+  toolBook,
+  docsRoots,
+} from "@parley/runner";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { toolHold } from "../runner/tools/emergency-stop.ts";
 import { houseOf } from "../installation.ts";
-import { accessPolicy } from "../access/access-policy.ts";
-import { speakersAt } from "../access/authority.ts";
-import { owners } from "../access/owners.ts";
-import { movedChats } from "../access/migrated-chats.ts";
+import { accessPolicy, speakersAt, owners, movedChats } from "@parley/access";
 import { promptMethods } from "../operator/prompt.ts";
 import { toolMethods } from "../operator/tools.ts";
-import { bootstrapHooks } from "../runner/prompt/bootstrap-hooks.ts";
-import { promptBook } from "../runner/prompt/prompt-history.ts";
-import { modelBook } from "../runner/models/model-choice.ts";
-import { sessionPlans, sessionStatus } from "../runner/tools/session-tools.ts";
-import { agentIn, setUp } from "../runner/prepare-turn.ts";
-import { toolBook } from "../runner/tools/effective-tools.ts";
-import { docsRoots } from "../runner/prompt/prompt-facts.ts";
 import { idleHands } from "../wiring/machine-ports.ts";
 import { configuredAccounts, wireModels, wireSkills, wireSurfaces, wireTools } from "../wiring/wiring.ts";
 

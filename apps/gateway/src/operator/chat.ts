@@ -13,11 +13,10 @@ import {
 } from "@parley/protocol";
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
-import { injectName } from "../runner/inject.ts";
+import { injectName } from "@parley/runner";
 import type { Stoppable } from "../commands/stop.ts";
 import { rowOf } from "../receive/new-rows.ts";
-import type { RouteInbound } from "../access/routing.ts";
-import { webAddress, webSender, type WebCaller } from "../access/own-session.ts";
+import { type RouteInbound, webAddress, webSender, type WebCaller } from "@parley/access";
 
 export interface ChatOptions {
   readonly web: () => WebChannel;

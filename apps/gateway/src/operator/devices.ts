@@ -1,8 +1,6 @@
 // Devices in an operator's hands: who may use the control plane besides the holder of the gateway's token. Revoking ends what is open.
 import { Fault, type MethodParams, type MethodResult, type Scope } from "@parley/protocol";
-import type { Caller } from "../control/auth/authenticate.ts";
-import type { Clients } from "../control/connected-clients.ts";
-import type { Devices } from "../control/auth/devices.ts";
+import type { Caller, Clients, Devices } from "@parley/control";
 
 export interface DeviceMethodsOptions {
   readonly devices: Devices;

@@ -2,15 +2,13 @@
 import type { Config, ConfigDesk } from "@parley/config";
 import type { Ids } from "@parley/protocol";
 import type { Models } from "@parley/models";
-import type { Handlers } from "../control/dispatch.ts";
+import type { Handlers, Clients, Devices } from "@parley/control";
 import type { Core } from "../message-path/core.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
-import type { Roll } from "../cluster/node-registry.ts";
+import type { Roll } from "@parley/cluster";
 import { perConfig } from "../reload/live.ts";
 import type { Reloader } from "../reload/reloader.ts";
-import type { SkillBook } from "../runner/skills/skill-registry.ts";
-import type { Clients } from "../control/connected-clients.ts";
-import type { Devices } from "../control/auth/devices.ts";
+import type { SkillBook } from "@parley/runner";
 import type { LogBook } from "../log/recent-log.ts";
 import { agentMethods } from "./agents.ts";
 import { backupMethods } from "./backup.ts";

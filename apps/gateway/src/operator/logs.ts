@@ -1,6 +1,6 @@
 // `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather than holding any back.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import type { Caller } from "../control/auth/authenticate.ts";
+import type { Caller } from "@parley/control";
 import type { LogBook } from "../log/recent-log.ts";
 
 export const logStream = "logs";

@@ -1,8 +1,8 @@
 // The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
-import type { ClosedChats } from "../delivery/unreachable-chats.ts";
-import type { Roll } from "../cluster/node-registry.ts";
+import type { ClosedChats } from "@parley/delivery";
+import type { Roll } from "@parley/cluster";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "../trace/find-message.ts";
 import { outboxMethods } from "./outbox.ts";

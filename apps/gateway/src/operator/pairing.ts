@@ -1,6 +1,6 @@
 // Pairing over the control plane: what the operator decides at the desk.
 import type { MethodParams, MethodResult } from "@parley/protocol";
-import type { PairingDesk } from "../access/pairing-decisions.ts";
+import type { PairingDesk } from "@parley/access";
 
 export function pairingMethods(desk: PairingDesk) {
   return {

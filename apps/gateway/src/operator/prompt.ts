@@ -13,9 +13,8 @@ import {
   type SessionKeyParts,
 } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
-import type { Place } from "../access/place-rules.ts";
-import { turnsKept, type PromptBook, type PromptRecord } from "../runner/prompt/prompt-history.ts";
-import type { PromptNow, SetUp } from "../runner/prepare-turn.ts";
+import type { Place } from "@parley/access";
+import { turnsKept, type PromptBook, type PromptRecord, type PromptNow, type SetUp } from "@parley/runner";
 
 export interface PromptMethodsOptions {
   readonly sessions: Pick<Sessions, "list">;

@@ -1,6 +1,17 @@
 // Rows and deliveries as operators are shown them: what the durable records hold, read with care, because a record may be of another
 // version or of an event that nobody could read.
-import { isFault, wordsOf, type DeliveryStory, type Inbound, type Part, type Receipt, type RowStory, parseRowPayload, parseContent, type Content } from "@parley/protocol";
+import {
+  isFault,
+  wordsOf,
+  type DeliveryStory,
+  type Inbound,
+  type Part,
+  type Receipt,
+  type RowStory,
+  parseRowPayload,
+  parseContent,
+  type Content,
+} from "@parley/protocol";
 import type { DeliveryView, PartView, RowView } from "@parley/store";
 
 /** Enough to recognise a message by. */

@@ -15,8 +15,7 @@ import {
 } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
-import { modelField, type ModelBook } from "../runner/models/model-choice.ts";
-import { ownReasoning, ownThinking, reasoningField, thinkingField } from "../runner/models/thinking.ts";
+import { modelField, type ModelBook, ownReasoning, ownThinking, reasoningField, thinkingField } from "@parley/runner";
 
 export interface SessionMethodsOptions {
   readonly config: Pick<Config, "agents">;

@@ -6,7 +6,7 @@ import { installSkill, skillCommands, skillId, suspicionsIn, type Skill } from "
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, type Clock, type Ids, type MethodParams, type MethodResult } from "@parley/protocol";
 import { knownCommands } from "../receive/command.ts";
-import type { SkillBook, SkillSurvey, SurveyedSkill } from "../runner/skills/skill-registry.ts";
+import type { SkillBook, SkillSurvey, SurveyedSkill } from "@parley/runner";
 import { absolute } from "./backup.ts";
 
 export interface SkillMethodsOptions {

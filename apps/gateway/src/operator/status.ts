@@ -6,7 +6,7 @@ import type { Store } from "@parley/store";
 import type { Core } from "../message-path/core.ts";
 import type { GatewayState } from "../daemon/state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
-import type { NodeView, Roll } from "../cluster/node-registry.ts";
+import type { NodeView, Roll } from "@parley/cluster";
 import type { Wired } from "../wiring/wiring.ts";
 
 export interface StatusOptions {

@@ -4,7 +4,7 @@ import type { AgentConfig, Config } from "@parley/config";
 import { type Model, type ModelEvent, type ModelMessage, type ModelRequest } from "@parley/models";
 import { addUsage, noUsage, type Clock, type MethodResult, type ThinkingLevel, type ToolCall, deadline } from "@parley/protocol";
 import { applyPolicy, catalogue, policySteps } from "@parley/tools";
-import { thinkingOf } from "../runner/models/thinking.ts";
+import { thinkingOf } from "@parley/runner";
 
 type Tested = MethodResult<"models.test">;
 type End = Extract<ModelEvent, { type: "end" }>;

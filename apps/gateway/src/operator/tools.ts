@@ -1,10 +1,6 @@
 // Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import type { Approval } from "../runner/approvals/approval.ts";
-import type { ApprovalDesk } from "../runner/approvals/approvals.ts";
-import { askedByLines } from "../runner/approvals/asked-by.ts";
-import type { ToolHold } from "../runner/tools/emergency-stop.ts";
-import { listedTools } from "../runner/tools/tool-listing.ts";
+import { type Approval, type ApprovalDesk, askedByLines, type ToolHold, listedTools } from "@parley/runner";
 import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
 
 export interface ToolMethodsOptions extends PromptMethodsOptions {

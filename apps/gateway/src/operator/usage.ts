@@ -1,7 +1,17 @@
 // `usage`: what was used, summed by session, agent, channel, person, model or day, and how much of the caps is left.
 import type { Clock, MethodParams, MethodResult } from "@parley/protocol";
-import { resetIn, type SpendLedger, type SpendState } from "../runner/usage/spend-limits.ts";
-import { addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type UsageRow, type Used } from "../runner/usage/usage-log.ts";
+import {
+  resetIn,
+  type SpendLedger,
+  type SpendState,
+  addUsed,
+  daysBack,
+  noneUsed,
+  tokensOf,
+  type UsageBook,
+  type UsageRow,
+  type Used,
+} from "@parley/runner";
 
 export interface UsageMethodsOptions {
   readonly book: UsageBook;

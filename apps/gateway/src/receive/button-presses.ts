@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log, deadline } from "@parley/protocol";
 import type { Cells } from "@parley/store";
-import { pressedValue, type Pressed } from "../delivery/button-values.ts";
+import { pressedValue, type Pressed } from "@parley/delivery";
 
 export interface Presses {
   /** The press with the value that its button was given, or why it does not count. Anything but a press comes back as it is. */

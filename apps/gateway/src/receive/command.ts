@@ -1,5 +1,5 @@
 // Recognises chat commands. A command is the whole message; its name decides whether it acts past the lane or waits its turn in it.
-import { directiveCommand } from "../runner/models/directives.ts";
+import { directiveCommand } from "@parley/runner";
 
 export interface Command {
   readonly name: string;

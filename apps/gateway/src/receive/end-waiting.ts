@@ -2,7 +2,7 @@
 // superseded, dropped - nobody would ever end that: so whatever ends rows here also ends their waiting.
 import { accountKey, type Log, formatContent, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewDelivery, Outbox, Row } from "@parley/store";
-import { showsWaiting } from "../runner/turn-rows.ts";
+import { showsWaiting } from "@parley/runner";
 
 export interface EndWaitingOptions {
   readonly inbox: Inbox;

@@ -1,8 +1,20 @@
 // The rows that events become (I1, I2): what each carries, under which guards, and how those end that are no work.
-import { openingId, accountKey, conversationKey, type Address, type ConversationKey, type Inbound, type SessionKey, type Unreadable, formatRowPayload, type RowPayload, type SkillCall } from "@parley/protocol";
+import {
+  openingId,
+  accountKey,
+  conversationKey,
+  type Address,
+  type ConversationKey,
+  type Inbound,
+  type SessionKey,
+  type Unreadable,
+  formatRowPayload,
+  type RowPayload,
+  type SkillCall,
+} from "@parley/protocol";
 import type { NewRow } from "@parley/store";
 import type { Command } from "./command.ts";
-import type { Route } from "../access/routing.ts";
+import type { Route } from "@parley/access";
 
 /** An admitted message with its place. */
 export interface Admitted {

@@ -2,9 +2,7 @@
 // full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
 import { type ConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
-import type { DroppedBook } from "../runner/dropped-messages.ts";
-import { interrupted } from "../runner/stopped-answer.ts";
-import type { QueueSettings } from "../runner/queue-settings.ts";
+import { type DroppedBook, interrupted, type QueueSettings } from "@parley/runner";
 
 export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
 

@@ -2,7 +2,7 @@
 // one. Telegram names neither the author nor the topic of the message; our own receipts know both.
 import { conversationKey, parseConversationKey, type Address, type Inbound, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
-import type { ReactionNotifications } from "../access/account-settings.ts";
+import type { ReactionNotifications } from "@parley/access";
 
 /** The reaction with its place and the words it belongs to, or why nobody wants it. Anything else comes back as it is. */
 export type ReadReaction = (inbound: Inbound) => Promise<Inbound | { readonly unwanted: string }>;

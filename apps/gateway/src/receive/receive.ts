@@ -3,22 +3,17 @@
 import { accountKey, isFault, type Deletion, type Inbound, type Log, type Unreadable, type SkillCall, openingId } from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
-import type { RefusalReason, Refusals } from "../access/refusal-log.ts";
+import { type RefusalReason, type Refusals, type Admit, isProgram, type Route, type RouteInbound } from "@parley/access";
 import { activationOf } from "../commands/activation.ts";
-import { noticeDelivery } from "../delivery/notice.ts";
-import { directiveCommand } from "../runner/models/directives.ts";
-import type { Admit } from "../access/admit.ts";
-import { backlogQuietMs, isBacklog } from "../runner/backlog.ts";
+import { noticeDelivery } from "@parley/delivery";
+import { directiveCommand, backlogQuietMs, isBacklog, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
 import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./queue-overflow.ts";
-import { isProgram } from "../access/program-address.ts";
 import type { Presses, ReadPress } from "./button-presses.ts";
-import { queueSettingsOf, type QueueSettings } from "../runner/queue-settings.ts";
 import { quietMs } from "./grouping-delay.ts";
 import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
-import type { Route, RouteInbound } from "../access/routing.ts";
 
 export type { Admitted };
 

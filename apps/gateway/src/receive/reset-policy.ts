@@ -3,7 +3,7 @@
 import type { ResetPolicy, SessionConfig } from "@parley/config";
 import type { Clock, Json, SessionKey } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
-import type { Place } from "../access/place-rules.ts";
+import type { Place } from "@parley/access";
 
 /** Session fields: when the epoch began, and when a person last spoke in it. */
 const startedField = "startedAtMs";

@@ -1,6 +1,6 @@
 // Names in skills.allowBundled that no skill of Parley's has. Somebody counts on a skill that is not there, and the others are off.
 import type { Config } from "@parley/config";
-import type { SkillBook } from "../runner/skills/skill-registry.ts";
+import type { SkillBook } from "@parley/runner";
 
 export interface MisspeltSkill {
   readonly name: string;

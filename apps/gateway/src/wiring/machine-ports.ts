@@ -6,14 +6,17 @@ import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
 import { openCommands, workspaceFiles, type Commands } from "@parley/tools";
 import { chatRestart, type ChatRestart } from "../commands/restart.ts";
-import { commandsOfNodes } from "../cluster/remote-commands.ts";
-import type { NodePlace } from "../cluster/node-identity.ts";
-import type { Restarting } from "../runner/tools/gateway-settings.ts";
-import { allCommandRecords, commandRecords } from "../runner/tools/command-store.ts";
-import { mediaFolder } from "../runner/media/media-store.ts";
-import { agentSettings } from "../runner/tools/gateway-settings.ts";
-import { originBook, type OriginBook } from "../runner/prompt/file-origins.ts";
-import type { Hands } from "../runner/tools/effective-tools.ts";
+import { commandsOfNodes, type NodePlace } from "@parley/cluster";
+import {
+  type Restarting,
+  allCommandRecords,
+  commandRecords,
+  mediaFolder,
+  agentSettings,
+  originBook,
+  type OriginBook,
+  type Hands,
+} from "@parley/runner";
 
 export interface HandsWiring {
   readonly config: Pick<Config, "store">;

@@ -24,17 +24,18 @@ import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptio
 import { accountKey, isFault, parseConversationKey, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
-import type { Hub } from "../control/event-hub.ts";
+import type { Hub } from "@parley/control";
 import { knownCommands, tellingCommands } from "../receive/command.ts";
-import { firstBot } from "../access/first-bot.ts";
-import type { MovedChats } from "../access/migrated-chats.ts";
-import { mediaFolder } from "../runner/media/media-store.ts";
-import type { MediaReaderOptions } from "../runner/media/read-attachment.ts";
-import type { Surface } from "../runner/prompt/channel-facts.ts";
-import type { ShowProgress } from "../runner/streaming/progress.ts";
-import type { OriginBook } from "../runner/prompt/file-origins.ts";
-import { skillBook, type SkillBook } from "../runner/skills/skill-registry.ts";
-import { isProgram } from "../access/program-address.ts";
+import { firstBot, type MovedChats, isProgram } from "@parley/access";
+import {
+  mediaFolder,
+  type MediaReaderOptions,
+  type Surface,
+  type ShowProgress,
+  type OriginBook,
+  skillBook,
+  type SkillBook,
+} from "@parley/runner";
 import { unopenedChannel } from "../daemon/unopened-channel.ts";
 import { skillsFolder } from "../installation.ts";
 
@@ -226,7 +227,16 @@ export function wireTools(config: Config, clock: Clock, path: string): readonly 
 }
 
 export function wireSkills(config: Config, home: string, env: Env, origins?: Pick<OriginBook, "of">): SkillBook {
-  return skillBook({ config, home, bundled: skillsFolder, env, userHome: homedir(), platform: platform(), reservedCommands: knownCommands(), origins });
+  return skillBook({
+    config,
+    home,
+    bundled: skillsFolder,
+    env,
+    userHome: homedir(),
+    platform: platform(),
+    reservedCommands: knownCommands(),
+    origins,
+  });
 }
 
 /** Most often that a page is handed a longer text; rendering more often would cost more than anyone can read. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "playwright-core";
 import type { MethodResult } from "@parley/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Caller } from "../../src/control/auth/authenticate.ts";
+import type { Caller } from "@parley/control";
 import { gatewayToken, startControl, streamOf, type Fixture } from "./control-fixture.ts";
 
 const webRoot = fileURLToPath(new URL("../../../web/dist", import.meta.url));

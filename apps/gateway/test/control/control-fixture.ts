@@ -16,14 +16,19 @@ import {
   type ResponseFrame,
 } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
-import { connectedClients, type Clients } from "../../src/control/connected-clients.ts";
-import { deviceBook, type Devices } from "../../src/control/auth/devices.ts";
-import type { Handlers } from "../../src/control/dispatch.ts";
-import { eventHub, type Hub } from "../../src/control/event-hub.ts";
-import { router, type RouteInbound } from "../../src/access/routing.ts";
-import { noRefusals } from "../../src/access/refusal-log.ts";
-import { sessionOwnership } from "../../src/access/own-session.ts";
-import { controlServer, type ControlServer, type ControlServerOptions } from "../../src/control/server.ts";
+import {
+  connectedClients,
+  type Clients,
+  deviceBook,
+  type Devices,
+  type Handlers,
+  eventHub,
+  type Hub,
+  controlServer,
+  type ControlServer,
+  type ControlServerOptions,
+} from "@parley/control";
+import { router, type RouteInbound, noRefusals, sessionOwnership } from "@parley/access";
 
 /** One agent, nothing bound. */
 export function routeOf(dmScope: DmScope): RouteInbound {
@@ -44,12 +49,10 @@ export interface Fixture {
   client(options?: ClientOptions): Promise<Client>;
 }
 
-export interface FixtureOptions extends Partial<
-  Pick<
-    ControlServerOptions,
-    "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
-  >
->, Partial<Pick<ApiRoutesOptions, "desk" | "agents" | "hooks">> {
+export interface FixtureOptions
+  extends
+    Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics">>,
+    Partial<Pick<ApiRoutesOptions, "desk" | "agents" | "hooks">> {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly handlers?: Partial<Handlers>;

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { originTrouble } from "../../src/control/auth/allowed-hosts.ts";
+import { originTrouble } from "@parley/control";
 import { startControl, until } from "./control-fixture.ts";
 
 interface Answer {

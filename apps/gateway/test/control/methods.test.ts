@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Fault, methods, scopes, type Log, type MethodSessions, type Scope } from "@parley/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { sessionOwnership, webAddress, webSender } from "../../src/access/own-session.ts";
+import { sessionOwnership, webAddress, webSender } from "@parley/access";
 import { gatewayToken, handshake, routeOf, startControl, until, type Client } from "./control-fixture.ts";
 
 const validParams: { readonly [method: string]: unknown } = {

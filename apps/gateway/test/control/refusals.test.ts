@@ -6,7 +6,7 @@ import { secret, type Config } from "@parley/config";
 import { systemIds, type LogFields } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { refusalBook, type RefusalReason, type Refusals } from "../../src/access/refusal-log.ts";
+import { refusalBook, type RefusalReason, type Refusals } from "@parley/access";
 import { gatewayToken, handshake, startControl, until, type Fixture, type FixtureOptions } from "./control-fixture.ts";
 
 const hooks = {

@@ -5,7 +5,7 @@ import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { forgetMedia, forgetMediaNowAndThen } from "../../src/maintenance/media-retention.ts";
-import { mediaFolder } from "../../src/runner/media/media-store.ts";
+import { mediaFolder } from "@parley/runner";
 
 const dayMs = 86_400_000;
 const nowMs = 1_800_000_000_000;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { accountKey, conversationKey, silentLog, systemClock, type Address, type Part, formatContent } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
-import { withShortValues } from "../../src/delivery/button-values.ts";
+import { withShortValues } from "@parley/delivery";
 
 export async function plant(home: string, to: Address, replies: readonly (readonly Part[])[]): Promise<void> {
   const store = await sqliteStore({

@@ -1,10 +1,8 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
-import { noProgress } from "../../src/runner/streaming/progress.ts";
+import { noProgress } from "@parley/runner";
 import { gatewayCore, type Core } from "../../src/message-path/core.ts";
-import { movedChats } from "../../src/access/migrated-chats.ts";
-import { cluster, type Cluster } from "../../src/cluster/cluster.ts";
-import type { NodeView } from "../../src/cluster/node-registry.ts";
-import type { Role } from "../../src/cluster/node-identity.ts";
+import { movedChats } from "@parley/access";
+import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
 import type { WiredStore } from "../../src/wiring/store.ts";
 import type { Wired } from "../../src/wiring/wiring.ts";

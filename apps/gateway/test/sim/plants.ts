@@ -2,7 +2,7 @@
 // none of them proves nothing.
 import type { Clock, ConversationKey } from "@parley/protocol";
 import type { Change, DeliveryView, Lease, NewDelivery, Row, Store, Turn } from "@parley/store";
-import { leaderCell } from "../../src/cluster/leader-election.ts";
+import { leaderCell } from "@parley/cluster";
 import type { DriverFlaws } from "./channels.ts";
 
 export interface Plant {

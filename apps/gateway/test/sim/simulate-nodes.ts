@@ -2,7 +2,7 @@
 // leadership. Then everything heals and comes to rest, and is judged by the laws of one process; besides, never two lead one account.
 import { Fault, silentLog } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
-import { freeLeaders } from "../../src/cluster/leader-election.ts";
+import { freeLeaders } from "@parley/cluster";
 import { boot, type Booted } from "./boot.ts";
 import { freeLeases } from "./dead-leases.ts";
 import { discordMemory } from "./discord.ts";
@@ -14,7 +14,7 @@ import type { Plan, PlannedNode, Script } from "./plan.ts";
 import { noPlant, type Plant } from "./plants.ts";
 import { platform, type Platform } from "./platform.ts";
 import { drain, probeEveryMs, restartMs, settleMs, troubledMs, unsettled, type Simulated } from "./simulate.ts";
-import { settleTrial } from "../../src/runner/quarantine.ts";
+import { settleTrial } from "@parley/runner";
 import { simulatedBus } from "./simulated-bus.ts";
 import { storePort, type Line } from "./store-port.ts";
 import { witnessBook, witnessed } from "./witness.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "@parley/protocol";
 import { sqliteStore, type Store } from "@parley/store";
-import { settleTrial } from "../../src/runner/quarantine.ts";
+import { settleTrial } from "@parley/runner";
 import { boot, type Booted } from "./boot.ts";
 import { discordMemory } from "./discord.ts";
 import { life, type Life } from "./life.ts";

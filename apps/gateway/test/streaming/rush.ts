@@ -11,8 +11,8 @@ import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
 import { gatewayCore } from "../../src/message-path/core.ts";
-import { movedChats } from "../../src/access/migrated-chats.ts";
-import { noProgress } from "../../src/runner/streaming/progress.ts";
+import { movedChats } from "@parley/access";
+import { noProgress } from "@parley/runner";
 
 const times = 4;
 

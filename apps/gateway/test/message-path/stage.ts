@@ -1,0 +1,299 @@
+// The message path on a stage: the real core over a real database, virtual time, platforms and a model that the test plays.
+// `await alice.says("hello").gets("re: hello")`; the process can be killed, drained and started again in between.
+import { noRedaction } from "@parley/agent";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { loadConfig, type Config } from "@parley/config";
+import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type LogFields, type SessionKey } from "@parley/protocol";
+import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
+import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
+import type { Tool } from "@parley/tools";
+import { gatewayCore, type Core, type CoreOptions } from "../../src/message-path/core.ts";
+import { movedChats } from "@parley/access";
+import type { Pools } from "@parley/queue";
+import { settleTrial, noProgress, type SkillBook } from "@parley/runner";
+import { atRest, life, type Life } from "./life.ts";
+import { platform, type Platform } from "./platform.ts";
+import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
+
+export interface StageOptions {
+  /** More of the config file, laid over one in which everybody may write and nothing is paced or streamed. */
+  readonly config?: { readonly [key: string]: unknown };
+  readonly telegram?: object;
+  readonly tools?: readonly Tool[];
+  readonly commands?: CoreOptions["commands"];
+  /** Absent: there are none. */
+  readonly skills?: (config: Config) => SkillBook;
+  /** In place of the scripted model. */
+  readonly models?: () => CoreOptions["models"];
+  /** Of the model, tokens. */
+  readonly contextWindow?: number;
+}
+
+export interface Said {
+  readonly event: Inbound;
+  /** Lets time pass until the next messages that the person has not seen are these. */
+  gets(...texts: readonly (string | RegExp)[]): Promise<void>;
+}
+
+export interface Person {
+  says(text: string, fields?: Partial<Inbound>): Said;
+  /** As `Said.gets`. */
+  gets(...texts: readonly (string | RegExp)[]): Promise<void>;
+  /** Everything that stands in the chat now. */
+  sees(): readonly string[];
+}
+
+export interface Stage {
+  /** The state folder; the agent's workspace is `workspace/` in it. */
+  readonly home: string;
+  readonly clock: VirtualClock;
+  readonly model: ScriptedModel;
+  readonly telegram: Platform;
+  /** A second platform. */
+  readonly loopback: Platform;
+  store(): SqliteStore;
+  core(): Core;
+  pools(): Pools;
+  person(name: string, where?: { readonly on?: Platform; readonly chat?: string }): Person;
+  /** Lets this much time pass. */
+  pass(ms: number): Promise<void>;
+  /** Lets time pass until it is so; fails after an hour of it, or after `withinMs`. */
+  until(so: () => boolean | Promise<boolean>, what: string, withinMs?: number): Promise<void>;
+  /** kill -9, and nothing runs until `start`. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** What a row carries becomes something that no build can read; while nothing runs. */
+  spoil(row: string): Promise<void>;
+  /** SIGTERM: what runs may take `turnsMs`; then nothing runs until `start`. */
+  terminate(turnsMs?: number): Promise<void>;
+  /** What admission refused, each with its reason. */
+  readonly refused: readonly LogFields[];
+  /** What the status says of turns. */
+  reasons(): readonly string[];
+  rows(filter?: Partial<Parameters<SqliteStore["inbox"]["find"]>[0]>): Promise<readonly RowView[]>;
+  deliveries(filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>): Promise<readonly DeliveryView[]>;
+  /** What every session keeps, oldest first. */
+  transcript(session: string, epoch?: number): Promise<readonly Entry[]>;
+  close(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+
+export async function stage(options: StageOptions = {}): Promise<Stage> {
+  const home = await mkdtemp(join(tmpdir(), "parley-path-"));
+  const config = await configIn(home, options);
+  const refused: LogFields[] = [];
+  let now: { store: SqliteStore; core: Core; pools: Pools; life: Life } | null = null;
+  let boots = 0;
+  let killed = false;
+  const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
+  const model = scriptedModel(options.contextWindow);
+  const telegram = platform("telegram", clock);
+  const loopback = platform("loopback", clock);
+  const log = process.env["PARLEY_PATH_LOG"] === "1" ? consoleLog(clock) : silentLog;
+
+  function running(): NonNullable<typeof now> {
+    if (now === null) throw new Error("nothing runs");
+    return now;
+  }
+
+  async function start(): Promise<void> {
+    boots += 1;
+    const bootId = `boot-${boots}`;
+    const own = life(clock);
+    const store = await sqliteStore({
+      path: join(home, "state.db"),
+      clock,
+      log,
+      bootId,
+      exclusive: true,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    await settleTrial(store.cells, `boot-${boots - 1}`, killed ? clock.now() : null);
+    const channels = [telegram, loopback].map((each) => each.channel());
+    const core = gatewayCore({
+      config,
+      store: own.awaited(store),
+      moved: movedChats(store.cells),
+      channels: new Map(channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)])),
+      models: options.models?.() ?? model.models(own.clock),
+      tools: options.tools ?? [],
+      hooks: [],
+      commands: options.commands ?? [],
+      ...(options.skills === undefined ? {} : { skills: options.skills(config) }),
+      showProgress: () => noProgress,
+      redaction: noRedaction,
+      refusals: { note: (reason, source, fields) => void refused.push({ reason, source, ...fields }) },
+      bootId,
+      clock: own.clock,
+      ids: seededIds(boots),
+      log,
+    });
+    now = { store, core, pools: core.start(), life: own };
+    receive = core.receive;
+    offering.clear();
+    for (const each of [telegram, loopback]) void offer(each);
+  }
+
+  // What people said and no process has accepted yet, in order: a platform offers it again.
+  const offered = new Map<Platform, Inbound[]>([
+    [telegram, []],
+    [loopback, []],
+  ]);
+  const offering = new Set<Platform>();
+  let receive: Core["receive"] | null = null;
+
+  async function offer(on: Platform): Promise<void> {
+    const waiting = offered.get(on) ?? [];
+    const to = receive;
+    if (to === null || offering.has(on)) return;
+    offering.add(on);
+    while (waiting.length > 0 && to === receive) {
+      const batch = [...waiting];
+      // Not durable: offered again after a while, as platforms do.
+      const durable = await to(batch).then(
+        () => true,
+        () => false,
+      );
+      if (!durable) {
+        await sleep(clock, 1_000);
+        continue;
+      }
+      waiting.splice(0, batch.length);
+    }
+    offering.delete(on);
+  }
+
+  async function stop(): Promise<void> {
+    const { store, life: own } = running();
+    own.end();
+    receive = null;
+    await atRest(own.underWay);
+    await store.close();
+    now = null;
+  }
+
+  async function until(so: () => boolean | Promise<boolean>, what: string, withinMs = hourMs): Promise<void> {
+    const untilMs = clock.mono() + withinMs;
+    await clock.advance(0);
+    while (!(await so())) {
+      if (clock.mono() >= untilMs || !(await clock.advanceToNext())) throw new Error(`did not happen: ${what}`);
+    }
+  }
+
+  function person(name: string, { on = telegram, chat = name }: { readonly on?: Platform; readonly chat?: string } = {}): Person {
+    let seen = 0;
+    let said = 0;
+    const gets = async (...texts: readonly (string | RegExp)[]): Promise<void> => {
+      const fresh = (): readonly string[] => on.shown(chat).slice(seen);
+      await until(() => fresh().length >= texts.length, `${name} gets ${texts.join(" | ")}; shown: ${JSON.stringify(on.shown(chat))}`);
+      for (const [index, text] of texts.entries()) {
+        const got = fresh()[index] ?? "";
+        if (typeof text === "string" ? got !== text : !text.test(got)) {
+          throw new Error(`${name} got ${JSON.stringify(got)} in place of ${String(text)}; shown: ${JSON.stringify(on.shown(chat))}`);
+        }
+      }
+      seen += texts.length;
+    };
+    return {
+      says(text, fields) {
+        said += 1;
+        const id = `${chat}-${name}-${said}`;
+        const event: Inbound = {
+          id: `${on.name}:default:${id}`,
+          channel: on.name,
+          account: "default",
+          address: { channel: on.name, account: "default", kind: "dm", peer: chat },
+          sender: { id: name, name, isBot: false },
+          messageId: id,
+          kind: "message",
+          text,
+          attachments: [],
+          mentions: [],
+          addressed: true,
+          atMs: clock.now(),
+          ...fields,
+        };
+        offered.get(on)?.push(event);
+        void offer(on);
+        return { event, gets };
+      },
+      gets,
+      sees: () => on.shown(chat),
+    };
+  }
+
+  await start();
+  return {
+    home,
+    clock,
+    model,
+    telegram,
+    loopback,
+    store: () => running().store,
+    core: () => running().core,
+    pools: () => running().pools,
+    person,
+    pass: (ms) => clock.advance(ms),
+    until,
+    start,
+    async kill() {
+      killed = true;
+      await stop();
+    },
+    async terminate(turnsMs = 0) {
+      let drained = false;
+      receive = null;
+      void running()
+        .pools.drain({ turnsMs, flushMs: 1_000 })
+        .then(() => {
+          drained = true;
+        });
+      await until(() => drained, "the drain");
+      killed = false;
+      await stop();
+    },
+    refused,
+    async spoil(row) {
+      const db = new DatabaseSync(join(home, "state.db"));
+      db.prepare("update rows set payload = 'spoilt' where id = ?").run(row);
+      db.close();
+    },
+    reasons: () => running().core.suspects.reasons(),
+    rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
+    deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
+    async transcript(session, epoch) {
+      const stored = await running().store.sessions.transcript(keyOf(session), { limit: 1_000, ...(epoch === undefined ? {} : { epoch }) });
+      return stored.map((entry) => JSON.parse(entry.body) as Entry);
+    },
+    async close() {
+      if (now !== null) await stop();
+      await rm(home, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function keyOf(session: string): SessionKey {
+  parseSessionKey(session);
+  return session as SessionKey;
+}
+
+export async function configIn(home: string, options: Pick<StageOptions, "config" | "telegram">): Promise<Config> {
+  const file = {
+    channels: { telegram: { botToken: "1:x", dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off", ...options.telegram } },
+    ...options.config,
+  };
+  const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
+  return config;
+}
+
+function consoleLog(clock: VirtualClock): typeof silentLog {
+  const line = (fields: object, message: string): void => console.log(clock.mono(), message, JSON.stringify(fields));
+  const log: typeof silentLog = { debug() {}, info: line, warn: line, error: line, child: () => log };
+  return log;
+}

@@ -1,0 +1,79 @@
+// Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
+import { expect, test } from "vitest";
+import { closedChats } from "@parley/delivery";
+import { address, lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
+
+async function dead(at: OperateFixture, id: string): Promise<string> {
+  await at.accept(id);
+  const turn = await at.take();
+  await at.store.turns.commit(turn, turn.id, { outcome: "dead", reason: "a bug: boom", entries: [] });
+  return rowId(id);
+}
+
+test("a dead message is accepted again as a copy that means the same, once", async () => {
+  const at = await operateFixture();
+  const id = await dead(at, "1");
+  expect((await at.methods["dead.list"]({})).rows).toMatchObject([{ id, reason: "a bug: boom", text: "words 1" }]);
+  for (let ask = 0; ask < 2; ask += 1) expect(await at.methods["dead.retry"]({ id })).toEqual({ id: `${id}~2` });
+  expect((await at.methods["dead.list"]({})).rows).toEqual([]);
+  const turn = await at.take();
+  expect(turn).toMatchObject({ lane, authority: "member", rows: [{ id: `${id}~2` }] });
+  const [first] = await at.store.inbox.find({ id, dismissed: true, limit: 1 });
+  expect(turn.rows[0]).toMatchObject({ payload: first?.payload, conversation: first?.conversation });
+  expect(first?.outcome).toBe("dead");
+  await at.store.turns.commit(turn, turn.id, { outcome: "dead", reason: "again", entries: [] });
+  expect(await at.methods["dead.retry"]({ id: `${id}~2` })).toEqual({ id: `${id}~3` });
+});
+
+test("a dead message is dropped once; what is not dead, not there or not readable is refused in words", async () => {
+  const at = await operateFixture();
+  const id = await dead(at, "1");
+  expect(await at.methods["dead.drop"]({ id })).toEqual({ id });
+  await expect(at.methods["dead.drop"]({ id })).rejects.toMatchObject({ code: "conflict" });
+  await at.accept("2");
+  await expect(at.methods["dead.retry"]({ id: rowId("2") })).rejects.toThrow("it is waiting");
+  await expect(at.methods["dead.retry"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
+  await at.accept("3", { payload: '{"strange":', as: { kind: "closed", outcome: "dead", reason: "unreadable" } });
+  expect((await at.methods["dead.list"]({})).rows).toMatchObject([{ text: '{"strange":', sender: null }]);
+  await expect(at.methods["dead.retry"]({ id: rowId("3") })).rejects.toMatchObject({ code: "unsupported" });
+});
+
+async function failed(at: OperateFixture): Promise<void> {
+  const parcel = await at.deliver("t/0", "t", "one", "two", "three");
+  const name = { delivery: "t/0" };
+  await at.store.outbox.record(parcel, [
+    { ...name, part: 0, to: "sending", attempt: 1 },
+    { ...name, part: 0, to: "sent", receipt: '{"messageId":"1"}' },
+    { ...name, part: 1, to: "sending", attempt: 1 },
+    { ...name, part: 1, to: "failed", reason: "chat not found" },
+    { ...name, part: 2, to: "failed", reason: "an earlier part failed" },
+  ]);
+  await at.store.outbox.release(parcel, { afterMs: 0, reason: "done" });
+}
+
+test("only what did not arrive is sent again, and asking twice sends it once; a closed chat opens", async () => {
+  const at = await operateFixture();
+  await failed(at);
+  await closedChats(at.store.cells).close(address, "blocked");
+  expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toMatchObject([{ id: "t/0", state: "failed" }]);
+  for (let ask = 0; ask < 2; ask += 1) expect(await at.methods["outbox.retry"]({ id: "t/0" })).toEqual({ id: "t/0~2" });
+  expect(await closedChats(at.store.cells).reason(address)).toBeNull();
+  expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toEqual([]);
+  const { deliveries } = await at.methods["outbox.list"]({});
+  expect(deliveries).toMatchObject([{ id: "t/0~2", cause: "t", state: "waiting", text: "two three", parts: { length: 2 } }]);
+  await expect(at.methods["outbox.retry"]({ id: "t/0~2" })).rejects.toThrow("still being delivered");
+});
+
+test("a delivery is dropped, waiting or failed, once; one conversation can be listed alone", async () => {
+  const at = await operateFixture();
+  await failed(at);
+  await at.clock.advance(1);
+  await at.deliver("u/0", "u", "waits");
+  const { deliveries } = await at.methods["outbox.list"]({ lane: "telegram:default:dm:7" });
+  expect(deliveries.map(({ id }) => id)).toEqual(["u/0", "t/0"]);
+  expect((await at.methods["outbox.list"]({ lane: "telegram:default:dm:8" })).deliveries).toEqual([]);
+  for (const id of ["t/0", "u/0"]) expect(await at.methods["outbox.drop"]({ id })).toEqual({ id });
+  expect((await at.methods["outbox.list"]({})).deliveries).toEqual([]);
+  await expect(at.methods["outbox.drop"]({ id: "t/0" })).rejects.toMatchObject({ code: "conflict" });
+  await expect(at.methods["outbox.drop"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { Address } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { movedChats } from "../src/migrated-chats.ts";
+import { memoryStore } from "./store.ts";
+
+const account = { channel: "telegram", account: "default" };
+const chat = (peer: string, account_ = "default"): Address => ({
+  channel: "telegram",
+  account: account_,
+  kind: "group",
+  peer,
+  thread: "3",
+});
+
+test("a chat that moved is found by every id it had, also by the next process", async () => {
+  const store = await memoryStore(virtualClock());
+  const before = movedChats(store.cells);
+  await before.load();
+  await before.learn(account, "-1", "-2");
+  await before.learn(account, "-2", "-3");
+  await before.learn(account, "-1", "-2");
+  const after = movedChats(store.cells);
+  await after.load();
+  for (const moved of [before, after]) {
+    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.current(chat(peer)).peer)).toEqual(["-3", "-3", "-3", "-4"]);
+    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.first(chat(peer)).peer)).toEqual(["-1", "-1", "-1", "-4"]);
+    expect(moved.ids(chat("-2"))).toEqual(["-3", "-2", "-1"]);
+    expect(moved.current(chat("-1"))).toEqual(chat("-3"));
+    expect(moved.current(chat("-1", "work"))).toEqual(chat("-1", "work"));
+  }
+  await store.close();
+});
+
+test("what could not be kept is not believed", async () => {
+  const moved = movedChats({ list: async () => [], put: () => Promise.reject(new Error("disk full")) });
+  await expect(moved.learn(account, "-1", "-2")).rejects.toThrow("disk full");
+  expect(moved.current(chat("-1")).peer).toBe("-1");
+});
+
+test("a circle of damaged cells ends", async () => {
+  const moved = movedChats({ list: async () => [], put: async () => null });
+  await moved.learn(account, "-1", "-2");
+  await moved.learn(account, "-2", "-1");
+  expect(moved.current(chat("-1")).peer).toBe("-2");
+  expect(moved.ids(chat("-1")).length).toBeLessThan(5);
+});

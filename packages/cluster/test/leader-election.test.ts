@@ -1,0 +1,150 @@
+// Who leads, on a virtual clock: never two at once, also when one is paused past its term, is cut off from the store, or its answers are lost.
+import { Fault, silentLog } from "@parley/protocol";
+import { sqliteStore, type Cells, type SqliteStore } from "@parley/store";
+import { virtualClock, type VirtualClock } from "@parley/testkit";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { leadership, type Leadership } from "../src/leader-election.ts";
+
+const account = "telegram:default";
+let clock: VirtualClock;
+let store: SqliteStore;
+let dir: string;
+let told: string[];
+let standing: Leadership[];
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "parley-leaders-"));
+  clock = virtualClock();
+  store = await sqliteStore({ path: join(dir, "state.db"), clock, log: silentLog, bootId: "boot", onFatal: () => {} });
+  [told, standing] = [[], []];
+});
+afterEach(async () => {
+  await Promise.all(standing.map((each) => each.resign()));
+  await store.close();
+  rmSync(dir, { recursive: true });
+});
+
+type Weather = "fine" | "away" | "answers are lost";
+
+function stand(node: string, weather: () => Weather = () => "fine", begins: () => Promise<void> = async () => {}): Leadership {
+  const through =
+    <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      if (weather() === "away") throw new Fault("unavailable", "away");
+      const answer = await verb(...args);
+      if (weather() === "answers are lost") throw new Fault("ambiguous", "lost");
+      return answer;
+    };
+  const cells: Pick<Cells, "get" | "put" | "touch"> = {
+    get: through(store.cells.get),
+    put: through(store.cells.put),
+    touch: through(store.cells.touch),
+  };
+  const made = leadership({
+    account,
+    node,
+    bootId: `boot-${node}`,
+    cells,
+    clock,
+    log: silentLog,
+    async lead() {
+      await begins();
+      told.push(`${node} leads`);
+    },
+    lost: async () => void told.push(`${node} ended`),
+  });
+  standing.push(made);
+  return made;
+}
+
+/** Steps small enough that no two timers share one. */
+async function pass(ms: number, look: () => void = () => {}): Promise<void> {
+  for (let at = 0; at < ms; at += 100) {
+    await clock.advance(100);
+    await new Promise((resolve) => setImmediate(resolve));
+    look();
+  }
+}
+
+test("one leads; when it is cut off it ends before the next one begins, within ten seconds, and takes no new term while another has it", async () => {
+  let weather: Weather = "fine";
+  const first = stand("a", () => weather);
+  await pass(300);
+  const second = stand("b");
+  const never = (): void => expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2);
+  await pass(20_000, never);
+  expect(told).toEqual(["a leads"]);
+  const term = first.term();
+  weather = "away";
+  await pass(9_000, never);
+  expect(told).toEqual(["a leads", "a ended", "b leads"]);
+  expect(second.term()).toBeGreaterThan(term ?? Infinity);
+  weather = "fine";
+  await pass(10_000, never);
+  expect([first.term(), told.length]).toEqual([null, 3]);
+});
+
+test("who resigns is followed within a second or two", async () => {
+  const first = stand("a");
+  await pass(300);
+  const second = stand("b");
+  await pass(2_000);
+  await first.resign();
+  await pass(2_000);
+  expect(told).toEqual(["a leads", "a ended", "b leads"]);
+  expect(second.term()).not.toBeNull();
+});
+
+test("a node whose answers are lost does not think that it leads; it does once they come again, in one term", async () => {
+  let weather: Weather = "answers are lost";
+  const only = stand("a", () => weather);
+  await pass(3_000);
+  expect([only.term(), told]).toEqual([null, []]);
+  weather = "fine";
+  await pass(3_000);
+  expect(told).toEqual(["a leads"]);
+  expect(only.term()).toBe((await store.cells.get(`leader:${account}`))?.version);
+});
+
+test("a leader that could not begin, because the store was away just then, begins again; nobody else leads meanwhile", async () => {
+  let times = 0;
+  const first = stand("a", undefined, async () => {
+    times += 1;
+    if (times === 1) throw new Fault("unavailable", "away");
+  });
+  await pass(300);
+  const second = stand("b");
+  await pass(10_000, () => expect(second.term()).toBeNull());
+  expect([told, times]).toEqual([["a ended", "a leads"], 2]);
+  expect(first.term()).not.toBeNull();
+});
+
+test("who steps aside is followed by another one, and leads again where there is none", async () => {
+  const first = stand("a");
+  await pass(300);
+  await first.stepAside();
+  await pass(7_000);
+  expect(told).toEqual(["a leads", "a ended", "a leads"]);
+  const second = stand("b");
+  await pass(300);
+  await first.stepAside();
+  await pass(7_000, () => expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2));
+  expect(told.slice(3)).toEqual(["a ended", "b leads"]);
+});
+
+test("made anew, a leader ends and begins in the same term, and one who stands by does not begin", async () => {
+  const [first, between] = [stand("a"), async () => void told.push("changed")];
+  await pass(300);
+  const second = stand("b");
+  await pass(300);
+  const term = first.term();
+  await Promise.all([first.anew(between), second.anew(between)]);
+  expect([told.toSorted(), first.term()]).toEqual([["a ended", "a leads", "a leads", "changed", "changed"], term]);
+  await first.anew(async () => {
+    throw new Error("no such config");
+  });
+  expect([told.slice(-2), first.term()]).toEqual([["a ended", "a leads"], term]);
+});

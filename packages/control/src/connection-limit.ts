@@ -1,0 +1,36 @@
+// How many connections the port holds, those that never say a word included: each is a file handle, and the store needs some too (I9). What
+// is beyond is cut at once, and no single address can take all of the room.
+import type { Server } from "node:http";
+import type { Refusals } from "@parley/access";
+
+const mostConnections = 1_024;
+/** Everybody behind a proxy that is not known as one comes from one address: 256 WebSockets, and as many requests besides. */
+const mostPerAddress = 512;
+
+export interface BoundOptions {
+  /** Everybody behind it comes from its address: only the whole is bounded. */
+  readonly isProxy: (address: string) => boolean;
+  readonly refusals: Refusals;
+}
+
+export function boundConnections(http: Server, { isProxy, refusals }: BoundOptions): void {
+  const open = new Map<string, number>();
+  let all = 0;
+  http.on("connection", (socket) => {
+    const address = socket.remoteAddress ?? "unknown";
+    const before = open.get(address) ?? 0;
+    if (all >= mostConnections || (before >= mostPerAddress && !isProxy(address))) {
+      refusals.note("too_many_connections", address, { address, all, fromAddress: before });
+      socket.destroy();
+      return;
+    }
+    all += 1;
+    open.set(address, before + 1);
+    socket.once("close", () => {
+      all -= 1;
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+  });
+}

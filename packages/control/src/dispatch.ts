@@ -1,0 +1,95 @@
+// From a request to its answer: method, params, scope, idempotency, handler, error. Every method goes through here, so none can miss a check.
+import { ConfigFault } from "@parley/config";
+import { z } from "zod";
+import {
+  Fault,
+  isFault,
+  methods,
+  type Ids,
+  type Log,
+  type MethodName,
+  type MethodResult,
+  type RequestFrame,
+  type ResponseFrame,
+  type WireError,
+} from "@parley/protocol";
+import type { OwnsSession, Refusals } from "@parley/access";
+import type { Caller } from "./auth/authenticate.ts";
+import type { RunOnce } from "./idempotency.ts";
+
+/** One handler a method. Throws Fault for what the caller should know; anything else is reported as internal. */
+export type Handlers = {
+  readonly [M in MethodName]: (params: z.output<(typeof methods)[M]["params"]>, caller: Caller) => Promise<MethodResult<M>>;
+};
+
+export interface DispatchOptions {
+  readonly ownsSession: OwnsSession;
+  readonly handlers: Handlers;
+  readonly once: RunOnce;
+  readonly refusals: Refusals;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Never rejects. */
+export type Dispatch = (request: RequestFrame, caller: Caller) => Promise<ResponseFrame>;
+
+export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: DispatchOptions): Dispatch {
+  function refused(reason: "scope" | "other_session", method: string, { address, device }: Caller, message: string): Fault {
+    refusals.note(reason, device ?? address, { address, device, method });
+    return new Fault("denied", message);
+  }
+
+  async function run({ method, params: given }: RequestFrame, caller: Caller): Promise<unknown> {
+    if (!isMethod(method)) throw new Fault("unsupported", `there is no method "${method}"`);
+    const { scope, sessions, params: shape } = methods[method];
+    if (!caller.scopes.includes(scope))
+      throw refused("scope", method, caller, `"${method}" needs the scope "${scope}", which this token does not have`);
+    const params = shape.safeParse(given ?? {});
+    if (!params.success) throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
+    if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data))) {
+      const words = `"${method}" reaches your own sessions only, and this is none of them; for others' it needs the scope "admin"`;
+      throw refused("other_session", method, caller, words);
+    }
+    // The table ties each handler to its params; TypeScript cannot follow that through a variable method.
+    const handle = handlers[method] as (params: unknown, caller: Caller) => Promise<unknown>;
+    const key = idempotencyKeyOf(params.data);
+    if (key === null) return handle(params.data, caller);
+    return once({ peer: caller.peer, method, key, params: params.data }, () => handle(params.data, caller));
+  }
+
+  return async (request, caller) => {
+    try {
+      return { type: "res", id: request.id, ok: true, payload: await run(request, caller) };
+    } catch (error) {
+      return { type: "res", id: request.id, ok: false, error: wireErrorOf(error, request.method, { ids, log }) };
+    }
+  };
+}
+
+/** A Fault says what it says; a bug shows a reference into the log and nothing of itself (I8). */
+export function wireErrorOf(error: unknown, method: string, { ids, log }: { readonly ids: Ids; readonly log: Log }): WireError {
+  if (isFault(error)) {
+    const { code, message, retryAfterMs } = error;
+    const details = error instanceof ConfigFault ? { problems: error.problems } : undefined;
+    return { code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...(details === undefined ? {} : { details }) };
+  }
+  const reference = ids.uuid().slice(0, 8);
+  log.error({ error, method, reference }, "a method failed");
+  return { code: "internal", message: `something went wrong inside the gateway; its log has more under ${reference}` };
+}
+
+function isMethod(name: string): name is MethodName {
+  return Object.hasOwn(methods, name);
+}
+
+/** Empty, which nobody owns, where the method has no such param. */
+function keyIn(params: unknown): string {
+  const key: unknown = typeof params === "object" && params !== null ? (params as { key?: unknown }).key : undefined;
+  return typeof key === "string" ? key : "";
+}
+
+function idempotencyKeyOf(params: unknown): string | null {
+  const key: unknown = typeof params === "object" && params !== null ? (params as { idempotencyKey?: unknown }).idempotencyKey : undefined;
+  return typeof key === "string" ? key : null;
+}

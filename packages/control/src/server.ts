@@ -1,0 +1,247 @@
+// The control plane: one port for the web page, its WebSocket, the CLI and health checks. Refuses before the upgrade what it can refuse:
+// strange hosts, pages of other sites, too many connections. Closing tells every client, and they resume by seq (I5, I9).
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import type { WebhookHandler } from "@parley/channels";
+import { WebSocketServer, type WebSocket } from "ws";
+import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
+import type { Events } from "@parley/store";
+import type { RefusalReason, Refusals, OwnsSession } from "@parley/access";
+import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";
+import { authenticator } from "./auth/authenticate.ts";
+import { bearerCaller, pathOf, type CallerOf } from "./auth/bearer.ts";
+import { preAuthBytes, serveConnection, type Connection } from "./connection.ts";
+import { boundConnections } from "./connection-limit.ts";
+import type { Clients } from "./connected-clients.ts";
+import type { Devices } from "./auth/devices.ts";
+import { dispatcher, type Handlers } from "./dispatch.ts";
+import { originTrouble, type HostRules } from "./auth/allowed-hosts.ts";
+import { httpApp, type MetricsPage, type ProgramRoutes } from "./http.ts";
+import type { Hub } from "./event-hub.ts";
+import { listenerAt } from "@parley/config";
+import { isProxy, remoteOf, type RemoteOf } from "./auth/remote-address.ts";
+import { onceByKey, type KeyStore } from "./idempotency.ts";
+
+export interface ControlServerOptions {
+  /** An address to listen on; `listenAddress(config.gateway.bind)`. */
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly allowedHosts: readonly string[];
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly refusals: Refusals;
+  /** The gateway's own; each has every scope. */
+  readonly tokens: readonly string[];
+  readonly devices: Devices;
+  readonly clients: Clients;
+  /** `store.cells`: idempotency keys. */
+  readonly cells: KeyStore;
+  /** `store.events`. */
+  readonly events: Pick<Events, "after">;
+  readonly hub: Hub;
+  readonly handlers: Handlers;
+  readonly ownsSession: OwnsSession;
+  readonly health: () => { readonly ok: boolean };
+  /** What takes POST /telegram/<account>; null where the account has no webhook. */
+  readonly webhook: (account: string) => WebhookHandler | null;
+  /** Makes the routes that programs call, from what this server knows of its callers. */
+  readonly programs: (callers: ApiCallers) => ProgramRoutes;
+  /** The built web page; null serves none. */
+  readonly webRoot: string | null;
+  /** What /metrics says, and whether programs of this machine need no token for it; absent: nothing. */
+  readonly metrics?: Omit<MetricsPage, "admit">;
+  readonly webAccount: string;
+  readonly version: string;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** What the server knows of whoever calls over plain HTTP. */
+export interface ApiCallers {
+  readonly callerOf: CallerOf;
+  readonly clients: Clients;
+  readonly attempts: Attempts;
+  readonly remoteOf: RemoteOf;
+  readonly refusals: Refusals;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
+}
+
+export interface ControlServer {
+  readonly port: number;
+  /** `http://127.0.0.1:7275/`. */
+  readonly url: string;
+  /** A link that logs a browser in once, within ten minutes. The code stands in the fragment, which no server sees. */
+  loginUrl(granted?: readonly Scope[]): Promise<string>;
+  connections(): number;
+  /** Slows nobody any more who was wrong before. Returns how many sources were. */
+  unlock(): number;
+  /** Tells the clients, lets their requests end, closes everything. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** A chat message of 200,000 characters, each escaped as \uXXXX, fits. */
+const mostFrameBytes = 2_097_152;
+const mostConnections = 512;
+/** Everybody behind a proxy, and every command at a shell of this machine, comes from one address. */
+const mostPerAddress = 256;
+/** Time for requests at work when the gateway stops, and for clients to answer the close after that. */
+const drainMs = 3_000;
+const closeGraceMs = 1_000;
+/** A request that comes slowly is cut when Node next looks: by its own choice only every half minute. */
+const requestLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 };
+/** A masked frame of less than 64 KiB has a header of eight bytes; a ping or two may come along. */
+const frameHeaderBytes = 256;
+
+/** Throws Fault("unavailable") when the port is taken or may not be used. */
+export async function controlServer(options: ControlServerOptions): Promise<ControlServer> {
+  const { clock, ids, log, cells, devices, clients, refusals } = options;
+  const hosts: HostRules = { listenHost: options.host, allowedHosts: options.allowedHosts };
+  const from = remoteOf(options.trustedProxies);
+  const ending = new AbortController();
+  const attempts = wrongAttempts({ refusals, closing: ending.signal, clock });
+  const authenticate = authenticator({ tokens: options.tokens, devices, attempts, refusals });
+  const callerOf = bearerCaller({ authenticate, remoteOf: from, refusals });
+  const { handlers, ownsSession } = options;
+  const dispatch = dispatcher({ handlers, ownsSession, once: onceByKey(cells), refusals, ids, log });
+  const page = options.metrics;
+  const metrics: MetricsPage | null =
+    page === undefined ? null : { ...page, admit: async (request) => void (await callerOf(request, "read")) };
+  const { health, webhook, webRoot } = options;
+  const programs = options.programs({ callerOf, clients, attempts, remoteOf: from, refusals, closing: ending.signal });
+  const app = httpApp({ metrics, hosts, health, webhook, programs, webRoot, remoteOf: from, attempts, refusals, log });
+  const http = createServer({ ...requestLimits, shouldUpgradeCallback: wantsWebSocket }, getRequestListener(app.fetch));
+  boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
+  const open = new Map<Connection, string>();
+  let closing: Promise<void> | null = null;
+
+  http.on("upgrade", (request, stream, head) => {
+    const remote = from(request);
+    const { address } = remote;
+    stream.on("error", (error) => log.debug({ error }, "a client's socket failed"));
+    const refusal = refusalOf(request, address);
+    if (refusal !== null) {
+      const { reason } = refusal;
+      if (reason !== null) refusals.note(reason, address, { address, origin: remote.origin, path: pathOf(request) });
+      return refuse(stream, refusal);
+    }
+    sockets.handleUpgrade(request, stream, head, (socket) => {
+      const release = limitBytes(stream, head.length);
+      const connection = serveConnection(socket, remote, {
+        server: { version: options.version, bootId: options.bootId },
+        authenticate,
+        refusals,
+        devices,
+        clients,
+        dispatch,
+        events: options.events,
+        hub: options.hub,
+        webAccount: options.webAccount,
+        onAuthenticated: release,
+        clock,
+        ids,
+        log,
+      });
+      open.set(connection, address);
+      socket.once("close", () => open.delete(connection));
+    });
+  });
+
+  function refusalOf(request: IncomingMessage, address: string): Refusal | null {
+    const { host, origin } = request.headers;
+    const trouble = originTrouble({ host, origin }, hosts);
+    if (trouble !== null) return { status: "403 Forbidden", ...trouble };
+    if (request.url !== controlPath) return { status: "404 Not Found", reason: "path", text: `the WebSocket is at ${controlPath}` };
+    if (closing !== null) return { status: "503 Service Unavailable", reason: null, text: "the gateway is stopping" };
+    const fromAddress = [...open.values()].filter((each) => each === address).length;
+    const full = open.size >= mostConnections || fromAddress >= mostPerAddress;
+    return full ? { status: "503 Service Unavailable", reason: "too_many_connections", text: "too many connections" } : null;
+  }
+
+  async function shut(): Promise<void> {
+    ending.abort();
+    const connections = [...open.keys()];
+    // A request that hangs must not hold the daemon back: what is left after the grace is cut, and the client resumes elsewhere.
+    await Promise.race([Promise.all(connections.map((each) => each.drain())), sleep(clock, drainMs)]);
+    const ended = new Promise<void>((resolve) => http.close(() => resolve()));
+    for (const socket of sockets.clients) if (socket.readyState === socket.OPEN) socket.close(1012, "the gateway restarts");
+    await Promise.race([Promise.all([...sockets.clients].map((socket) => closed(socket))), sleep(clock, closeGraceMs)]);
+    for (const socket of sockets.clients) socket.terminate();
+    http.closeAllConnections();
+    await ended;
+  }
+
+  const port = await listen(http, options.host, options.port);
+  const url = `http://${urlHost(options.host)}:${port}/`;
+  log.info({ url }, "control plane listens");
+  return {
+    port,
+    url,
+    loginUrl: async (granted = scopes) => `${url}#code=${await devices.mintCode(granted)}`,
+    connections: () => open.size,
+    unlock: attempts.unlock,
+    close: () => (closing ??= shut()),
+  };
+}
+
+/** Some HTTP clients offer HTTP/2 with every first request (`Upgrade: h2c`): that is answered as the plain request that it is. */
+function wantsWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+interface Refusal {
+  readonly status: string;
+  /** Null where nothing is wrong with who asks. */
+  readonly reason: RefusalReason | null;
+  readonly text: string;
+}
+
+function refuse(stream: Duplex, { status, text }: Refusal): void {
+  // Nobody else ends it: a client that keeps its half open would hold the handle, and the gateway's stop, for ever.
+  stream.once("finish", () => stream.destroy());
+  stream.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
+
+/** Cuts a client that sends more than a first frame before it said who it is; the returned function lifts the limit. */
+function limitBytes(stream: Duplex, already: number): () => void {
+  let bytes = already;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > preAuthBytes + frameHeaderBytes) stream.destroy();
+  };
+  stream.on("data", count);
+  return () => stream.off("data", count);
+}
+
+function closed(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.readyState === socket.CLOSED) resolve();
+    else socket.once("close", () => resolve());
+  });
+}
+
+function listen(http: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once("error", (cause: NodeJS.ErrnoException) => {
+      const taken = cause.code === "EADDRINUSE" ? listenerAt(host, port).then((who) => `${who} listens there`) : cause.message;
+      void Promise.resolve(taken).then((why) =>
+        reject(new Fault("unavailable", `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`, { cause })),
+      );
+    });
+    http.listen({ host, port }, () => resolve((http.address() as AddressInfo).port));
+  });
+}
+
+/** Where a browser on this machine finds it. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

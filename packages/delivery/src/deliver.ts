@@ -1,0 +1,237 @@
+// One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
+// and when) and I6 (to the address that the lane is).
+import { Fault, isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt, deadline } from "@parley/protocol";
+import type { Channel } from "@parley/channels";
+import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
+import { type Held, type WorkEnd, untilStored } from "@parley/queue";
+import type { MovedChats } from "@parley/access";
+import type { ClosedChats } from "./unreachable-chats.ts";
+import { partSender } from "./send-part.ts";
+import type { Pacer } from "./rate-limit.ts";
+import { failedSends } from "./send-failures.ts";
+import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep } from "./part-place.ts";
+import { lateMs, plannedParts, splitPart, type RenderMeant } from "./plan-parts.ts";
+import { readBack } from "./read-back.ts";
+
+export interface DeliverOptions {
+  readonly outbox: Outbox;
+  /** The channel of the account; null while the config has none. */
+  readonly channel: () => Channel | null;
+  /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
+  readonly moved: Pick<MovedChats, "current" | "learn">;
+  readonly closed: Pick<ClosedChats, "reason" | "close">;
+  readonly render: RenderMeant;
+  readonly pacer: Pacer;
+  /** Resolves when nobody else edits this message of ours any more. */
+  readonly beforeEdit?: (messageId: string) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Ids of the rows behind a cause, so that one id can be followed through the log to the receipt. Never rejects. */
+  readonly rowsOf: (cause: string) => Promise<readonly string[]>;
+  /** Told of each delivery that ended in trouble, once it is recorded. */
+  readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
+  /** Told of an answer that will surely never arrive, where another may. */
+  readonly onFailed: (delivery: DeliveryView) => void;
+  /** Told of each part that was sent, once it is recorded. */
+  readonly onSent: (delivery: DeliveryView, part: number, receipt: Receipt) => void;
+}
+
+/** What certainly was not sent stays useful for a day. */
+const queuedFenceMs = 24 * 3_600_000;
+/** Longest that one platform request may take; the lease outlives it. */
+const sendTimeoutMs = 30_000;
+/** A wait longer than this gives the lane back instead of holding a slot. */
+const holdWaitMs = 5_000;
+const missingAccountRetryMs = 30_000;
+/** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
+const keyLivesMs = 120_000;
+
+export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
+
+export function deliverer(options: DeliverOptions): Deliver {
+  const { outbox, pacer, clock, log } = options;
+  const sender = partSender();
+  const failed = failedSends({ ...options, record, mayRepeat: sender.mayRepeat });
+
+  return async (parcel, held) => {
+    const channel = options.channel();
+    if (channel === null) return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
+    const to = options.moved.current(parseConversationKey(parcel.lane));
+    for (const delivery of parcel.deliveries) {
+      if (editsEarlier(parcel, delivery)) return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
+      const end = await deliverOne({ parcel, held, channel, to }, delivery).catch(async (error: unknown): Promise<WorkEnd> => {
+        if (delivery === parcel.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
+        return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
+      });
+      if (end !== null) return end;
+    }
+    return { afterMs: 0, reason: "delivered", refund: true };
+  };
+
+  function record(place: LanePlace, changes: readonly Change[]): Promise<void> {
+    return untilStored(place.held, clock, () => outbox.record(place.parcel, changes));
+  }
+
+  /** Null when the delivery is done. */
+  async function deliverOne(place: LanePlace, delivery: DeliveryView): Promise<WorkEnd | null> {
+    const { parts, split } = plannedParts(options.render, place.channel, delivery, clock.now());
+    if (parts.length === 0) {
+      await record(place, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
+      return null;
+    }
+    const rows = await options.rowsOf(delivery.cause);
+    const told = log.child({ delivery: delivery.id, lane: delivery.lane, cause: delivery.cause, rows });
+    const closed = await options.closed.reason(place.to);
+    const begins = delivery.parts.findIndex((part) => part.state === "queued" || part.state === "sending");
+    if (closed !== null && delivery.parts[begins]?.state === "queued") {
+      return failed.failRest(
+        place,
+        delivery,
+        begins,
+        delivery.parts.length,
+        { delivery: delivery.id, part: begins, to: "failed", reason: closed },
+        told,
+      );
+    }
+    let current = delivery;
+    /** What became of the part before: journaled together with the next `sending`, in one commit. */
+    let owed: Change[] = [];
+    for (let index = 0; index < parts.length; index += 1) {
+      const part = parts[index];
+      if (part === undefined || part.state === "sent" || part.state === "failed" || part.state === "ambiguous") continue;
+      const follows = owed[0]?.to === "sent" ? owed[0].receipt : (parts[index - 1]?.receipt ?? null);
+      const step = await deliverPart(place, {
+        delivery: current,
+        part,
+        index,
+        owed,
+        split: index === 0 ? split : null,
+        rows,
+        follows,
+        log: told,
+      });
+      owed = "change" in step && step.change !== undefined ? [step.change] : [];
+      if ("release" in step) return step.release;
+      if (owed[0]?.to === "failed") return failed.failRest(place, current, index, parts.length, owed[0], told);
+      current = { ...current, parts };
+    }
+    if (owed.length > 0) await record(place, owed);
+    // An open preview keeps the head; whoever closes it makes the lane due again.
+    return delivery.open ? { afterMs: 0, reason: "preview is open", refund: true } : null;
+  }
+
+  async function deliverPart(place: LanePlace, at: PartPlace): Promise<PartStep> {
+    const { delivery, part, index } = at;
+    const name = { delivery: delivery.id, part: index };
+    const ageMs = clock.now() - delivery.createdAtMs;
+    const before = part.state === "sending" && part.intoReceipt === null ? await arrived(place, at) : "not there";
+    if (typeof before === "object") return before;
+    const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
+    const repeats = (place.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
+    if (part.state === "sending" && !repeats && (part.flagged || ageMs > ambiguousFenceMs)) {
+      return failed.ambiguous(place, at, part.reason ?? "the process ended while it was being sent", at.owed);
+    }
+    if (part.state === "queued" && ageMs > queuedFenceMs) {
+      if (at.owed.length > 0) await record(place, at.owed);
+      options.onFailed(delivery);
+      return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
+    }
+    const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
+    let { owed } = at;
+    if (owed.length > 0 && (waitMs > 0 || place.held.signal.aborted)) {
+      // What arrived is known now; a crash or a stop before the next part must not make it unknown again.
+      await record(place, owed);
+      owed = [];
+    }
+    if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
+    if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
+    if (part.intoReceipt !== null) await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
+    await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
+    const begun: Change = {
+      ...name,
+      to: "sending",
+      attempt: part.attempts + 1,
+      idempotent: repeats,
+      ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
+    };
+    try {
+      await record(place, [...owed, begun]);
+    } catch (error) {
+      const ended = await endedMeanwhile(delivery, index, error);
+      if (ended === null) throw error;
+      if (owed.length > 0) await record(place, owed);
+      if (ended === "dropped") return { release: { afterMs: 0, reason: "what was left of it is not to be sent", refund: true } };
+      return { release: { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true } };
+    }
+    try {
+      const receipt = await sendPart(place, at);
+      at.log.info({ part: index, messageId: receipt.messageId }, "sent");
+      options.onSent(delivery, index, receipt);
+      return { next: true, change: { ...name, to: "sent", receipt: JSON.stringify(receipt) } };
+    } catch (error) {
+      return failed.settle(place, at, error);
+    }
+  }
+
+  /** A part of unknown outcome that had arrived is sent; else whether its repeat is surely the only one. */
+  async function arrived(place: LanePlace, at: PartPlace): Promise<PartStep | "not there" | "unknown"> {
+    const { delivery, part, index } = at;
+    if (at.owed.length > 0) await record(place, at.owed);
+    const found = await readBack(options, { ...place, signal: place.held.signal }, delivery, part);
+    if (typeof found === "string") return found;
+    if ("reason" in found) return { release: { afterMs: found.againAfterMs ?? unknownRetryMs, reason: found.reason, refund: true } };
+    at.log.info({ part: index, messageId: found.messageId }, "had arrived");
+    options.onSent(delivery, index, found);
+    return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(found) } };
+  }
+
+  /**
+   * A turn may end while its preview still waits here, and a /stop may drop what was not begun: then the lane is to be looked at anew. Null
+   * for another trouble.
+   */
+  async function endedMeanwhile(delivery: DeliveryView, index: number, error: unknown): Promise<"replaced" | "dropped" | null> {
+    if (!isFault(error, "invalid")) return null;
+    const [found] = await outbox.find({ id: delivery.id, limit: 1 });
+    if (delivery.open) return found?.done === true ? "replaced" : null;
+    const part = found?.parts[found.split ? index : 0];
+    return found !== undefined && part?.state === "failed" ? "dropped" : null;
+  }
+
+  /** A command's answer that was queued since this parcel was taken goes first; of this delivery nothing has begun. */
+  async function isOvertaken({ id }: DeliveryView, error: unknown): Promise<boolean> {
+    if (!isFault(error, "invalid")) return false;
+    const [found] = await outbox.find({ id, limit: 1 });
+    return found?.parts.every(({ state, attempts }) => state === "queued" && attempts === 0) === true;
+  }
+
+  /** Who was here before may have sent the new message already: so it may be seen twice, and no third time. */
+  async function risked(place: LanePlace, { delivery, part, index }: PartPlace): Promise<void> {
+    if (part.state !== "sending" || place.channel.capabilities.idempotentSends) return;
+    if (part.flagged || clock.now() - delivery.createdAtMs > ambiguousFenceMs)
+      throw new Fault("ambiguous", "it may have been written anew already");
+    await record(place, [{ delivery: delivery.id, part: index, to: "sending", attempt: part.attempts + 2 }]);
+  }
+
+  async function sendPart(place: LanePlace, at: PartPlace): Promise<Receipt> {
+    const timeout = deadline(clock, sendTimeoutMs, "the platform's answer");
+    try {
+      const signal = AbortSignal.any([place.held.signal, timeout.signal]);
+      return await sender.send(place.channel, place.to, at.part, {
+        lateMs: at.index === 0 ? lateMs(at.delivery, clock.now()) : 0,
+        beforeAnew: () => risked(place, at),
+        idempotencyKey: `${at.delivery.id}/${at.index}`,
+        signal,
+        ...(at.index === 0 ? { answers: at.rows } : {}),
+        ...(at.follows === null ? {} : { follows: JSON.parse(at.follows) as Receipt }),
+      });
+    } finally {
+      timeout.cancel();
+    }
+  }
+}
+
+/** A parcel was read when it was taken: it does not have the receipts of what was sent out of it since. */
+function editsEarlier({ deliveries }: Parcel, delivery: DeliveryView): boolean {
+  const into = delivery.parts[0]?.into;
+  return into !== undefined && deliveries.slice(0, deliveries.indexOf(delivery)).some((earlier) => into.startsWith(`${earlier.id}/`));
+}

@@ -1,0 +1,100 @@
+// What becomes of a part that could not be sent, or of which nobody knows whether it was: sent again only where a repeat cannot be seen (I5),
+// else recorded as failed or ambiguous, and the owner told. A part that failed for good takes those behind it along (I4).
+import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
+import { isFault, type Clock, type Fault, type Log } from "@parley/protocol";
+import type { Change, DeliveryView } from "@parley/store";
+import type { MovedChats } from "@parley/access";
+import type { ClosedChats } from "./unreachable-chats.ts";
+import type { Pacer } from "./rate-limit.ts";
+import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep, type RecordChanges } from "./part-place.ts";
+
+export interface FailedSendsOptions {
+  readonly moved: Pick<MovedChats, "learn">;
+  readonly closed: Pick<ClosedChats, "close">;
+  readonly pacer: Pick<Pacer, "limited">;
+  readonly record: RecordChanges;
+  /** False for an unknown outcome of which a repeat would be seen. */
+  readonly mayRepeat: (error: Fault) => boolean;
+  /** Told once it is recorded. */
+  readonly onTrouble: (delivery: DeliveryView, reason: string) => void;
+  /** Told of an answer that will surely never arrive, where another may. */
+  readonly onFailed: (delivery: DeliveryView) => void;
+  readonly clock: Clock;
+}
+
+export interface FailedSends {
+  /** What the send of this part came to. Rethrows what is no Fault, and what ends the hold of the lane. */
+  settle(place: LanePlace, at: PartPlace, error: unknown): Promise<PartStep>;
+  /** Gives up on knowing; what is behind it goes on. */
+  ambiguous(place: LanePlace, at: PartPlace, reason: string, owed: readonly Change[]): Promise<PartStep>;
+  /** Records `failure`, of the part `from`, and with it the end of those behind it, `count` in all. */
+  failRest(place: LanePlace, delivery: DeliveryView, from: number, count: number, failure: Change, told: Log): Promise<null>;
+}
+
+export function failedSends(options: FailedSendsOptions): FailedSends {
+  const { moved, closed, pacer, record, onTrouble, clock } = options;
+
+  async function ambiguous(place: LanePlace, { delivery, index }: PartPlace, reason: string, owed: readonly Change[]): Promise<PartStep> {
+    await record(place, [...owed, { delivery: delivery.id, part: index, to: "ambiguous", reason }]);
+    onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
+    return { next: true };
+  }
+
+  return {
+    ambiguous,
+    async settle(place, at, error) {
+      const { delivery, index, part } = at;
+      const name = { delivery: delivery.id, part: index };
+      if (!isFault(error)) throw error;
+      at.log.warn({ part: index, code: error.code, reason: error.message }, "could not send");
+      const newPeer = migratedChatId(error);
+      if (newPeer !== null) {
+        // The send tells it before the group's own message does, or in place of one that we missed.
+        await moved.learn(place.to, place.to.peer, newPeer);
+        await record(place, [{ ...name, to: "queued", reason: error.message }]);
+        return { release: { afterMs: 0, reason: error.message, refund: true } };
+      }
+      switch (error.code) {
+        case "rate_limited": {
+          const afterMs = error.retryAfterMs ?? 1_000;
+          pacer.limited(delivery.lane, afterMs, limitReach(error));
+          await record(place, [{ ...name, to: "queued", reason: error.message }]);
+          return { release: { afterMs, reason: error.message, refund: true } };
+        }
+        case "unavailable":
+        case "aborted":
+          await record(place, [{ ...name, to: "queued", reason: error.message }]);
+          throw error;
+        case "conflict":
+          throw error;
+        case "ambiguous": {
+          const repeats = place.channel.capabilities.idempotentSends || part.intoReceipt !== null;
+          const again = options.mayRepeat(error) && (repeats || part.state === "queued");
+          // The part stays `sending`; under the next lease that reads as "outcome unknown", which is what it is.
+          if (again && clock.now() - delivery.createdAtMs <= ambiguousFenceMs) {
+            return { release: { afterMs: unknownRetryMs, reason: error.message, refund: true } };
+          }
+          return ambiguous(place, at, error.message, []);
+        }
+        case "invalid":
+        case "unsupported":
+        case "denied":
+        case "missing":
+          if (chatIsClosed(error)) await closed.close(place.to, error.message);
+          // It was this answer that was refused, and not the chat: others arrive there.
+          if (error.code === "invalid" || error.code === "unsupported") options.onFailed(delivery);
+          return { next: true, change: { ...name, to: "failed", reason: error.message } };
+      }
+    },
+    async failRest(place, delivery, from, count, failure, told) {
+      const reason = "reason" in failure ? failure.reason : "an earlier part failed";
+      const changes: Change[] = [failure];
+      for (let part = from + 1; part < count; part += 1)
+        changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
+      await record(place, changes);
+      told.warn({ reason }, "delivery failed for good");
+      onTrouble(delivery, reason);
+      return null;
+    },
+  };
+}

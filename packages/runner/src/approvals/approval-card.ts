@@ -1,0 +1,123 @@
+// How a request for approval looks in a chat: the whole action, never cut, and a button for each answer. What was decided takes its place.
+import {
+  accountKey,
+  conversationKey,
+  parseConversationKey,
+  visibleText,
+  type Address,
+  type Button,
+  type Part,
+  formatContent,
+} from "@parley/protocol";
+import type { CellWrite, NewDelivery } from "@parley/store";
+import { withShortValues, textDelivery } from "@parley/delivery";
+import type { Approval } from "./approval.ts";
+import { askedByLines } from "./asked-by.ts";
+
+/** Where a request is shown, and who of its readers may decide; null: whoever gets there. */
+export interface Surface {
+  readonly address: Address;
+  readonly approvers: readonly string[] | null;
+}
+
+/** Longer actions stand in messages of their own, so that the one with the buttons stays one message. */
+const shortChars = 1_200;
+/** Nobody reads more than this before pressing a button. */
+export const longestShown = 12_000;
+
+export function cardDeliveries(
+  approval: Approval,
+  { address, approvers }: Surface,
+  closes: string | null,
+): { readonly deliveries: readonly NewDelivery[]; readonly cells: readonly CellWrite[] } {
+  const { id, shown, reason, grant, expiresAtMs, createdAtMs, agent } = approval;
+  const isLong = shown.length > shortChars;
+  const minutes = Math.max(1, Math.round((expiresAtMs - createdAtMs) / 60_000));
+  const head = `🔐 **Approval \`${id}\`**: agent "${agent}" asks to run this command (${plain(reason)}).\n${fenced(askedByLines(approval))}`;
+  const tail = [
+    `Answer within ${minutes} minutes with a button, or with \`/approve ${id} once${grant === null ? "" : "|always"}\` or \`/deny ${id}\`.`,
+    ...(grant === null ? [] : [alwaysWords(grant.files.length)]),
+  ].join("\n");
+  const block = fenced(shown);
+  const markdown = isLong ? `${head}\nIt stands in full above.\n\n${tail}` : `${head}\n\n${block}\n\n${tail}`;
+  const limits = approvers === null ? {} : { allowed: approvers, untilMs: expiresAtMs };
+  const button = (label: string, answer: string, style: Button["style"] & string): Button => ({
+    label,
+    value: `/approve ${id} ${answer}`,
+    style,
+    ...limits,
+  });
+  const buttons = [
+    [
+      button("✅ Once", "once", "success"),
+      ...(grant === null ? [] : [button("♾ Always", "always", "primary")]),
+      button("⛔ Deny", "deny", "danger"),
+    ],
+  ];
+  const meant: readonly Part[] = [{ kind: "text", markdown, buttons }];
+  // The page has no presses: its buttons say what they mean, as whoever sits there.
+  const isSaid = address.channel === "web";
+  const { parts, cells } = isSaid
+    ? { parts: meant, cells: [] }
+    : withShortValues(meant, { id: cardId(id, address), to: address, commands: true });
+  const place = { pool: accountKey(address), lane: conversationKey(address), cause: approval.turn };
+  const closing = closes === null ? {} : { closes };
+  const words = formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: block }] });
+  const card: NewDelivery = {
+    id: cardId(id, address),
+    ...place,
+    ...(isLong ? {} : closing),
+    parts: [{ content: formatContent({ v: 1, kind: "reply", parts }) }],
+  };
+  const above: NewDelivery = { id: `${cardId(id, address)}/words`, ...place, ...closing, parts: [{ content: words }] };
+  return { deliveries: isLong ? [above, card] : [card], cells };
+}
+
+/** For those who asked for it and may not decide, once: else they would wait before a silent chat. */
+export function toldElsewhere({ id, turn, conversation }: Approval, closes: string | null): NewDelivery {
+  const words = "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
+  const told = textDelivery(`approval:${id}:told`, parseConversationKey(conversation), words, turn);
+  return closes === null ? told : { ...told, closes };
+}
+
+/** In the card's place, without its buttons. */
+export function settledCard(approval: Approval, address: Address, words: string): NewDelivery {
+  const { id, shown } = approval;
+  const markdown = `${words}\n\n${shown.length > shortChars ? `Approval \`${id}\`` : fenced(shown)}`;
+  return {
+    id: `${cardId(id, address)}/settled`,
+    pool: accountKey(address),
+    lane: conversationKey(address),
+    cause: approval.turn,
+    parts: [
+      {
+        content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown, buttons: [] }] }),
+        into: `${cardId(id, address)}/0`,
+      },
+    ],
+  };
+}
+
+function cardId(id: string, address: Address): string {
+  return `approval:${id}:${conversationKey(address)}`;
+}
+
+/** A fence that nothing inside can close. */
+export function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+/** As much as is so: only what is bound can change unseen. */
+function alwaysWords(files: number): string {
+  const bound = files === 0 ? "" : ", as long as each file above is as it is now";
+  return `Always: exactly these words in this folder and sandbox${bound}, for this agent, whoever asks.`;
+}
+
+const longestReason = 300;
+
+function plain(text: string): string {
+  const words = visibleText(text.length > longestReason ? `${text.slice(0, longestReason)} ...` : text);
+  return words.replaceAll(/[`*_[\]<>\s]+/g, " ").trim();
+}

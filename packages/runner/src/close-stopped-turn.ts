@@ -1,0 +1,132 @@
+// Ends a turn that was told to stop. Its fence was raised by the stop; whoever holds it next closes it: what was said and done stays in the
+// transcript, every call paired (I11), with the mark that it was stopped; a preview is taken away.
+import { runLoop, type LoopEnd } from "@parley/agent";
+import type { Model } from "@parley/models";
+import {
+  accountKey,
+  Fault,
+  parseConversationKey,
+  parseSessionKey,
+  type Clock,
+  type Log,
+  type SessionKey,
+  formatContent,
+} from "@parley/protocol";
+import type { Outbox, Turns } from "@parley/store";
+import type { Tool } from "@parley/tools";
+import { showsWaiting } from "./turn-rows.ts";
+import type { SpendLedger } from "./usage/spend-limits.ts";
+import type { RunningTurns } from "./running-turns.ts";
+import { isCommand, type TurnWork } from "./run-session.ts";
+import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
+import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stopped-answer.ts";
+import { turnMessages } from "./user-messages.ts";
+import { turnNames } from "@parley/queue";
+
+export interface CloseTurnOptions {
+  readonly turns: Turns;
+  readonly outbox: Pick<Outbox, "find">;
+  readonly running: Pick<RunningTurns, "left">;
+  readonly tools: readonly Tool[];
+  readonly bootAtMs: number;
+  readonly ledger: SpendLedger;
+  /** Nobody is to decide any more about what the turn asked for. */
+  readonly withdraw: (turn: string) => Promise<void>;
+  /** Whether an account's platform shows that an answer is awaited. */
+  readonly shows: (account: string) => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function closeTurn(options: CloseTurnOptions): TurnWork {
+  const { turns, clock, log } = options;
+  return async (turn) => {
+    const address = parseConversationKey(turn.conversation);
+    const opening = openingRows(turn);
+    const messages = turnMessages({
+      turn: turn.id,
+      opening,
+      context: openingContext(turn),
+      address,
+      bootAtMs: options.bootAtMs,
+      cap: opening.length,
+    });
+    const journal = turnJournal({ turns, lease: turn, turn, steer: false, entryOf: messages.entryOf });
+    const stopped = new AbortController();
+    stopped.abort(new Fault("aborted", turn.stop ?? "stopped"));
+    let end: LoopEnd | undefined;
+    // With its signal aborted the loop asks nobody and runs nothing; it only settles what the journal left open.
+    for await (const event of runLoop(
+      {
+        system: { stable: "", volatile: "" },
+        history: [],
+        incoming: isCommand(turn) ? [] : messages.opening,
+        thinking: "off",
+        cacheKey: turn.lane,
+      },
+      {
+        model: noModel,
+        tools: options.tools,
+        scope: { session: turn.lane as SessionKey, agent: parseSessionKey(turn.lane).agent, turn: turn.id, workspace: "" },
+        journal,
+        spill: async () => "",
+        signal: stopped.signal,
+        clock,
+        log,
+      },
+    )) {
+      if (event.type === "end") end = event;
+    }
+    await options.withdraw(turn.id);
+    const preview = journal.previews.at(-1);
+    const waits = journal.rows().some((row) => showsWaiting(row, options.shows));
+    // What earlier holders asked was used, whatever became of the turn.
+    const spending = options.ledger.forTurn(turn);
+    const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
+    const said = options.running.left(turn.id) ?? (await shownBefore(journal, options.outbox));
+    const mark = isCommand(turn) ? null : stoppedMark(turn.stop ?? "stopped");
+    const entries = [...(end?.entries ?? []), ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())])];
+    const message = mark === null ? null : stoppedMessage(turn, said, journal.blocks.at(-1)?.said ?? "", mark);
+    const cells = end === undefined ? [] : await spending.note(end, { id: asked });
+    await turns.commit(turn, turn.id, {
+      outcome: "stopped",
+      reason: turn.stop ?? "stopped",
+      entries: entries.map((entry) => JSON.stringify(entry)),
+      ...(cells.length === 0 ? {} : { cells }),
+      deliveries:
+        message !== null
+          ? [message]
+          : preview === undefined && !waits
+            ? []
+            : [
+                {
+                  id: `${turn.id}/stopped`,
+                  pool: accountKey(address),
+                  lane: turn.conversation,
+                  cause: turn.id,
+                  ...(preview === undefined ? {} : { closes: preview.delivery }),
+                  parts: [
+                    {
+                      content: formatContent({ v: 1, kind: "remove" }),
+                      ...(preview === undefined ? {} : { into: `${preview.delivery}/0` }),
+                    },
+                  ],
+                },
+              ],
+    });
+    spending.committed();
+    log.info({ ...turnNames(turn), reason: turn.stop }, "turn stopped");
+    return { settled: true };
+  };
+}
+
+const noModel: Model = {
+  id: "none/none",
+  contextWindow: 1,
+  maxTokens: 1,
+  vision: false,
+  reasoning: false,
+  stream() {
+    throw new Error("a turn that is being closed asked a model");
+  },
+};

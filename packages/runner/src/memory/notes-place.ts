@@ -1,0 +1,34 @@
+// The place of a turn's daily notes, and so which of them a new conversation is told. An owner's lie in memory/ itself;
+// those of talk with anybody else lie in a folder of their session and are told in that session alone.
+import { createHash } from "node:crypto";
+import { ownersAlone, type OriginOf } from "@parley/agent";
+import type { SessionKey } from "@parley/protocol";
+import type { Speakers } from "@parley/access";
+import type { OriginBook } from "../prompt/file-origins.ts";
+
+export const memoryFolder = "memory";
+
+export interface NotesPlace {
+  /** Below the workspace. */
+  readonly folder: string;
+  /** The first line of a new file; null for an owner's. */
+  readonly heading: string | null;
+  /** Before notes become longer: hashes of the whole file. */
+  readonly added: (path: string, before: string, after: string) => Promise<void>;
+  readonly originOf: () => Promise<OriginOf>;
+}
+
+export function notesPlace(
+  workspace: string,
+  session: SessionKey,
+  { owner, senders }: Speakers,
+  origins: Pick<OriginBook, "of" | "added"> | undefined,
+): NotesPlace {
+  const mark = createHash("sha256").update(session).digest("hex").slice(0, 16);
+  return {
+    folder: owner ? memoryFolder : `${memoryFolder}/sessions/${mark}`,
+    heading: owner ? null : `[Notes on talk with ${senders.join(", ") || "somebody"}, not an owner, in ${session}]`,
+    added: async (path, before, after) => origins?.added(workspace, path, before, after),
+    originOf: async () => (await origins?.of(workspace)) ?? ownersAlone,
+  };
+}

@@ -1,0 +1,60 @@
+// What the people of a conversation are told when more came at once than could be read whole, or than the queue holds: how much, and what to do.
+// Once for a burst, by the notice's id; in groups only where somebody called us.
+import { conversationKey, type Address, type Log } from "@parley/protocol";
+import type { Outbox, Row, Turn } from "@parley/store";
+import type { DroppedBook } from "./dropped-messages.ts";
+import { textDelivery } from "@parley/delivery";
+
+export interface OverflowOptions {
+  readonly outbox: Pick<Outbox, "post">;
+  readonly dropped: Pick<DroppedBook, "untold" | "told">;
+  readonly log: Log;
+}
+
+/** Of the messages that a turn was opened with. */
+export interface Shortened {
+  /** Told with their beginning alone, or without their files. */
+  readonly cut: number;
+  /** Characters of that beginning. */
+  readonly chars: number;
+  readonly whole: number;
+}
+
+export interface Overflow {
+  /** What the agent is told of what was dropped. */
+  notes(conversation: Turn["conversation"]): Promise<readonly string[]>;
+  /** Tells the people. Safe to repeat for the same turn. */
+  tell(turn: Turn, address: Address, opening: readonly Row[], shortened: Shortened | null, isOwed: boolean): Promise<void>;
+}
+
+/** What came within so long is one burst. */
+const burstMs = 10 * 60_000;
+
+export function overflow({ outbox, dropped, log }: OverflowOptions): Overflow {
+  return {
+    async notes(conversation) {
+      const untold = await dropped.untold(conversation);
+      return untold === null ? [] : [`${counted(untold.count)} dropped unread, because the queue was full; the sender is told so`];
+    },
+    async tell(turn, address, opening, shortened, isOwed) {
+      const lane = conversationKey(address);
+      if (shortened !== null && shortened.cut > 0 && isOwed) {
+        const burst = Math.floor((opening[0]?.acceptedAtMs ?? 0) / burstMs);
+        const words = `⚠️ A lot came at once. I read the newest ${shortened.whole} messages whole, and of ${shortened.cut} before them only the first ${shortened.chars} characters, and no files. If something in those matters, please send it again, on its own.`;
+        await outbox.post([textDelivery(`overflow:${lane}:${burst}`, address, words, turn.id)]);
+      }
+      const untold = await dropped.untold(turn.conversation);
+      if (untold === null) return;
+      if (address.kind === "dm" || untold.isOwed) {
+        const words = `⚠️ Too much came at once: ${counted(untold.count)} dropped unread, because only so many may wait here. Please send again what still matters.`;
+        await outbox.post([textDelivery(`dropped:${lane}:${untold.version}`, address, words, turn.id)]);
+      }
+      log.info({ dropped: untold.count }, "told of messages that a full queue dropped");
+      await dropped.told(turn.conversation, untold);
+    },
+  };
+}
+
+function counted(count: number): string {
+  return `${count} message${count === 1 ? " was" : "s were"}`;
+}

@@ -1,0 +1,202 @@
+// What one turn runs with: the agent's model, tools and workspace, and the prompt compiled from the facts of this moment (turn-facts.ts).
+// Watches I12: when the stable zone of a session moved since its last turn, the log says which section moved it.
+import { diff, readsWorkspace, warnOnce, type PromptExplanation } from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Cooldowns, Model, Models } from "@parley/models";
+import { Fault, type Clock, type Ids, type Log, type SessionKey, type SkillCall } from "@parley/protocol";
+import type { Session } from "@parley/store";
+import type { Speakers, Place } from "@parley/access";
+import { askedModels } from "./models/asked-models.ts";
+import { contextSettings } from "./context-settings.ts";
+import type { Wanted } from "./models/directives.ts";
+import { keepResult } from "./tools/result-files.ts";
+import { modelBook } from "./models/model-choice.ts";
+import { notesPlace } from "./memory/notes-place.ts";
+import { promptFor, type ModelPrompt, type PromptForOptions } from "./prompt/turn-prompt.ts";
+import { startupNotes } from "./memory/startup-memory.ts";
+import { toolsHash, type PromptBook } from "./prompt/prompt-history.ts";
+import { skillTurn } from "./skills/skill-call.ts";
+import { unsupportedThinking } from "./models/thinking.ts";
+import type { ToolsHere } from "./tools/effective-tools.ts";
+import type { TurnSetup } from "./turn-setup.ts";
+
+export interface SetUpOptions extends PromptForOptions {
+  readonly models: Models;
+  readonly cooldowns: Cooldowns;
+  readonly prompts: PromptBook;
+  /** Counted on for `stableMoves`. */
+  readonly moves?: Map<string, number>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export interface SetUpRequest extends Place {
+  readonly agent: string;
+  readonly session: Session;
+  /** Skills that the turn's messages call by command. */
+  readonly called?: readonly SkillCall[];
+  /** The turn's own, so that lines about its model calls name its rows. */
+  readonly log?: Log;
+  /** What the messages of the turn ask for. */
+  readonly wanted?: Wanted;
+  /** Who wrote them. Absent: whoever writes there. */
+  readonly by?: Speakers;
+}
+
+/** A session may be asked for its prompt without being in a conversation. */
+export interface PromptRequest {
+  readonly agent: string;
+  readonly session: Session;
+  readonly place: Place | null;
+  readonly wanted?: Wanted;
+  readonly by?: Speakers;
+}
+
+export type PromptNow = Pick<ModelPrompt, "compiled" | "explanation" | "facts" | "model" | "here">;
+
+export interface SetUp {
+  forTurn(request: SetUpRequest): Promise<TurnSetup>;
+  /** The prompt that a turn in this session would get now. */
+  prompt(request: PromptRequest): Promise<PromptNow>;
+  /** Turns since the start that found the stable zone of their session moved, by the section that moved; `tools` are the schemas. */
+  stableMoves(): ReadonlyMap<string, number>;
+}
+
+const truncationField = "truncationTold";
+/** The epoch in which somebody who is no owner spoke: what is noted of that conversation is not the owner's own. */
+const othersField = "othersSpoke";
+
+export function setUp(options: SetUpOptions): SetUp {
+  const { config, prompts } = options;
+  const { defaults } = config.agents;
+  const agentOf = agentIn(config);
+  const book = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const moves = options.moves ?? new Map<string, number>();
+  const situationOf = promptFor(options);
+
+  async function modelsOf(agent: AgentConfig, session: Session): Promise<readonly [Model, ...Model[]]> {
+    const choice = book.of(agent, session);
+    const [primary, ...fallbacks] = await Promise.all([choice.primary, ...choice.fallbacks].map((id) => options.models.get(id)));
+    if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
+    return [primary, ...fallbacks];
+  }
+
+  /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
+  async function watchStable(session: Session, explanation: PromptExplanation, log: Log): Promise<void> {
+    const last = prompts.last(session);
+    if (last === null || (last.stable === explanation.stableHash && last.tools === toolsHash(explanation))) return;
+    const before = await prompts.explanation(last);
+    const moved = before === null ? null : diff(before, explanation);
+    const sections = moved?.moves.filter(({ zone }) => zone === "stable").map(({ id }) => id) ?? ["unknown"];
+    const causes = [...sections, ...(moved !== null && moved.tools.length > 0 ? ["tools"] : [])];
+    for (const cause of causes) moves.set(cause, (moves.get(cause) ?? 0) + 1);
+    log.info(
+      { moved: causes, files: moved?.files ?? [], tools: moved?.tools ?? [], stable: explanation.stableHash, was: last.stable },
+      "the stable prompt moved: this call will miss the provider's cache",
+    );
+  }
+
+  return {
+    async forTurn({ agent: id, session, called = [], wanted = {}, by, log = options.log, ...place }) {
+      const agent = agentOf(id);
+      const [primary, ...fallbacks] = await modelsOf(agent, session);
+      /** Of the messages so far: those that join may change it. */
+      let wantedNow = wanted;
+      const situation = await situationOf({ agent, session, place, wanted: () => wantedNow, by });
+      const ready = await situation.for(primary);
+      const { clock, ids, cooldowns } = options;
+      const { compiled, explanation, here, system } = ready;
+      const { tools } = here;
+      // A fallback may have fewer tools than the primary, never others: the turn runs with the primary's.
+      const asked = askedModels(ready, fallbacks, (model) => situation.for(model, tools), { clock, ids, log, cooldowns });
+      const skill = await skillTurn(called, situation.skills, tools);
+      log.debug(
+        { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
+        "prompt compiled",
+      );
+      await watchStable(session, explanation, log);
+      const { workspace } = agent;
+      const { owner, senders } = situation.speakers;
+      const isOwners = owner && session.fields[othersField] !== session.epoch;
+      const heard = { owner: isOwners, senders: owner ? [] : senders };
+      const notes = notesPlace(workspace, session.key as SessionKey, heard, options.origins);
+      const reads = readsWorkspace(ready.facts.stable);
+      const warned = warnOnce(situation.files, defaults.bootstrapPromptTruncationWarning, toldIn(session), reads);
+      return {
+        model: skill.model ?? asked.model,
+        env: skill.env,
+        skillBodies: skill.bodies,
+        alone: skill.model !== null,
+        system,
+        tools,
+        execPolicy: here.execPolicy,
+        workspace,
+        thinking: ready.thinking(),
+        reasoning: situation.reasoning,
+        thinkingFor(now) {
+          wantedNow = now;
+          return ready.thinking();
+        },
+        refusal: unsupportedThinking(primary, wanted.thinking),
+        refuses: (tool) => refusalOf(asked.last().here, tool),
+        timeoutMs: defaults.timeoutSeconds * 1000,
+        spill: (name, text) => keepResult(here.files, name, text),
+        context: contextSettings(config, agent),
+        keepsNotes: mayKeepNotes(here),
+        notesPlace: notes,
+        startupNotes: () =>
+          startupNotes({
+            workspace,
+            notes,
+            timeZone: defaults.userTimezone,
+            nowMs: options.clock.now(),
+            settings: defaults.startupContext,
+            log,
+          }),
+        notes: warned.note === null ? [] : [warned.note],
+        finalOnly: () => asked.last().finalOnly,
+        tellsEmptyInGroups: defaults.silentReply.group === "deny",
+        promptNote(turn) {
+          const last = asked.last();
+          const note = prompts.note(turn, place, session, last.compiled, last.explanation);
+          const told = warned.note === null ? {} : { [truncationField]: { epoch: session.epoch, note: warned.note } };
+          return { ...note, patch: { ...note.patch, ...told, ...(isOwners ? {} : { [othersField]: session.epoch }) } };
+        },
+      };
+    },
+    async prompt({ agent: id, session, place, wanted = {}, by }) {
+      const agent = agentOf(id);
+      const [primary] = await modelsOf(agent, session);
+      return (await situationOf({ agent, session, place, wanted: () => wanted, by })).for(primary);
+    },
+    stableMoves: () => moves,
+  };
+}
+
+/** Notes are files of the workspace: where the tools may not write them (a rule, a sandbox), neither may the turn that keeps them unasked. */
+function mayKeepNotes({ decision, unavailable, sandbox }: ToolsHere): boolean {
+  const isTaken = [...decision.removed, ...unavailable].some(({ tool }) => tool === "write");
+  return !isTaken && sandbox?.access !== "none";
+}
+
+/** Once per conversation: after /new the model knows nothing of what it was told. */
+function toldIn({ fields, epoch }: Session): string | undefined {
+  const told = fields[truncationField] as { readonly epoch?: number; readonly note?: string } | undefined;
+  return told?.epoch === epoch ? told.note : undefined;
+}
+
+/** Throws Fault("missing") for one that the config no longer has. */
+export function agentIn({ agents }: Config): (id: string) => AgentConfig {
+  return (id) => {
+    const found = agents.list.find((agent) => agent.id === id);
+    if (found === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
+    return found;
+  };
+}
+
+/** Why the model that was asked may not make this call; null when it may. A tool that it has may be for somebody else to use. */
+function refusalOf({ tools, refused }: ToolsHere, tool: string): string | null {
+  if (!tools.some(({ name }) => name === tool)) return `Not run: the tool "${tool}" is not for this model.`;
+  const reason = refused.get(tool);
+  return reason === undefined ? null : `Not run: whoever asked may not use "${tool}" here: ${reason}.`;
+}

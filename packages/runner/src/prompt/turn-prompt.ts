@@ -1,0 +1,156 @@
+// The prompt of a turn as one model gets it: everything that is the same for all of its models is gathered once, the rest is made from it for each.
+import {
+  bootstrapFiles,
+  compile,
+  explain,
+  promptBudget,
+  promptSections,
+  type BootstrapHook,
+  type BootstrapSnapshot,
+  type CompiledPrompt,
+  type PromptExplanation,
+  type PromptFacts,
+  type PromptMode,
+} from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Model } from "@parley/models";
+import { accountKey, parseSessionKey, type Log, type ReasoningLevel } from "@parley/protocol";
+import type { Session } from "@parley/store";
+import type { Speakers, Place, PlaceRules } from "@parley/access";
+import type { OwnRequest } from "../models/asked-models.ts";
+import type { Surface } from "./channel-facts.ts";
+import type { Wanted } from "../models/directives.ts";
+import type { OriginBook } from "./file-origins.ts";
+import { repoRoots } from "./repo-root.ts";
+import type { SkillBook, SkillsHere } from "../skills/skill-registry.ts";
+import { reasoningOf, thinkingOf } from "../models/thinking.ts";
+import type { ToolBook, ToolsHere } from "../tools/effective-tools.ts";
+import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./prompt-facts.ts";
+
+export interface PromptForOptions {
+  readonly config: Config;
+  readonly tools: ToolBook;
+  /** Of a place whose next message nobody has written yet. */
+  readonly speakers: (place: Place) => Promise<Speakers>;
+  /** Configured or paired, as `<channel>:<sender>`. */
+  readonly owners: () => Promise<readonly string[]>;
+  readonly channel: (account: string) => Surface | null;
+  /** What the config says of a shared place; null for accounts that it does not have. */
+  readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
+  readonly hooks: readonly BootstrapHook[];
+  readonly house: House;
+  readonly skills: SkillBook;
+  /** Who wrote what enters prompts. Absent: that is not known. */
+  readonly origins?: Pick<OriginBook, "of" | "added"> | undefined;
+  readonly log: Log;
+}
+
+export interface Asking {
+  readonly agent: AgentConfig;
+  readonly session: Session;
+  readonly place: Place | null;
+  /** What the messages of the turn ask for, as far as they have come. */
+  readonly wanted: () => Wanted;
+  /** Who wrote them. Absent: whoever writes there. */
+  readonly by?: Speakers | undefined;
+}
+
+/** The same for every model. */
+export interface Situation {
+  readonly speakers: Speakers;
+  readonly files: BootstrapSnapshot;
+  readonly skills: SkillsHere;
+  readonly reasoning: ReasoningLevel;
+  /** `within`: no tools but these. */
+  for(model: Model, within?: readonly { readonly name: string }[]): Promise<ModelPrompt>;
+}
+
+export interface ModelPrompt extends OwnRequest {
+  readonly compiled: CompiledPrompt;
+  readonly explanation: PromptExplanation;
+  readonly facts: PromptFacts;
+  readonly here: ToolsHere;
+  /** It was told to answer inside `<final>`. */
+  readonly finalOnly: boolean;
+}
+
+export function promptFor(options: PromptForOptions): (asking: Asking) => Promise<Situation> {
+  const { config } = options;
+  const { defaults } = config.agents;
+  const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
+  const files = bootstrapFiles({ caps, templates: options.house.templates, hooks: options.hooks, log: options.log });
+  const repoRootOf = repoRoots();
+
+  return async ({ agent, session, place, wanted, by }) => {
+    const { kind } = parseSessionKey(session.key);
+    const mode: PromptMode = kind === "subagent" ? "minimal" : "full";
+    const isShared = place === null ? kind === "group" || kind === "channel" : place.address.kind !== "dm";
+    const audience = isShared ? "shared" : "private";
+    const rules = (place === null || place.address.kind === "dm" ? null : options.rules(place)) ?? {};
+    const originOf = await options.origins?.of(agent.workspace);
+    const [snapshot, skills, speakers, owners] = await Promise.all([
+      files.load({
+        workspace: agent.workspace,
+        mode,
+        audience,
+        heartbeats: tellsHeartbeats(config),
+        agent: agent.id,
+        session: session.key,
+        ...(originOf === undefined ? {} : { originOf }),
+      }),
+      options.skills.at(agent, rules.skills),
+      by ?? (place === null ? nobody : options.speakers(place)),
+      options.owners(),
+    ]);
+    const reasoning = reasoningOf({ agent, session }, wanted());
+    return {
+      speakers,
+      files: snapshot,
+      skills,
+      reasoning,
+      async for(model, within) {
+        const all = await options.tools.at({ agent, session: session.key, places: rules.tools ?? [], by: speakers, model });
+        const tools = all.tools.filter(({ name }) => within?.some((tool) => tool.name === name) ?? true);
+        const here: ToolsHere = { ...all, tools };
+        const thinking = thinkingOf({ config, agent, session, model }, wanted());
+        const facts = turnFacts({
+          config,
+          house: options.house,
+          agent,
+          mode,
+          model,
+          audience,
+          tools,
+          sandbox: here.sandbox,
+          files: snapshot,
+          skills: skills.listing,
+          owners,
+          execPolicy: here.execPolicy,
+          session,
+          address: place?.address ?? null,
+          surface: place === null ? null : options.channel(accountKey(place.address)),
+          placeText: rules.systemPrompt,
+          repo: defaults.repoRoot ?? repoRootOf(agent.workspace),
+          thinking,
+          reasoning,
+        });
+        const compiled = compile(promptSections, facts, promptBudget(model.contextWindow));
+        const schemas = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+        return {
+          model,
+          here,
+          tools,
+          facts,
+          compiled,
+          explanation: explain(compiled, schemas),
+          // Providers put the blank line between the zones themselves, or send two blocks: either way it is `compiled.text`.
+          system: { stable: compiled.stable, volatile: compiled.volatile.replace(/^\n\n/, "") },
+          thinking: () => thinkingOf({ config, agent, session, model }, wanted()),
+          finalOnly: needsReasoningTags({ model, thinking }),
+        };
+      },
+    };
+  };
+}
+
+const nobody: Speakers = { owner: false, senders: [] };

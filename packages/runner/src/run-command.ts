@@ -1,0 +1,85 @@
+// Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
+// a command is one file under commands/. A message that stood after /new is a row of its own behind it.
+import { parseConversationKey, type Clock, type Inbound, type Json, type Log, type SessionKey, parseRowPayload } from "@parley/protocol";
+import { type Held, untilStored, turnNames } from "@parley/queue";
+import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
+import { textDelivery } from "@parley/delivery";
+import type { TurnWork } from "./run-session.ts";
+
+export interface LaneCommandCall {
+  readonly key: SessionKey;
+  readonly name: string;
+  /** What stands after the name, trimmed. */
+  readonly args: string;
+  /** Of /new: the model that its first word named when it was received. */
+  readonly model?: string;
+  readonly inbound: Inbound;
+  readonly owner: boolean;
+  readonly turn: Turn;
+  /** Its signal ends long work; whoever takes long covers itself with it. */
+  readonly held: Held;
+  readonly log: Log;
+}
+
+/** What a command comes to; a lone string is what is said back, null says nothing. */
+export interface LaneCommandEnd {
+  readonly answer: string | null;
+  /** Appended to the transcript, in order; JSON text. */
+  readonly entries?: readonly string[];
+  readonly patch?: { readonly [field: string]: Json };
+  readonly cells?: readonly CellWrite[];
+  /** Called once the commit holds. */
+  readonly committed?: () => void;
+}
+
+export interface LaneCommand {
+  readonly name: string;
+  /** Other names that people type; `parseCommand` knows them too. */
+  readonly aliases?: readonly string[];
+  /** One line for /help and for the platforms' menus. */
+  readonly summary: string;
+  /** Must bear repetition: a crash before the commit runs it again. */
+  run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
+}
+
+export interface LaneCommandOptions {
+  readonly turns: Turns;
+  readonly commands: readonly LaneCommand[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions): TurnWork {
+  const table = new Map(commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const)));
+
+  return async (turn, held) => {
+    const [row] = turn.rows;
+    if (row === undefined) return { afterMs: 0, reason: "an empty turn" };
+    const { command, inbound, owner } = parseRowPayload(row.payload);
+    const found = table.get(command?.name ?? "");
+    if (command === undefined) throw new Error("a row that is no command was run as one");
+    // What the command writes carries no fencing token, so the lease is proven right before (I3).
+    await held.renew();
+    const call = { key: turn.lane as SessionKey, ...command, inbound, owner, turn, held, log: log.child(turnNames(turn)) };
+    // A row may outlive the build that knew its command.
+    const said = found === undefined ? `There is no /${command.name} any more.` : await found.run(call);
+    const {
+      answer,
+      entries = [],
+      patch,
+      cells,
+      committed,
+    }: LaneCommandEnd = typeof said === "string" || said === null ? { answer: said } : said;
+    const what: Commit = {
+      outcome: "commanded",
+      reason: `/${command.name}`,
+      entries,
+      deliveries: answer === null ? [] : [textDelivery(`${turn.id}/0`, parseConversationKey(turn.conversation), answer, turn.id)],
+      ...(patch === undefined ? {} : { patch }),
+      ...(cells === undefined ? {} : { cells }),
+    };
+    await untilStored(held, clock, () => turns.commit(turn, turn.id, what));
+    committed?.();
+    return { settled: true };
+  };
+}

@@ -1,0 +1,86 @@
+// A session's lane put together: closing a turn that was told to stop, a command that keeps its place, or a turn of talk. All three end turns
+// of one store and know the same tools, so that what one began another can close.
+import type { Config } from "@parley/config";
+import type { Store } from "@parley/store";
+import type { ApprovalDesk } from "./approvals/approvals.ts";
+import { quotesOf, streamingOf } from "@parley/access";
+import { injectCommand } from "./inject.ts";
+import type { ToolHooks } from "./tools/tool-hooks.ts";
+import type { ToolHold } from "./tools/emergency-stop.ts";
+import { droppedBook } from "./dropped-messages.ts";
+import { agentTurn, type AgentTurnOptions } from "./run-turn.ts";
+import { closeTurn, type CloseTurnOptions } from "./close-stopped-turn.ts";
+import { laneCommand, type LaneCommand } from "./run-command.ts";
+import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./media/read-attachment.ts";
+import { overflow } from "./overflow.ts";
+import { runLane, type RunLane } from "./run-session.ts";
+import type { Suspects } from "./quarantine.ts";
+
+export interface SessionLaneOptions extends Pick<
+  AgentTurnOptions,
+  "setUp" | "channel" | "redaction" | "running" | "ledger" | "showProgress" | "bootAtMs" | "clock" | "log"
+> {
+  readonly config: Config;
+  readonly store: Pick<Store, "turns" | "cells" | "sessions" | "outbox">;
+  readonly suspects: Pick<Suspects, "rule">;
+  readonly tools: CloseTurnOptions["tools"];
+  readonly approvals: ApprovalDesk;
+  readonly hold: ToolHold;
+  readonly toolHooks: ToolHooks | undefined;
+  readonly commands: readonly LaneCommand[];
+  /** Absent: files of messages are told in words. */
+  readonly media: Pick<MediaReaderOptions, "folder" | "transcribe"> | undefined;
+}
+
+export function sessionLane(options: SessionLaneOptions): RunLane {
+  const { config, store, approvals, media, bootAtMs, ledger, clock, log } = options;
+  const { turns, cells, sessions, outbox } = store;
+  return runLane({
+    turns,
+    suspects: options.suspects,
+    close: closeTurn({
+      turns,
+      outbox,
+      running: options.running,
+      tools: options.tools,
+      bootAtMs,
+      ledger,
+      withdraw: async (turn) => void (await approvals.stop({ turn })),
+      shows: (account) => options.channel(account)?.settle !== undefined,
+      clock,
+      log,
+    }),
+    command: laneCommand({ turns, commands: [...options.commands, injectCommand(clock)], clock, log }),
+    agent: agentTurn({
+      turns,
+      sessions,
+      setUp: options.setUp,
+      channel: options.channel,
+      outbox,
+      overflow: overflow({ outbox, dropped: droppedBook(cells), log }),
+      streams: (account) => streamingOf(config, account),
+      answerMaxChars: config.messages.answerMaxChars,
+      folder: media?.folder,
+      quotes: (account) => quotesOf(config, account),
+      readMedia: media === undefined ? describeOnly : mediaReader({ ...media, cells, clock, log }),
+      redaction: options.redaction,
+      running: options.running,
+      ledger,
+      approvals: {
+        desk: approvals,
+        hold: options.hold,
+        hooks: options.toolHooks,
+        timeoutMs: config.approvals.exec.timeoutMinutes * 60_000,
+      },
+      showProgress: options.showProgress,
+      queue: config.messages.queue,
+      bootAtMs,
+      clock,
+      log,
+    }),
+    clock,
+    log,
+  });
+}
+
+const describeOnly: ReadMedia = async () => ({ kind: "described" });

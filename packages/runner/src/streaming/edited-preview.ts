@@ -1,0 +1,168 @@
+// The growing answer on platforms whose messages can be edited. The message is sent once, journaled through the outbox, and then only
+// edited, so what may repeat after a crash is an edit, never content (I5). It is opened only once the parser has shown something.
+import type { Channel } from "@parley/channels";
+import {
+  accountKey,
+  isFault,
+  sleep,
+  type Address,
+  type Clock,
+  type ConversationKey,
+  type Log,
+  type Receipt,
+  deadline,
+  formatContent,
+} from "@parley/protocol";
+import type { NewDelivery, Outbox } from "@parley/store";
+import type { Held } from "@parley/queue";
+import { previewText } from "@parley/delivery";
+import type { TurnJournal } from "../turn-journal.ts";
+
+export interface Preview {
+  /** The visible text so far, and the message that it quotes. */
+  show(markdown: string, replyTo?: string): void;
+  /** Nothing more is sent; resolves when nothing is under way. May be called again. */
+  close(): Promise<Previewed>;
+}
+
+/** What people have seen of the answer before it is committed. */
+export interface Previewed {
+  /** Id of the open delivery that the answer takes the place of. */
+  readonly open: string | null;
+  /** How the answer began, where that went out for good. */
+  readonly said: string;
+}
+
+export interface PreviewOptions {
+  readonly turn: string;
+  readonly conversation: ConversationKey;
+  readonly address: Address;
+  readonly channel: Channel;
+  readonly journal: TurnJournal;
+  readonly outbox: Outbox;
+  /** Who was paused, and whose turn is another node's now, must not edit over it. */
+  readonly held: Pick<Held, "cover">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the turn must not act any more. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer that is whole sooner than this needs no preview. */
+const openAfterMs = 900;
+/** Edits count against the platform's limits like messages. */
+const editEveryMs = { dm: 1_000, group: 3_000, channel: 1_500 } as const;
+const receiptPollMs = 100;
+const editTimeoutMs = 15_000;
+/** An edit whose end is unknown may still be on its way; within this it arrives or never does, and cannot undo the final text. */
+const doubtMs = 2_000;
+
+/** The id of a turn's preview, whether or not there is one. */
+export function previewOf(turn: string): string {
+  return `${turn}/preview`;
+}
+
+export function editedPreview(options: PreviewOptions): Preview {
+  const { turn, conversation, address, channel, journal, outbox, clock, log } = options;
+  const act = channel.act?.bind(channel);
+  let opened: string | null = journal.previews.at(-1)?.delivery ?? null;
+  let latest = "";
+  /** The message to quote: no later edit can add it. */
+  let quoted: string | undefined;
+  let closed = false;
+  let doubtUntilMono = 0;
+  const closing = new AbortController();
+  let work: Promise<void> | null = opened === null ? null : quietly(edit(opened));
+
+  function show(markdown: string, replyTo?: string): void {
+    latest = markdown;
+    quoted = replyTo;
+    work ??= quietly(open());
+  }
+
+  /** A preview that fails costs nothing but the preview; a lost lease the turn learns by itself. */
+  function quietly(running: Promise<void>): Promise<void> {
+    return running.catch((error: unknown) => log.info({ turn, error }, "the preview ended early"));
+  }
+
+  async function open(): Promise<void> {
+    await sleep(clock, openAfterMs, closing.signal);
+    if (closed || options.signal.aborted) return;
+    const id = previewOf(turn);
+    const delivery: NewDelivery = {
+      id,
+      pool: accountKey(address),
+      lane: conversation,
+      cause: turn,
+      open: true,
+      parts: [
+        { content: formatContent({ v: 1, kind: "preview", markdown: latest, ...(quoted === undefined ? {} : { replyTo: quoted }) }) },
+      ],
+    };
+    // Known before it is certain: what ends the turn closes it, also when the answer to this write is lost. Closing one that is not there is harmless.
+    opened = id;
+    await journal.post({ delivery: id }, [delivery]);
+    await edit(id);
+  }
+
+  async function edit(id: string): Promise<void> {
+    const receipt = await sent(id);
+    let shown = "";
+    while (receipt !== null && !closed && !options.signal.aborted) {
+      const text = previewText(latest, channel);
+      if (text !== null && text.plain !== shown) {
+        const waitMs = await editOnce(receipt, text);
+        if (waitMs === null) return;
+        // What was not shown is tried again, also when the text grows no more.
+        if (waitMs === 0) shown = text.plain;
+        await sleep(clock, waitMs, closing.signal);
+      }
+      await sleep(clock, editEveryMs[address.kind], closing.signal);
+    }
+  }
+
+  /** How long the platform wants us to wait; null when editing makes no sense any more. */
+  async function editOnce(receipt: Receipt, text: NonNullable<ReturnType<typeof previewText>>): Promise<number | null> {
+    const timeout = deadline(clock, editTimeoutMs, "an edit");
+    try {
+      const signal = AbortSignal.any([options.signal, timeout.signal]);
+      await options.held.cover(editTimeoutMs);
+      await act?.(address, { kind: "edit", messageId: receipt.messageId, text }, { idempotencyKey: `${turn}/edit`, signal });
+      return 0;
+    } catch (error) {
+      if (isFault(error, "rate_limited")) return error.retryAfterMs ?? editEveryMs[address.kind];
+      log.debug({ turn, error }, "preview edit failed; the final answer will be written all the same");
+      if (isFault(error, "ambiguous")) doubtUntilMono = clock.mono() + doubtMs;
+      return isFault(error, "unavailable") || isFault(error, "ambiguous") ? editEveryMs[address.kind] : null;
+    } finally {
+      timeout.cancel();
+    }
+  }
+
+  /** The receipt of the preview's message once it was sent; null when it never will be. */
+  async function sent(id: string): Promise<Receipt | null> {
+    while (!closed && !options.signal.aborted) {
+      const [delivery] = await outbox.find({ id, limit: 1 });
+      const part = delivery?.parts[0];
+      if (part === undefined || part.state === "failed" || part.state === "ambiguous") return null;
+      if (part.receipt !== null) return JSON.parse(part.receipt) as Receipt;
+      await sleep(clock, receiptPollMs, closing.signal);
+    }
+    return null;
+  }
+
+  return {
+    show,
+    async close() {
+      closed = true;
+      closing.abort();
+      await work;
+      const doubtLeftMs = doubtUntilMono - clock.mono();
+      if (doubtLeftMs > 0) await sleep(clock, doubtLeftMs, options.signal);
+      return { open: opened, said: "" };
+    },
+  };
+}
+
+/** Where nothing can be edited, or the account does not want it. */
+export const noPreview: Preview = { show() {}, close: async () => ({ open: null, said: "" }) };

@@ -1,0 +1,263 @@
+// The tools of a turn: made for its agent and place, then narrowed by the policy chain, with every removal explained. A sandbox that is
+// asked for and cannot be had takes away whatever would have run in it: nothing falls back to the host.
+import { join, relative, sep } from "node:path";
+import type { SandboxFacts } from "@parley/agent";
+import type { AgentConfig, Config } from "@parley/config";
+import type { Model } from "@parley/models";
+import { Fault, isFault, parseSessionKey, type Clock, type Ids, type SessionKey } from "@parley/protocol";
+import {
+  applyPolicy,
+  catalogue,
+  isSandboxed,
+  makeTools,
+  noSandbox,
+  openSandbox,
+  policySteps,
+  promptFolders,
+  promptNames,
+  workspaceFiles,
+  type ExecGrant,
+  type ExecPolicy,
+  type ExecPorts,
+  type MadeTools,
+  type PolicyDecision,
+  type Sandbox,
+  type Tool,
+  type ToolContext,
+  type ToolRules,
+  type WorkspaceFiles,
+  type WorkspaceFilesOptions,
+} from "@parley/tools";
+import type { OriginBook } from "../prompt/file-origins.ts";
+import { senderRules, type Speakers } from "@parley/access";
+
+export interface ToolsRequest {
+  readonly agent: AgentConfig;
+  readonly session: SessionKey;
+  /** Of the place, outermost first. */
+  readonly places: readonly ToolRules[];
+  readonly by: Speakers;
+  readonly model: Pick<Model, "id" | "vision">;
+}
+
+export interface ToolsHere {
+  /** What the model is told of. Where several people speak, the same whoever asks: every change would cost the provider's cache (I12). */
+  readonly tools: readonly Tool[];
+  /** Of those, what the people who ask may not use, with the reason: a call of it is refused. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Why tools that there are may not be used, and why none is left. */
+  readonly decision: PolicyDecision;
+  /** Tools that cannot be had here at all. */
+  readonly unavailable: readonly { readonly tool: string; readonly reason: string }[];
+  /** Where the files lie that the tools work on: the agent's workspace, or its sandbox's folder. */
+  readonly files: WorkspaceFiles;
+  readonly sandbox: SandboxFacts | undefined;
+  /** Which commands may run. */
+  readonly execPolicy: ExecPolicy;
+}
+
+export interface ToolBook {
+  at(request: ToolsRequest): Promise<ToolsHere>;
+}
+
+/** What the tools of the catalogue work with on this machine. */
+export interface Hands {
+  /** The state folder: tools may not enter it. */
+  readonly home: string;
+  readonly userHome: string;
+  /** Who wrote what enters prompts. Absent: that is not known. */
+  readonly origins?: OriginBook;
+  /** Absent: no commands here. */
+  readonly exec?: Pick<ExecPorts, "commands" | "host">;
+  readonly pictures?: ToolContext["pictures"];
+  readonly settings?: ToolContext["settings"];
+}
+
+export interface ToolBookOptions {
+  readonly config: Config;
+  /** Absent: there are no tools but `more`. */
+  readonly hands: Hands | undefined;
+  /** Beside those of the catalogue: the rehearsal's. */
+  readonly more: readonly Tool[];
+  /** Folders of skills. */
+  readonly readRoots: readonly string[];
+  /** What people allowed an agent for good. */
+  readonly grants?: (agent: string) => Promise<readonly ExecGrant[]>;
+  readonly approved?: ExecPorts["approved"];
+  /** Every tool as it is handed out. */
+  readonly watched?: (tool: Tool) => Tool;
+  readonly status: ToolContext["status"];
+  readonly plans: ToolContext["plans"];
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const noSearchPath = "";
+
+export function toolBook(options: ToolBookOptions): ToolBook {
+  const { config, hands, clock } = options;
+  const { tools: settings } = config;
+  const readRoots = [...options.readRoots, ...settings.fs.readRoots];
+  const forbidden = hands === undefined ? [] : [hands.home];
+  const filesAt = sharedFiles();
+
+  async function placeOf({ agent, session }: ToolsRequest): Promise<Sandbox | { readonly cannot: string }> {
+    const { workspace, sandbox } = agent;
+    const host = hands?.exec?.host ?? {};
+    if (hands === undefined || !isSandboxed(sandbox.mode, session, [`agent:${agent.id}:main` as SessionKey]))
+      return noSandbox(workspace, host["PATH"] ?? noSearchPath);
+    const folder = join(hands.home, "sandboxes");
+    const mark = (): string => options.ids.uuid();
+    try {
+      return await openSandbox(sandbox, { agent: agent.id, session, workspace, folder, readRoots, hidden: forbidden, host, mark });
+    } catch (error) {
+      if (isFault(error)) return { cannot: error.message };
+      throw error;
+    }
+  }
+
+  async function policyOf({ agent: { id, tools }, by: { owner } }: ToolsRequest): Promise<ExecPolicy> {
+    const { mode, ask, allowlist } = tools.exec;
+    return { mode, ask, allowlist, grants: (await options.grants?.(id)) ?? [], owner };
+  }
+
+  function made(
+    { agent, by, model }: ToolsRequest,
+    owner: boolean,
+    sandbox: Sandbox,
+    files: WorkspaceFiles,
+    policy: ExecPolicy,
+  ): MadeTools {
+    if (hands === undefined) return { tools: [], unavailable: [] };
+    const { status, plans, approved } = options;
+    const { exec, pictures, settings: desk, origins } = hands;
+    const { timeoutSeconds } = agent.tools.exec;
+    return makeTools({
+      owner,
+      speakers: by.senders,
+      promptPaths: promptPathsIn(config, agent.workspace),
+      ...(origins === undefined ? {} : { origins }),
+      vision: model.vision,
+      timeZone: config.agents.defaults.userTimezone,
+      halfDays: config.agents.defaults.timeFormat === "12",
+      files,
+      sandbox,
+      clock,
+      resultBytes: agent.contextLimits.toolResultMaxChars,
+      ...(exec === undefined ? {} : { exec: { ...exec, ...(approved === undefined ? {} : { approved }), timeoutSeconds, policy } }),
+      ...(pictures === undefined ? {} : { pictures }),
+      ...(desk === undefined ? {} : { settings: desk }),
+      ...(status === undefined ? {} : { status }),
+      ...(plans === undefined ? {} : { plans }),
+    });
+  }
+
+  return {
+    async at(request) {
+      const { agent, session, places, by, model } = request;
+      const [opened, execPolicy] = await Promise.all([placeOf(request), policyOf(request)]);
+      const cannot = "cannot" in opened ? opened.cannot : null;
+      const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
+      const { workspace: root, inside, readOnly } = sandbox;
+      const userHome = hands === undefined ? {} : { userHome: hands.userHome };
+      const lent = sandbox.scratch ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } } : {};
+      const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome, ...lent });
+      const { tools: own, unavailable: lacking } = made(request, by.owner, sandbox, files, execPolicy);
+      const isShared = sharedKinds.includes(parseSessionKey(session).kind);
+      const ofOthers = isShared ? made(request, !by.owner, sandbox, files, execPolicy).tools : own;
+      const ownersOnly = by.owner ? without(own, ofOthers) : without(ofOthers, own);
+      // The model is told of them, and they never run: whoever asks is no owner.
+      const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
+      const shut =
+        cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
+      const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
+      const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
+        policySteps({
+          global: settings,
+          agent: agent.tools,
+          model: model.id,
+          places: places.map((rules) => ({ name: "this place", rules })),
+          senders,
+          sandbox: sandbox.kind !== "none" || cannot !== null ? settings.sandbox.tools : undefined,
+          subagent: parseSessionKey(session).kind === "subagent" ? settings.subagents.tools : undefined,
+        });
+      const theirs = by.owner ? there : without(there, ownersOnly);
+      const decision = applyPolicy(
+        theirs.map(({ name }) => name),
+        steps(senderRules(settings, by.senders)),
+      );
+      const told = isShared
+        ? applyPolicy(
+            there.map(({ name }) => name),
+            steps([]),
+          ).tools
+        : decision.tools;
+      return {
+        tools: there
+          .filter(({ name }) => told.includes(name))
+          .map((tool) =>
+            ownersOnly.some(({ name }) => name === tool.name)
+              ? { ...tool, summary: `${tool.summary} (for owners; refused to others)` }
+              : tool,
+          )
+          .map((tool) => options.watched?.(tool) ?? tool),
+        refused: new Map(
+          [...lacking, ...decision.removed.map(({ tool, rule }) => ({ tool, reason: rule }))]
+            .filter(({ tool }) => told.includes(tool))
+            .map(({ tool, reason }) => [tool, reason]),
+        ),
+        decision,
+        unavailable: [...lacking, ...shut],
+        files,
+        sandbox: factsOf(sandbox, agent),
+        execPolicy,
+      };
+    },
+  };
+}
+
+/** Sessions in which people take turns. In private a rule for a person takes the tool out of what the model is told. */
+const sharedKinds: readonly string[] = ["group", "channel"];
+
+function without(tools: readonly Tool[], others: readonly Tool[]): readonly Tool[] {
+  return tools.filter(({ name }) => !others.some((other) => other.name === name));
+}
+
+function neverRun(tool: Tool): Tool {
+  return { ...tool, run: () => Promise.reject(new Fault("denied", `only owners may use ${tool.name}`)) };
+}
+
+/** What enters prompts because the config says so: folders of skills in the workspace, and workspaces of other agents in it. */
+function promptPathsIn({ skills, agents }: Config, workspace: string): readonly string[] {
+  const others = agents.list.flatMap((other) => [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)));
+  const below = [...skills.load.extraDirs, ...others].map((path) => relative(workspace, path).split(sep).join("/"));
+  return below.filter((path) => path !== "" && !path.startsWith("../"));
+}
+
+/** Below the workspace: a prompt lists the skills there, so they are read also where a sandbox shows nothing else of it. */
+function skillFolders(workspace: string, readRoots: readonly string[]): readonly string[] {
+  const below = readRoots.map((path) => relative(workspace, path).split(sep).join("/"));
+  return ["skills", ".agents/skills", ...below.filter((path) => path !== "" && path !== ".." && !path.startsWith("../"))];
+}
+
+/** What needs a folder or a process. */
+function needsSandbox(tool: string): boolean {
+  const section = catalogue.find(({ id }) => id === tool)?.section;
+  return section === "fs" || section === "runtime";
+}
+
+function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFacts | undefined {
+  if (kind === "none") return undefined;
+  return { kind, containerWorkspace: inside, access: sandbox.workspaceAccess, network: sandbox.network, elevated: false };
+}
+
+/** One for each folder and view of it, because the changes to a folder wait for each other there. */
+function sharedFiles(): (options: WorkspaceFilesOptions) => WorkspaceFiles {
+  const known = new Map<string, WorkspaceFiles>();
+  return (options) => {
+    const key = JSON.stringify(options);
+    const found = known.get(key) ?? workspaceFiles(options);
+    known.set(key, found);
+    return found;
+  };
+}

@@ -1,0 +1,200 @@
+// Caps on what an agent may use in a day and in a month, checked before every model call. The sums are read from the usage cells once and kept
+// up with this process's own commits; what running turns have used so far counts at once, so turns side by side cannot pass a cap together
+// by more than the calls that are under way. Other processes' commits are seen when the day is read again.
+import type { Ledger, LoopEnd } from "@parley/agent";
+import type { Config, SpendConfig } from "@parley/config";
+import type { Model, ModelEvent, ModelRequest } from "@parley/models";
+import {
+  accountKey,
+  noUsage,
+  parseConversationKey,
+  parseSessionKey,
+  type Clock,
+  type Log,
+  type SessionKey,
+  type Usage,
+  parseRowPayload,
+} from "@parley/protocol";
+import type { CellWrite, Turn } from "@parley/store";
+import { addUsed, daysBack, noneUsed, sumOf, tokensOf, usedBy, type UsageBook, type Used } from "./usage-log.ts";
+
+type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;
+
+export interface SpendState {
+  readonly agent: string;
+  readonly caps: SpendConfig;
+  readonly day: Used;
+  readonly month: Used;
+}
+
+/** One turn's, or one command's. */
+export interface TurnLedger extends Ledger {
+  /** For the questions beside the turn's own, flush and summary: each is checked, and what it used counts for the next. */
+  sideModel(model: Model): Model;
+  /** What the commit writes of it. */
+  note(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Model, "id" | "priced">): Promise<readonly CellWrite[]>;
+  /** The commit holds. */
+  committed(): void;
+  /** It is over, whether it was committed or not. */
+  close(): void;
+}
+
+export interface SpendLedger {
+  forTurn(turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">): TurnLedger;
+  /** Agents that have caps, with what counts against them. */
+  states(): Promise<readonly SpendState[]>;
+}
+
+export interface SpendLedgerOptions {
+  readonly config: Config;
+  readonly book: UsageBook;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How old the sum of the day may be, where other processes write too. */
+const freshMs = 60_000;
+
+export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): SpendLedger {
+  const capsOf = (agent: string): SpendConfig => config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
+  /** By day, then by agent. */
+  const sums = new Map<string, Map<string, Used>>();
+  const open = new Map<string, { readonly agent: string; used: Used }>();
+  let readAtMs = -Infinity;
+  let commits = 0;
+  let reading: Promise<void> | null = null;
+
+  const add = (day: string, agent: string, used: Used): void => {
+    const agents = sums.get(day) ?? new Map<string, Used>();
+    agents.set(agent, addUsed(agents.get(agent) ?? noneUsed, used));
+    sums.set(day, agents);
+  };
+
+  /** Days of this month, newest first. */
+  const monthDays = (): readonly string[] => {
+    const days = daysBack(book.timeZone, clock.now(), 31);
+    const [today = ""] = days;
+    return days.filter((day) => day.startsWith(today.slice(0, 7)));
+  };
+
+  async function read(days: readonly string[]): Promise<void> {
+    const [today = "", ...earlier] = days;
+    const missing = [today, ...earlier.filter((day) => !sums.has(day))];
+    const before = commits;
+    const rows = await book.rows(missing);
+    // A commit that came meanwhile may or may not be in what was read: the sums that are kept know it.
+    if (commits !== before && sums.has(today)) return;
+    for (const day of missing) sums.set(day, new Map());
+    for (const row of rows) add(row.day, row.agent, row);
+    for (const day of sums.keys()) if (!days.includes(day)) sums.delete(day);
+    readAtMs = clock.mono();
+  }
+
+  async function stateOf(agent: string): Promise<SpendState> {
+    const days = monthDays();
+    const isFresh = clock.mono() - readAtMs < freshMs && days.every((day) => sums.has(day));
+    if (!isFresh) await (reading ??= read(days).finally(() => (reading = null)));
+    const running = [...open.values()].filter((turn) => turn.agent === agent).reduce((sum, { used }) => addUsed(sum, used), noneUsed);
+    const on = (day: string): Used => sums.get(day)?.get(agent) ?? noneUsed;
+    const [today = ""] = days;
+    return {
+      agent,
+      caps: capsOf(agent),
+      day: addUsed(on(today), running),
+      month: addUsed(days.map(on).reduce(addUsed, noneUsed), running),
+    };
+  }
+
+  async function verdictFor(agent: string): Promise<Verdict> {
+    const { caps, day, month } = await stateOf(agent);
+    const isOver = (used: Used, usd: number | undefined, tokens: number | undefined): boolean =>
+      (usd !== undefined && used.costUsd >= usd) || (tokens !== undefined && tokensOf(used) >= tokens);
+    const over = isOver(month, caps.monthUsd, caps.monthTokens) ? "month" : isOver(day, caps.dayUsd, caps.dayTokens) ? "day" : null;
+    if (over === null) return { ok: true };
+    log.warn({ agent, over, caps, day, month }, "a spending limit is reached: the model is not asked");
+    return { ok: false, reason: refusal(over, book.timeZone, clock.now()) };
+  }
+
+  return {
+    forTurn(turn) {
+      const { agent } = parseSessionKey(turn.lane);
+      const isCapped = Object.keys(capsOf(agent)).length > 0;
+      /** The loop's next word on what it used has this in it. */
+      async function* checked(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+        const verdict = await verdictFor(agent);
+        if (!verdict.ok) {
+          yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "refused", message: verdict.reason } };
+          return;
+        }
+        for await (const event of model.stream(request, signal)) {
+          if (event.type === "end")
+            open.set(turn.id, { agent, used: addUsed(open.get(turn.id)?.used ?? noneUsed, usedSoFar(event.usage)) });
+          yield event;
+        }
+      }
+      let noted: { readonly day: string; readonly used: Used } | null = null;
+      return {
+        async mayCall(usage) {
+          if (!isCapped) return { ok: true };
+          open.set(turn.id, { agent, used: usedSoFar(usage) });
+          return verdictFor(agent);
+        },
+        sideModel(model) {
+          return isCapped ? { ...model, stream: (request, signal) => checked(model, request, signal) } : model;
+        },
+        async note(end, asked) {
+          const models = usedBy(end, asked);
+          const day = book.today();
+          const cell = await book.note({ session: turn.lane as SessionKey, ...whoAsked(turn), models });
+          noted = cell === null ? null : { day, used: sumOf(models) };
+          return cell === null ? [] : [cell];
+        },
+        committed() {
+          open.delete(turn.id);
+          if (noted === null) return;
+          commits += 1;
+          if (sums.has(noted.day)) add(noted.day, agent, noted.used);
+          noted = null;
+        },
+        close: () => void open.delete(turn.id),
+      };
+    },
+    async states() {
+      const capped = config.agents.list.filter(({ spend = {} }) => Object.keys(spend).length > 0);
+      return Promise.all(capped.map(({ id }) => stateOf(id)));
+    },
+  };
+}
+
+function usedSoFar({ costUsd = 0, ...tokens }: Usage): Used {
+  return { ...noneUsed, ...tokens, costUsd };
+}
+
+function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): { readonly channel: string; readonly person: string } {
+  const channel = accountKey(parseConversationKey(conversation as Turn["conversation"]));
+  const newest = rows.at(-1);
+  if (newest === undefined) return { channel, person: "nobody" };
+  const { inbound } = parseRowPayload(newest.payload);
+  return { channel, person: `${inbound.channel}:${inbound.sender.id}` };
+}
+
+/** For people: when it ends, and no figures. */
+function refusal(over: "day" | "month", timeZone: string, nowMs: number): string {
+  const words = over === "day" ? "Today's spending limit" : "This month's spending limit";
+  return `${words} is reached, so I cannot answer now. It resets ${resetIn(over, timeZone, nowMs)}.`;
+}
+
+/** "at midnight (Europe/Berlin), in 3 h 20 min", "on 2026-12-01 at 00:00 (UTC), in 9 days". */
+export function resetIn(over: "day" | "month", timeZone: string, nowMs: number): string {
+  const [today = ""] = daysBack(timeZone, nowMs, 1);
+  const [year = 0, month = 1, day = 1] = today.split("-").map(Number);
+  const next = new Date(over === "day" ? Date.UTC(year, month - 1, day + 1) : Date.UTC(year, month, 1));
+  const time = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(nowMs);
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  const days = Math.round((next.getTime() - Date.UTC(year, month - 1, day)) / 86_400_000);
+  const leftMinutes = days * 1_440 - hours * 60 - minutes;
+  const left = leftMinutes < 2_880 ? `${Math.floor(leftMinutes / 60)} h ${leftMinutes % 60} min` : `${Math.ceil(leftMinutes / 1_440)} days`;
+  return over === "day"
+    ? `at midnight (${timeZone}), in ${left}`
+    : `on ${next.toISOString().slice(0, 10)} at 00:00 (${timeZone}), in ${left}`;
+}

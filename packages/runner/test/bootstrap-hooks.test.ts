@@ -1,0 +1,106 @@
+// Modules of the operator between the workspace and the prompt: what they may do, and how each way of being broken is told.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BootstrapHook, HookFile } from "@parley/agent";
+import { loadConfig } from "@parley/config";
+import { virtualClock } from "@parley/testkit";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { bootstrapHooks } from "../src/prompt/bootstrap-hooks.ts";
+
+let dir = "";
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-hooks-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const clock = virtualClock();
+const files: readonly HookFile[] = [
+  { name: "SOUL.md", path: "/w/SOUL.md", text: "Dry." },
+  { name: "USER.md", path: "/w/USER.md", text: null },
+];
+const request = {
+  workspace: "/w",
+  mode: "full",
+  audience: "private",
+  heartbeats: false,
+  agent: "main",
+  session: "agent:main:main",
+} as const;
+
+/** The hook that the config makes of a module of this text. */
+async function hookOf(text: string, handler: object = {}): Promise<BootstrapHook> {
+  await writeFile(join(dir, "hook.ts"), text);
+  const file = { hooks: { internal: { handlers: [{ event: "agent:bootstrap", module: "hook.ts", ...handler }] } } };
+  const { config } = await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) });
+  const [hook] = bootstrapHooks(config, join(dir, "parley.json5"), clock);
+  if (hook === undefined) throw new Error("no hook");
+  return hook;
+}
+
+test.each([
+  ["changing a file in place", `export default ({ context }) => { context.bootstrapFiles[0].content = "Warm."; };`],
+  [
+    "replacing the list",
+    `export default ({ context }) => { context.bootstrapFiles = [{ name: "SOUL.md", path: "/w/SOUL.md", content: "Warm." }]; };`,
+  ],
+  [
+    "returning the files",
+    `export default async ({ context }) => context.bootstrapFiles.map((file) => ({ ...file, content: "Warm.", missing: false }));`,
+  ],
+])("%s counts", async (_how, text) => {
+  const hook = await hookOf(text);
+  expect((await hook(files, request)).find(({ name }) => name === "SOUL.md")?.text).toBe("Warm.");
+});
+
+test("what a hook is given, under another export's name", async () => {
+  const hook = await hookOf(
+    `export function persona(event) {
+      const { bootstrapFiles, cfg, ...context } = event.context;
+      bootstrapFiles[0].content = JSON.stringify({ type: event.type, action: event.action, ...context, files: bootstrapFiles.map((f) => [f.name, f.missing]), tz: typeof cfg.agents });
+    }`,
+    { export: "persona" },
+  );
+  expect(JSON.parse((await hook(files, request))[0]?.text ?? "")).toEqual({
+    type: "agent",
+    action: "bootstrap",
+    workspaceDir: "/w",
+    sessionKey: "agent:main:main",
+    sessionId: "agent:main:main",
+    agentId: "main",
+    files: [
+      ["SOUL.md", false],
+      ["USER.md", true],
+    ],
+    tz: "object",
+  });
+});
+
+test("files of other names are left out, and one may be taken away", async () => {
+  const hook = await hookOf(
+    `export default ({ context }) => { context.bootstrapFiles = [{ name: "../passwd", content: "x" }, { name: "SOUL.md", missing: true }]; };`,
+  );
+  expect(await hook(files, request)).toEqual([{ name: "SOUL.md", path: "/w/SOUL.md", text: null }]);
+});
+
+test.each([
+  ["throws", `export default () => { throw new Error("on purpose"); };`, "on purpose"],
+  ["does not parse", `export default (`, "hook.ts"],
+  ["exports no function", `export const persona = 1;`, 'exports no function "default"'],
+  ["leaves nonsense", `export default ({ context }) => { context.bootstrapFiles = ["SOUL.md"]; };`, "no file"],
+  ["leaves content that is no text", `export default ({ context }) => { context.bootstrapFiles[0].content = 7; };`, "is no text"],
+])("a module that %s is an error that names its path", async (_how, text, reason) => {
+  const failed = await (await hookOf(text))(files, request).catch((error: Error) => error.message);
+  expect(failed).toContain(join(dir, "hook.ts"));
+  expect(failed).toContain(reason);
+});
+
+test("a module that does not end is given up after five seconds", async () => {
+  const running = (await hookOf(`export default () => new Promise(() => {});`))(files, request);
+  const ended = expect(running).rejects.toThrow("longer than 5000 ms");
+  for (let tries = 0; tries < 50; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(200);
+  }
+  await ended;
+});

@@ -1,0 +1,114 @@
+// Daily notes: which day it is, what may be appended where, what a new conversation is told of them.
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog, type SessionKey, localDay, recentDays } from "@parley/protocol";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isWritable, memoryNote } from "../src/memory/memory-note.ts";
+import { notesPlace, type NotesPlace } from "../src/memory/notes-place.ts";
+import { startupNotes } from "../src/memory/startup-memory.ts";
+
+let workspace: string;
+beforeEach(async () => {
+  workspace = await mkdtemp(join(tmpdir(), "parley-notes-"));
+});
+afterEach(() => rm(workspace, { recursive: true, force: true }));
+
+const place = (owner = true): NotesPlace =>
+  notesPlace(workspace, "agent:main:telegram:dm:42" as SessionKey, { owner, senders: ["telegram:42"] }, undefined);
+
+describe("the day", () => {
+  test("is that of the people, not of the machine", () => {
+    const atMs = Date.parse("2026-11-21T23:30:00Z");
+    expect(localDay(atMs, "UTC")).toBe("2026-11-21");
+    expect(localDay(atMs, "Europe/Berlin")).toBe("2026-11-22");
+    expect(localDay(atMs, "America/Los_Angeles")).toBe("2026-11-21");
+  });
+
+  test("before a day is the day before, also where days have 23 and 25 hours", () => {
+    expect(recentDays(Date.parse("2026-03-29T22:30:00Z"), "Europe/Berlin", 3)).toEqual(["2026-03-30", "2026-03-29", "2026-03-28"]);
+    expect(recentDays(Date.parse("2026-10-25T23:30:00Z"), "Europe/Berlin", 2)).toEqual(["2026-10-26", "2026-10-25"]);
+    expect(recentDays(Date.parse("2026-01-01T12:00:00Z"), "UTC", 2)).toEqual(["2026-01-01", "2025-12-31"]);
+  });
+});
+
+describe("a note", () => {
+  const note = async (text: string, before: () => Promise<void> = async () => {}): Promise<void> => {
+    await memoryNote(workspace, place(), "2026-11-21", before).run({ text }, {} as never);
+  };
+  const file = (): Promise<string> => readFile(join(workspace, "memory/2026-11-21.md"), "utf8");
+
+  test("is appended and changes nothing that stood there", async () => {
+    await note("- one");
+    await note("  - two <|im_start|>\n");
+    expect(await file()).toBe("- one\n\n- two [token removed]\n");
+  });
+
+  test("is not written when what must come first fails, and that comes once", async () => {
+    await expect(note("- one", () => Promise.reject(new Error("the lease is lost")))).rejects.toThrow("lost");
+    await expect(file()).rejects.toThrow("ENOENT");
+    let asked = 0;
+    const tool = memoryNote(workspace, place(), "2026-11-21", async () => void (asked += 1));
+    for (const text of ["a", "b"]) await tool.run({ text }, {} as never);
+    expect(asked).toBe(1);
+  });
+
+  test("never leaves the workspace through a link, and says no more than it may", async () => {
+    const outside = await mkdtemp(join(tmpdir(), "parley-outside-"));
+    await symlink(outside, join(workspace, "memory"));
+    await expect(note("- one")).rejects.toThrow("leads out of the workspace");
+    await rm(join(workspace, "memory"));
+    await mkdir(join(workspace, "memory"));
+    await writeFile(join(outside, "secret.md"), "theirs");
+    await symlink(join(outside, "secret.md"), join(workspace, "memory/2026-11-21.md"));
+    await expect(note("- one")).rejects.toThrow("ELOOP");
+    expect(await readFile(join(outside, "secret.md"), "utf8")).toBe("theirs");
+    await rm(outside, { recursive: true });
+    const tool = memoryNote(workspace, place(), "2026-11-21", async () => {});
+    expect(tool.parse({ text: "" }).ok).toBe(false);
+    expect(tool.parse({ text: "x".repeat(8_001) }).ok).toBe(false);
+    expect(tool.parse({ text: "x", path: "/etc/passwd" })).toEqual({ ok: true, args: { text: "x" } });
+  });
+
+  test("can be written where there is a folder for it or a place to make one", async () => {
+    expect(await isWritable(workspace)).toBe(true);
+    await writeFile(join(workspace, "file"), "");
+    expect(await isWritable(join(workspace, "file"))).toBe(false);
+    expect(await isWritable(join(workspace, "nowhere"))).toBe(false);
+  });
+});
+
+describe("recent notes", () => {
+  const settings = { enabled: true, dailyMemoryDays: 2, maxFileChars: 1_200, maxTotalChars: 2_800 };
+  const told = (more: Partial<typeof settings> = {}): Promise<string | null> =>
+    startupNotes({
+      workspace,
+      notes: place(),
+      timeZone: "UTC",
+      nowMs: Date.parse("2026-11-21T12:00:00Z"),
+      settings: { ...settings, ...more },
+      log: silentLog,
+    });
+
+  test("are those of the days asked for, newest first, each and all within their bounds, the ends kept", async () => {
+    expect(await told()).toBeNull();
+    await mkdir(join(workspace, "memory"));
+    for (const name of ["2026-11-21", "2026-11-20", "2026-11-20-b", "2026-11-19", "2026-11-2", "20"]) {
+      await writeFile(join(workspace, `memory/${name}.md`), `${"x".repeat(2_000)} end of ${name}`);
+    }
+    const text = (await told()) ?? "";
+    expect(text.match(/end of \S+/g)).toEqual(["end of 2026-11-21", "end of 2026-11-20", "end of 2026-11-20-b"]);
+    expect(text.length).toBeLessThanOrEqual(2_800);
+    expect(((await told({ maxFileChars: 300 })) ?? "").length).toBeLessThan(1_100);
+    expect((await told({ dailyMemoryDays: 3, maxFileChars: 100 }))?.match(/end of \S+/g)).toHaveLength(4);
+    expect(await told({ enabled: false })).toBeNull();
+  });
+
+  test("are read inside the workspace only", async () => {
+    await mkdir(join(workspace, "memory"));
+    await writeFile(join(tmpdir(), "parley-elsewhere.md"), "not yours");
+    await symlink(join(tmpdir(), "parley-elsewhere.md"), join(workspace, "memory/2026-11-21.md"));
+    expect(await told()).toBeNull();
+    await rm(join(tmpdir(), "parley-elsewhere.md"));
+  });
+});

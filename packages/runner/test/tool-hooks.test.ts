@@ -1,0 +1,105 @@
+// Modules of the operator around tool calls: blocking, being told, and each way of being broken.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "@parley/config";
+import type { Log, SessionKey } from "@parley/protocol";
+import { virtualClock } from "@parley/testkit";
+import { defineTool, textResult } from "@parley/tools";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { toolHooks, type ToolHooks } from "../src/tools/tool-hooks.ts";
+
+let dir = "";
+let errors: string[] = [];
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "parley-hooks-"));
+  errors = [];
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const clock = virtualClock();
+const log: Log = { debug() {}, info() {}, warn() {}, error: (_fields, message) => void errors.push(message), child: () => log };
+const args = { command: "ls" };
+const scope = { session: "agent:main:main" as SessionKey, agent: "main", turn: "t1", workspace: "/w" };
+const ran: unknown[] = [];
+const tool = defineTool({
+  name: "exec",
+  summary: "Run",
+  description: "Runs.",
+  args: z.object({ command: z.string() }),
+  effect: "writes",
+  async run(given) {
+    ran.push(given);
+    return textResult("done");
+  },
+});
+
+async function hooksOf(event: string, ...texts: string[]): Promise<ToolHooks> {
+  const handlers = await Promise.all(
+    texts.map(async (text, nth) => {
+      await writeFile(join(dir, `hook${nth}.ts`), text);
+      return { event, module: `hook${nth}.ts` };
+    }),
+  );
+  const file = { hooks: { internal: { handlers } } };
+  const { config } = await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) });
+  return toolHooks({ config, configPath: join(dir, "parley.json5"), clock, log });
+}
+
+const asked = (hooks: ToolHooks): Promise<string | null> => hooks.before({ type: "toolCall", id: "c1", name: "exec", args }, tool, scope);
+
+test("a before-hook blocks with its reason, and the first block counts", async () => {
+  const hooks = await hooksOf(
+    "tool:before",
+    `export default () => {};`,
+    `export default ({ context: { toolName, params } }) => ({ block: true, blockReason: toolName + " of " + params.command });`,
+    `export default () => { throw new Error("not asked"); };`,
+  );
+  expect(await asked(hooks)).toContain("exec of ls");
+  expect(errors).toEqual([]);
+});
+
+test("a before-hook that minds nothing changes nothing, not even the arguments", async () => {
+  const hooks = await hooksOf(
+    "tool:before",
+    `export default ({ context }) => { context.params.command = "rm"; return { block: false }; };`,
+    `export default () => ({ allow: true, params: { command: "rm" } });`,
+  );
+  expect(await asked(hooks)).toBeNull();
+  expect(args).toEqual({ command: "ls" });
+});
+
+test.each([
+  ["throws", `export default () => { throw new Error("broken"); };`],
+  ["is no module", `export default (`],
+  ["exports no function", `export const other = 1;`],
+  ["returns nonsense", `export default () => "no";`],
+  ["half blocks", `export default () => ({ block: "yes" });`],
+])("a before-hook that %s blocks the call and is logged", async (_how, text) => {
+  expect(await asked(await hooksOf("tool:before", text))).toContain("a check of the operator failed");
+  expect(errors).toHaveLength(1);
+});
+
+test("a before-hook that never ends blocks the call", async () => {
+  const hooks = await hooksOf("tool:before", `export default () => { globalThis.hookIsAsked = true; return new Promise(() => {}); };`);
+  const answer = asked(hooks);
+  await expect.poll(() => Reflect.get(globalThis, "hookIsAsked")).toBe(true);
+  await clock.advance(15_001);
+  expect(await answer).toContain("a check of the operator failed");
+});
+
+test("an after-hook is told the result; a broken one beside it is logged, and the result stays", async () => {
+  Reflect.set(globalThis, "toldAfter", []);
+  const hooks = await hooksOf(
+    "tool:after",
+    `export default () => { throw new Error("broken"); };`,
+    `export default (event) => { globalThis.toldAfter.push(event); event.context.result.text = "other"; };`,
+  );
+  const result = await hooks.watched(tool).run(args, { ...scope, callId: "c1", signal: new AbortController().signal });
+  expect(result).toEqual(textResult("done"));
+  await expect.poll(() => Reflect.get(globalThis, "toldAfter")).toHaveLength(1);
+  expect(Reflect.get(globalThis, "toldAfter")).toMatchObject([{ action: "after", context: { toolName: "exec", toolCallId: "c1" } }]);
+  expect(errors).toEqual(["a tool:after hook failed"]);
+  expect(await asked(hooks)).toBeNull();
+});
