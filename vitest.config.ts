@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { configDefaults, defineConfig } from "vitest/config";
 
 const long = process.env["PARLEY_LONG"] === "1";
-const folders = ["apps", "packages"].flatMap((parent) => readdirSync(parent).map((name) => `${parent}/${name}`));
+const folders = ["apps", "packages"].flatMap((parent) =>
+  readdirSync(parent).map((name) => `${parent}/${name}`),
+);
 
 export default defineConfig({
   test: {

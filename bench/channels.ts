@@ -11,7 +11,12 @@ import { discord, telegram, type Channel } from "@parley/channels";
 import { silentLog, systemClock, systemIds } from "@parley/protocol";
 
 const { values } = parseArgs({
-  options: { json: { type: "string" }, load: { type: "string" }, root: { type: "string" }, token: { type: "string" } },
+  options: {
+    json: { type: "string" },
+    load: { type: "string" },
+    root: { type: "string" },
+    token: { type: "string" },
+  },
 });
 const runs = 5;
 
@@ -23,7 +28,14 @@ interface Loaded {
 const megabytes = (): number => process.memoryUsage().rss / 1e6;
 
 async function open(name: string, apiRoot: string, token: string): Promise<Channel | null> {
-  const shared = { account: "bench", apiRoot, mediaFolder: tmpdir(), clock: systemClock(), ids: systemIds(), log: silentLog };
+  const shared = {
+    account: "bench",
+    apiRoot,
+    mediaFolder: tmpdir(),
+    clock: systemClock(),
+    ids: systemIds(),
+    log: silentLog,
+  };
   const memory = { load: async () => null, save: async () => {} };
   if (name === "telegram") return telegram({ ...shared, token });
   return name === "discord" ? discord({ ...shared, token, memory }) : null;
@@ -46,7 +58,8 @@ async function measure(name: string, apiRoot = "", token = ""): Promise<Loaded> 
     const args = [fileURLToPath(import.meta.url), "--load", name, "--root", apiRoot, "--token", token];
     found.push(JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Loaded);
   }
-  const median = (of: (loaded: Loaded) => number): number => found.map(of).toSorted((a, b) => a - b)[runs >> 1] ?? Number.NaN;
+  const median = (of: (loaded: Loaded) => number): number =>
+    found.map(of).toSorted((a, b) => a - b)[runs >> 1] ?? Number.NaN;
   return { ms: median(({ ms }) => ms), megabytes: median((loaded) => loaded.megabytes) };
 }
 
@@ -65,7 +78,8 @@ try {
     discord: await measure("discord", discordServer.apiRoot, discordServer.bot().token),
   };
   console.log("| channel | loads in ms | adds MB, logged in |\n| --- | --- | --- |");
-  for (const [name, { ms, megabytes: mb }] of Object.entries(rows)) console.log(`| ${name} | ${ms.toFixed(0)} | ${mb.toFixed(1)} |`);
+  for (const [name, { ms, megabytes: mb }] of Object.entries(rows))
+    console.log(`| ${name} | ${ms.toFixed(0)} | ${mb.toFixed(1)} |`);
   if (values.json !== undefined) await writeFile(values.json, JSON.stringify(rows, null, 2));
 } finally {
   await Promise.all([telegramServer.close(), discordServer.close()]);

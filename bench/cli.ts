@@ -60,5 +60,6 @@ try {
   await rm(home, { recursive: true });
 }
 console.log("| command | median ms | worst ms |\n| --- | --- | --- |");
-for (const { command, medianMs, worstMs } of rows) console.log(`| ${command} | ${medianMs.toFixed(0)} | ${worstMs.toFixed(0)} |`);
+for (const { command, medianMs, worstMs } of rows)
+  console.log(`| ${command} | ${medianMs.toFixed(0)} | ${worstMs.toFixed(0)} |`);
 if (values.json !== undefined) await writeFile(values.json, JSON.stringify(rows, null, 2));

@@ -10,7 +10,9 @@ import { parseArgs } from "node:util";
 import { sleep, systemClock, type Clock } from "@parley/protocol";
 import { fakeModels, fakeTelegram, type FakeModels, type FakeTelegram } from "@parley/testkit";
 
-const { values } = parseArgs({ options: { messages: { type: "string", default: "300" }, json: { type: "string" } } });
+const { values } = parseArgs({
+  options: { messages: { type: "string", default: "300" }, json: { type: "string" } },
+});
 const messages = Number(values.messages);
 const warmUp = 50;
 /** Of one start alone, a busy moment of the machine is half. */
@@ -66,12 +68,24 @@ async function converse({ telegram, models }: Fakes): Promise<Spans> {
   return { inMs, outMs };
 }
 
-async function daemon({ telegram, models }: Fakes, home: string): Promise<{ child: ChildProcess; readyMs: number }> {
+async function daemon(
+  { telegram, models }: Fakes,
+  home: string,
+): Promise<{ child: ChildProcess; readyMs: number }> {
   writeFileSync(
     join(home, "parley.json5"),
     JSON.stringify({
       gateway: { port: 0 },
-      models: { providers: { fake: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "bench", models: [{ id: "m1" }] } } },
+      models: {
+        providers: {
+          fake: {
+            api: "openai-completions",
+            baseUrl: `${models.url}/v1`,
+            apiKey: "bench",
+            models: [{ id: "m1" }],
+          },
+        },
+      },
       agents: { defaults: { model: { primary: "fake/m1" } } },
       channels: {
         telegram: {
@@ -88,9 +102,16 @@ async function daemon({ telegram, models }: Fakes, home: string): Promise<{ chil
   const startedAtMs = clock.mono();
   const child = spawn(process.execPath, ["--max-semi-space-size=4", "--max-old-space-size=512", main], {
     stdio: ["ignore", "pipe", "ignore"],
-    env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home, NODE_COMPILE_CACHE: join(home, "compile-cache") },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      PARLEY_HOME: home,
+      NODE_COMPILE_CACHE: join(home, "compile-cache"),
+    },
   });
-  await new Promise<void>((resolve) => child.stdout?.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve()));
+  await new Promise<void>((resolve) =>
+    child.stdout?.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve()),
+  );
   return { child, readyMs: clock.mono() - startedAtMs };
 }
 
@@ -133,10 +154,16 @@ async function bareBot({ telegram, models }: Fakes, signal: AbortSignal): Promis
       const answer = await fetch(`${models.url}/v1/chat/completions`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ model: "m1", stream: true, messages: [{ role: "user", content: message.text }] }),
+        body: JSON.stringify({
+          model: "m1",
+          stream: true,
+          messages: [{ role: "user", content: message.text }],
+        }),
         signal,
       });
-      const text = [...(await answer.text()).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1]).join("");
+      const text = [...(await answer.text()).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)]
+        .map((match) => match[1])
+        .join("");
       await post(`${api}/sendMessage`, { chat_id: message.chat.id, text });
     }
   }
@@ -199,7 +226,11 @@ const row = (name: string, pick: (spans: Spans) => readonly number[]) => ({
   "bare bot p50 ms": round(percentile(pick(bare), 0.5)),
   ratio: round(percentile(pick(own.spans), 0.5) / percentile(pick(bare), 0.5)),
 });
-const table = [row("event -> model request", (s) => s.inMs), row("model end -> send", (s) => s.outMs), row("both", both)];
+const table = [
+  row("event -> model request", (s) => s.inMs),
+  row("model end -> send", (s) => s.outMs),
+  row("both", both),
+];
 console.table(table);
 const figures = {
   "ready after, first start ms": round(own.coldMs),

@@ -64,7 +64,11 @@ function median(spans: readonly number[]): number {
   return spans.toSorted((a, b) => a - b)[Math.floor(spans.length / 2)] ?? 0;
 }
 
-function ends(spans: readonly number[]): { readonly firstMs: number; readonly lastMs: number; readonly ratio: number } {
+function ends(spans: readonly number[]): {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly ratio: number;
+} {
   const [firstMs, lastMs] = [median(spans.slice(0, hundred)), median(spans.slice(-hundred))];
   return { firstMs, lastMs, ratio: lastMs / firstMs };
 }
@@ -76,11 +80,18 @@ const [long, own] = [ends(spans.session), ends(spans.fresh)];
 const ratio = long.ratio / own.ratio;
 const result = {
   manyChats: { chats, modelMs, ...many, promisedMs: promised.allMs, kept: many.ms < promised.allMs },
-  oneSession: { messages, ...long, againstFresh: ratio, promisedRatio: promised.ratio, kept: ratio <= promised.ratio },
+  oneSession: {
+    messages,
+    ...long,
+    againstFresh: ratio,
+    promisedRatio: promised.ratio,
+    kept: ratio <= promised.ratio,
+  },
   ownSessions: { messages, ...own },
 };
 
-const line = (what: string, ...cells: readonly string[]): string => what.padEnd(44) + cells.map((cell) => cell.padStart(14)).join("");
+const line = (what: string, ...cells: readonly string[]): string =>
+  what.padEnd(44) + cells.map((cell) => cell.padStart(14)).join("");
 console.log(line("", "all, ms", "bare, ms", "promised, ms", "kept"));
 console.log(
   line(
@@ -93,8 +104,26 @@ console.log(
 );
 console.log();
 console.log(line("median milliseconds a message", "first 100", "last 100", "ratio"));
-console.log(line(`${messages} in one session`, long.firstMs.toFixed(2), long.lastMs.toFixed(2), long.ratio.toFixed(2)));
-console.log(line("between them, each in a session of its own", own.firstMs.toFixed(2), own.lastMs.toFixed(2), own.ratio.toFixed(2)));
-console.log(line("the session's growth beside that", "", "", ratio.toFixed(2), `<= ${promised.ratio}`, String(result.oneSession.kept)));
+console.log(
+  line(`${messages} in one session`, long.firstMs.toFixed(2), long.lastMs.toFixed(2), long.ratio.toFixed(2)),
+);
+console.log(
+  line(
+    "between them, each in a session of its own",
+    own.firstMs.toFixed(2),
+    own.lastMs.toFixed(2),
+    own.ratio.toFixed(2),
+  ),
+);
+console.log(
+  line(
+    "the session's growth beside that",
+    "",
+    "",
+    ratio.toFixed(2),
+    `<= ${promised.ratio}`,
+    String(result.oneSession.kept),
+  ),
+);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
 process.exitCode = result.manyChats.kept && result.oneSession.kept ? 0 : 1;

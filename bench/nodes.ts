@@ -34,12 +34,26 @@ interface Stand {
 }
 
 async function on<T>({ store, nodes }: Shape, work: (stand: Stand) => Promise<T>): Promise<T> {
-  const [telegram, models, redis] = await Promise.all([fakeTelegram(), fakeModels(), store === "redis" ? redisServer() : null]);
+  const [telegram, models, redis] = await Promise.all([
+    fakeTelegram(),
+    fakeModels(),
+    store === "redis" ? redisServer() : null,
+  ]);
   const root = mkdtempSync(join(tmpdir(), "parley-bench-"));
   const config = {
     gateway: { port: 0 },
-    models: { providers: { fake: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "k", models: [{ id: "m1" }] } } },
-    agents: { defaults: { model: { primary: "fake/m1" }, maxConcurrent: turnsAtOnce, workspace: join(root, "workspace") } },
+    models: {
+      providers: {
+        fake: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "k", models: [{ id: "m1" }] },
+      },
+    },
+    agents: {
+      defaults: {
+        model: { primary: "fake/m1" },
+        maxConcurrent: turnsAtOnce,
+        workspace: join(root, "workspace"),
+      },
+    },
     channels: {
       telegram: {
         botToken: telegram.bot().token,
@@ -67,7 +81,9 @@ async function on<T>({ store, nodes }: Shape, work: (stand: Stand) => Promise<T>
   try {
     return await work({ telegram, models });
   } finally {
-    await Promise.all(children.map((child) => new Promise((resolve) => (child.once("exit", resolve), child.kill("SIGTERM")))));
+    await Promise.all(
+      children.map((child) => new Promise((resolve) => (child.once("exit", resolve), child.kill("SIGTERM")))),
+    );
     await Promise.all([telegram.close(), models.close(), redis?.close()]);
     rmSync(root, { recursive: true, force: true });
   }
@@ -84,7 +100,8 @@ async function flood({ telegram, models }: Stand): Promise<number> {
   const from = performance.now();
   for (let n = 1; n <= each; n += 1) {
     for (let chat = 100; chat < 100 + chats; chat += 1) telegram.as(chat).says(`message ${n}`);
-    const waits = (): boolean => Array.from({ length: chats }, (_, at) => answered(100 + at)).some((count) => count < n);
+    const waits = (): boolean =>
+      Array.from({ length: chats }, (_, at) => answered(100 + at)).some((count) => count < n);
     while (waits()) await sleep(clock, 10);
   }
   return ((chats * each) / (performance.now() - from)) * 1_000;
@@ -105,9 +122,14 @@ async function oneByOne({ telegram, models }: Stand): Promise<number> {
   return spans.toSorted((a, b) => a - b)[Math.floor(spans.length / 2)] ?? Number.NaN;
 }
 
-console.log(`| nodes | answers a second, ${chats} chats, a ${modelMs} ms model, ${turnsAtOnce} turns at a time each |\n| --- | --- |`);
+console.log(
+  `| nodes | answers a second, ${chats} chats, a ${modelMs} ms model, ${turnsAtOnce} turns at a time each |\n| --- | --- |`,
+);
 for (const workers of [1, 2, 4]) {
-  const rate = await on({ store: "redis", nodes: ["edge", ...Array.from({ length: workers }, () => "worker")] }, flood);
+  const rate = await on(
+    { store: "redis", nodes: ["edge", ...Array.from({ length: workers }, () => "worker")] },
+    flood,
+  );
   console.log(`| 1 edge, ${workers} workers | ${rate.toFixed(1)} |`);
 }
 console.log("\n| one process, one message after the other | own time, p50 |\n| --- | --- |");

@@ -95,7 +95,8 @@ async function factsOf(mode: PromptMode, workspace: string): Promise<PromptFacts
 }
 
 /** About what a long answer looks like: prose, lists, inline code and a code block, after a thought. */
-const paragraph = "The `read` tool **reads** files, e.g. <https://a.b>; NOTE that a < b.\n- one\n- two\n\n```ts\nconst x = 1;\n```\n\n";
+const paragraph =
+  "The `read` tool **reads** files, e.g. <https://a.b>; NOTE that a < b.\n- one\n- two\n\n```ts\nconst x = 1;\n```\n\n";
 const answer = `<think>${"Let me see. ".repeat(50)}</think>[[reply_to_current]] ${paragraph.repeat(200)}`;
 /** Providers send a few characters at a time. */
 const deltaChars = 4;
@@ -104,7 +105,10 @@ const deltaChars = 4;
 const parametersLike = {
   type: "object",
   properties: Object.fromEntries(
-    ["path", "offset", "limit", "mode"].map((name) => [name, { type: "string", description: `The ${name}.` }]),
+    ["path", "offset", "limit", "mode"].map((name) => [
+      name,
+      { type: "string", description: `The ${name}.` },
+    ]),
   ),
   required: ["path"],
 };
@@ -112,7 +116,8 @@ const parametersLike = {
 function parse(text: string, chunkChars: number): number {
   const parser = replyParser({ currentMessageId: "1" });
   let visibleChars = 0;
-  for (let at = 0; at < text.length; at += chunkChars) visibleChars = parser.push(text.slice(at, at + chunkChars)).visible.length;
+  for (let at = 0; at < text.length; at += chunkChars)
+    visibleChars = parser.push(text.slice(at, at + chunkChars)).visible.length;
   parser.end();
   return visibleChars;
 }
@@ -129,7 +134,10 @@ try {
 
   const minimal = await factsOf("minimal", workspace);
   const none = await factsOf("none", workspace);
-  const tokens = [prompt, ...[minimal, none].map((each) => compile(promptSections, each, promptBudget(windowTokens)))].map((each) => ({
+  const tokens = [
+    prompt,
+    ...[minimal, none].map((each) => compile(promptSections, each, promptBudget(windowTokens))),
+  ].map((each) => ({
     mode: each.mode,
     tokens: estimateTokens(each.text),
     "stable tokens": estimateTokens(each.stable),
@@ -152,7 +160,10 @@ try {
     .add(`parse ${answer.length} characters at once`, () => parse(answer, answer.length));
   await bench.run();
 
-  const timed = bench.tasks.map(({ name, result }) => ({ name, ms: "latency" in result ? result.latency.p50 : Number.NaN }));
+  const timed = bench.tasks.map(({ name, result }) => ({
+    name,
+    ms: "latency" in result ? result.latency.p50 : Number.NaN,
+  }));
   const baselineMs = timed[0]?.ms ?? Number.NaN;
   const times = [{ name: "compile full, cold", ms: coldMs }, ...timed].map(({ name, ms }) => ({
     name,
@@ -162,7 +173,8 @@ try {
   }));
   console.table(tokens);
   console.table(times);
-  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ tokens, times }, null, 2)}\n`);
+  if (values.json !== undefined)
+    await writeFile(values.json, `${JSON.stringify({ tokens, times }, null, 2)}\n`);
 } finally {
   await rm(workspace, { recursive: true, force: true });
 }

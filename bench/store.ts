@@ -10,7 +10,9 @@ import { type ConversationKey, type SessionKey, silentLog, systemClock } from "@
 import { redisStore, sqliteStore, type Store } from "@parley/store";
 import { program, redisServer } from "@parley/testkit";
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "2" }, json: { type: "string" } } });
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "2" }, json: { type: "string" } },
+});
 const clock = systemClock();
 const runMs = Number(values.seconds) * 1000;
 const payload = JSON.stringify({ text: "x".repeat(280) });
@@ -49,10 +51,25 @@ const works: readonly Work[] = [
     steps: 3,
     async run(store, caller, n) {
       await accept(store, `t${caller}-${n}`, caller);
-      const turn = await store.turns.take({ pool: `${caller}`, holder: "bench", leaseMs: 60_000, maxRows: 20 });
+      const turn = await store.turns.take({
+        pool: `${caller}`,
+        holder: "bench",
+        leaseMs: 60_000,
+        maxRows: 20,
+      });
       if ("idle" in turn) throw new Error("no turn to take");
-      const delivery = { id: `${turn.id}/0`, pool: account, lane: turn.conversation, parts: [{ content: payload }], cause: turn.id };
-      await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [payload, payload], deliveries: [delivery] });
+      const delivery = {
+        id: `${turn.id}/0`,
+        pool: account,
+        lane: turn.conversation,
+        parts: [{ content: payload }],
+        cause: turn.id,
+      };
+      await store.turns.commit(turn, turn.id, {
+        outcome: "answered",
+        entries: [payload, payload],
+        deliveries: [delivery],
+      });
     },
   },
   {
@@ -60,8 +77,15 @@ const works: readonly Work[] = [
     steps: 5,
     async run(store, caller, n) {
       const id = `d${caller}-${n}`;
-      await store.outbox.post([{ id, pool: `${caller}`, lane: chat(caller), parts: [{ content: payload }], cause: "bench" }]);
-      const parcel = await store.outbox.take({ pool: `${caller}`, holder: "bench", leaseMs: 60_000, maxRows: 20 });
+      await store.outbox.post([
+        { id, pool: `${caller}`, lane: chat(caller), parts: [{ content: payload }], cause: "bench" },
+      ]);
+      const parcel = await store.outbox.take({
+        pool: `${caller}`,
+        holder: "bench",
+        leaseMs: 60_000,
+        maxRows: 20,
+      });
       if ("idle" in parcel) throw new Error("no delivery to take");
       await store.outbox.record(parcel, [{ delivery: id, part: 0, to: "sending", attempt: 1 }]);
       await store.outbox.record(parcel, [{ delivery: id, part: 0, to: "sent", receipt: "{}" }]);
@@ -89,7 +113,9 @@ async function measure(work: Work, inFlight: number, store: Store): Promise<numb
 /** What the disk gives without any grouping: `steps` transactions of one insert each, WAL and synchronous=FULL, per second. */
 function measureBare(steps: number, dir: string): number {
   const db = new DatabaseSync(join(dir, `bare-${steps}.db`));
-  db.exec("pragma journal_mode = wal; pragma synchronous = full; create table t (id text primary key, payload text) without rowid");
+  db.exec(
+    "pragma journal_mode = wal; pragma synchronous = full; create table t (id text primary key, payload text) without rowid",
+  );
   const insert = db.prepare("insert into t values (?, ?)");
   const startMs = clock.mono();
   let n = 0;
@@ -126,16 +152,22 @@ async function bench(driver: string, open: (name: string) => Promise<Store>): Pr
 const onFatal = (error: unknown): void => {
   throw error;
 };
-await bench("sqlite", (name) => sqliteStore({ path: join(dir, `${name}.db`), clock, log: silentLog, bootId: "bench", onFatal }));
-if ("missing" in program("redis-server")) console.warn("redis-server is not on the PATH: SQLite alone is measured");
+await bench("sqlite", (name) =>
+  sqliteStore({ path: join(dir, `${name}.db`), clock, log: silentLog, bootId: "bench", onFatal }));
+if ("missing" in program("redis-server"))
+  console.warn("redis-server is not on the PATH: SQLite alone is measured");
 else {
   for (const fsync of ["everysec", "always"]) {
     const server = await redisServer({ args: ["--appendfsync", fsync] });
-    await bench(`redis ${fsync}`, (name) => redisStore({ url: server.url, keyPrefix: name, log: silentLog, bootId: "bench" }));
+    await bench(`redis ${fsync}`, (name) =>
+      redisStore({ url: server.url, keyPrefix: name, log: silentLog, bootId: "bench" }));
     await server.close();
   }
 }
 rmSync(dir, { recursive: true });
 console.table(results);
 if (values.json !== undefined)
-  writeFileSync(values.json, `${JSON.stringify({ bench: "store", seconds: runMs / 1000, results }, null, 2)}\n`);
+  writeFileSync(
+    values.json,
+    `${JSON.stringify({ bench: "store", seconds: runMs / 1000, results }, null, 2)}\n`,
+  );

@@ -13,7 +13,9 @@ import { fakeModels, fakeTelegram } from "@parley/testkit";
 import MarkdownIt from "markdown-it";
 import { Bench } from "tinybench";
 
-const { values } = parseArgs({ options: { backlog: { type: "string", default: "10000" }, json: { type: "string" } } });
+const { values } = parseArgs({
+  options: { backlog: { type: "string", default: "10000" }, json: { type: "string" } },
+});
 const backlog = Number(values.backlog);
 const people = 100;
 const clock = systemClock();
@@ -50,7 +52,12 @@ const answer = `The next train leaves **at nine**, from platform 4; see [the pla
 | second | 48.20 |
 `;
 const long = answer.repeat(40);
-const context = { channel: "telegram", account: "default", me: { id: "99", username: "parley_bot" }, nowMs: 0 };
+const context = {
+  channel: "telegram",
+  account: "default",
+  me: { id: "99", username: "parley_bot" },
+  nowMs: 0,
+};
 const limits = { dialect: "telegram", textChars: 4096, textEntities: 100 } as const;
 const bare = new MarkdownIt({ html: false, linkify: true });
 
@@ -58,7 +65,11 @@ async function perMessage() {
   const pairs: readonly (readonly [task: string, ours: () => unknown, least: () => unknown])[] = [
     ["read an update", () => normalizeTelegram(JSON.parse(update), context), () => JSON.parse(update)],
     ["render an answer", () => renderMarkdown(answer, limits), () => bare.render(answer)],
-    [`render and split ${long.length} characters`, () => renderMarkdown(long, limits), () => bare.render(long)],
+    [
+      `render and split ${long.length} characters`,
+      () => renderMarkdown(long, limits),
+      () => bare.render(long),
+    ],
     [
       "all of one message",
       () => [normalizeTelegram(JSON.parse(update), context), renderMarkdown(answer, limits)],
@@ -68,7 +79,9 @@ async function perMessage() {
   const bench = new Bench({ time: 500, warmupTime: 200 });
   for (const [task, ours, least] of pairs) bench.add(task, ours).add(`${task}, least`, least);
   const tasks = await bench.run();
-  const medianUs = tasks.map(({ result }) => (result.state === "completed" ? result.latency.p50 * 1_000 : Number.NaN));
+  const medianUs = tasks.map(({ result }) =>
+    result.state === "completed" ? result.latency.p50 * 1_000 : Number.NaN,
+  );
   return pairs.map(([task], index) => {
     const [ours = Number.NaN, least = Number.NaN] = medianUs.slice(2 * index);
     return { task, "median µs": round(ours), "least µs": round(least), ratio: round(ours / least) };
@@ -84,21 +97,40 @@ async function drain() {
     join(home, "parley.json5"),
     JSON.stringify({
       gateway: { port: 0 },
-      models: { providers: { fake: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "bench", models: [{ id: "m1" }] } } },
+      models: {
+        providers: {
+          fake: {
+            api: "openai-completions",
+            baseUrl: `${models.url}/v1`,
+            apiKey: "bench",
+            models: [{ id: "m1" }],
+          },
+        },
+      },
       agents: { defaults: { model: { primary: "fake/m1" } } },
       channels: {
-        telegram: { botToken: bot.token, apiRoot: telegram.url, dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off" },
+        telegram: {
+          botToken: bot.token,
+          apiRoot: telegram.url,
+          dmPolicy: "open",
+          allowFrom: ["*"],
+          pacing: "off",
+          streaming: "off",
+        },
       },
     }),
   );
   models.reply("done");
-  for (let nth = 0; nth < backlog; nth += 1) telegram.as(1 + (nth % people)).says(`message ${nth} of a long night`);
+  for (let nth = 0; nth < backlog; nth += 1)
+    telegram.as(1 + (nth % people)).says(`message ${nth} of a long night`);
   const child = spawn(process.execPath, ["--max-semi-space-size=4", "--max-old-space-size=512", main], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
   });
   try {
-    await new Promise<void>((resolve) => child.stdout?.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve()));
+    await new Promise<void>((resolve) =>
+      child.stdout?.on("data", (chunk: Buffer) => chunk.includes("#code=") && resolve()),
+    );
     const startMs = clock.mono();
     let peakMb = 0;
     const until = async (so: () => boolean): Promise<number> => {

@@ -67,12 +67,22 @@ async function measure(sizeChars: number): Promise<Row[]> {
     .add("heal", () => healPartial(text))
     .add("read, streamed", () => readStreamed(text));
   const tasks = await bench.run();
-  const medians = tasks.map(({ name, result }) => ({ name, medianMs: result.state === "completed" ? result.latency.p50 : Number.NaN }));
+  const medians = tasks.map(({ name, result }) => ({
+    name,
+    medianMs: result.state === "completed" ? result.latency.p50 : Number.NaN,
+  }));
   const baselineMs = medians[0]?.medianMs ?? Number.NaN;
-  return medians.map(({ name, medianMs }) => ({ sizeChars, task: name, medianMs, timesBare: medianMs / baselineMs }));
+  return medians.map(({ name, medianMs }) => ({
+    sizeChars,
+    task: name,
+    medianMs,
+    timesBare: medianMs / baselineMs,
+  }));
 }
 
 const rows: Row[] = [];
 for (const sizeChars of sizesChars) rows.push(...(await measure(sizeChars)));
-console.table(rows.map((row) => ({ ...row, medianMs: row.medianMs.toFixed(3), timesBare: row.timesBare.toFixed(2) })));
+console.table(
+  rows.map((row) => ({ ...row, medianMs: row.medianMs.toFixed(3), timesBare: row.timesBare.toFixed(2) })),
+);
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(rows, null, 2)}\n`);

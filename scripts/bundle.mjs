@@ -1,7 +1,16 @@
 // Makes `bundle/`: the daemon, the command line and what they need beside them, for an image or a machine without this checkout. Two
 // programs, each in one folder, in the same places relative to each other as here. Needs the set-up, and the web page built.
 //   node scripts/bundle.mjs [folder]
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,18 +20,30 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const out = resolve(process.argv[2] ?? join(root, "bundle"));
 
 const leastNode = 24;
-const tooOld = (found) => `this needs Node ${leastNode} or newer, and the one on the PATH is ${found} (https://nodejs.org)`;
+const tooOld = (found) =>
+  `this needs Node ${leastNode} or newer, and the one on the PATH is ${found} (https://nodejs.org)`;
 
 /** Prebuilt binaries, which no bundler packs, and what libraries use only where somebody installed it. */
 const beside = ["@lydell/node-pty"];
-const optional = ["zlib-sync", "bufferutil", "utf-8-validate", "pg", "redis", "bullmq-otel", "msgpackr-extract"];
+const optional = [
+  "zlib-sync",
+  "bufferutil",
+  "utf-8-validate",
+  "pg",
+  "redis",
+  "bullmq-otel",
+  "msgpackr-extract",
+];
 
 rmSync(out, { recursive: true, force: true });
 for (const app of ["gateway", "cli"]) {
   const bundle = await rolldown({
     input: join(root, "apps", app, "src", "main.ts"),
     platform: "node",
-    external: (id) => [...beside, ...optional].some((name) => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`)),
+    external: (id) =>
+      [...beside, ...optional].some(
+        (name) => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`),
+      ),
     // Libraries that we do not let evaluate anything: discord.js shards, gray-matter's JavaScript front matter.
     checks: { eval: false },
   });
@@ -50,7 +71,10 @@ for (const folder of ["config/templates", "config/skills", "docs", "apps/web/dis
   if (existsSync(join(root, folder))) cpSync(join(root, folder), join(out, folder), { recursive: true });
 }
 for (const name of beside) copyPackage(name);
-writeFileSync(join(out, "package.json"), `${JSON.stringify({ name: "parley", private: true, type: "module" }, null, 2)}\n`);
+writeFileSync(
+  join(out, "package.json"),
+  `${JSON.stringify({ name: "parley", private: true, type: "module" }, null, 2)}\n`,
+);
 mkdirSync(join(out, "bin"));
 writeFileSync(
   join(out, "bin/parley"),
@@ -72,7 +96,9 @@ console.log(out);
 
 /** With the binaries for this kind of machine. */
 function copyPackage(name) {
-  const from = realpathSync(dirname(createRequire(join(root, "packages/tools/package.json")).resolve(`${name}/package.json`)));
+  const from = realpathSync(
+    dirname(createRequire(join(root, "packages/tools/package.json")).resolve(`${name}/package.json`)),
+  );
   copy(from, name);
   const [scope = "", short = ""] = name.split("/");
   // pnpm puts what a package needs beside it.

@@ -5,8 +5,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, resolve } from "node:path";
 
 const root = resolve(process.argv[2] ?? join(import.meta.dirname, ".."));
-const tracked = execFileSync("git", ["ls-files", "apps", "packages"], { cwd: root, encoding: "utf8" }).split("\n");
-const sources = tracked.filter((path) => /^(apps|packages)\/[^/]+\/src\/.*\.ts$/.test(path) && !path.endsWith(".d.ts"));
+const tracked = execFileSync("git", ["ls-files", "apps", "packages"], { cwd: root, encoding: "utf8" }).split(
+  "\n",
+);
+const sources = tracked.filter(
+  (path) => /^(apps|packages)\/[^/]+\/src\/.*\.ts$/.test(path) && !path.endsWith(".d.ts"),
+);
 const specifier = /(?:^|\n)(?:import|export)\b[^;"]*?from\s*"([^"]+)"/g;
 
 const files = sources.map((path) => {
@@ -23,7 +27,8 @@ const files = sources.map((path) => {
   };
 });
 
-const at = (values, share) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
+const at = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
 const count = (list, pattern) => list.reduce((sum, { text }) => sum + [...text.matchAll(pattern)].length, 0);
 
 /** Pairs of folders, below one member's src, of which each imports the other. */
@@ -55,7 +60,9 @@ function report(name, list) {
       String(Math.max(0, ...lines)).padStart(5),
       (imports.reduce((sum, each) => sum + each, 0) / Math.max(1, list.length)).toFixed(1).padStart(8),
       String(Math.max(0, ...imports)).padStart(5),
-      (list.reduce((sum, file) => sum + file.chars * file.lines, 0) / Math.max(1, total)).toFixed(0).padStart(11),
+      (list.reduce((sum, file) => sum + file.chars * file.lines, 0) / Math.max(1, total))
+        .toFixed(0)
+        .padStart(11),
       String(Math.max(0, ...list.map((file) => file.widest))).padStart(7),
       String(count(list, /\binterface \w*(?:Options|Input|Ports)\b/g)).padStart(8),
       String(count(list, /\.\.\.\([^()]*(?:\([^()]*\)[^()]*)*\? \{\}|: \{\}\)/g)).padStart(8),
@@ -63,7 +70,9 @@ function report(name, list) {
   );
 }
 
-console.log("folder                  files    lines  median   p90   max  imports   max chars/line  widest  options  spreads");
+console.log(
+  "folder                  files    lines  median   p90   max  imports   max chars/line  widest  options  spreads",
+);
 report("all", files);
 for (const member of new Set(files.map(({ path }) => path.split("/").slice(0, 2).join("/")))) {
   report(

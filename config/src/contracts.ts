@@ -18,7 +18,12 @@ const contracts: readonly Contract[] = [
   { member: "packages/channels", drivers: ["src/"], makes: /^\w*Channel$/, suite: "channelContract" },
   { member: "packages/store", drivers: ["src/"], makes: /^\w*Store$/, suite: "storeContract" },
   { member: "packages/queue", drivers: ["src/"], makes: /^\w*Waker$/, suite: "wakerContract" },
-  { member: "packages/models", drivers: ["src/providers/", "src/rehearsal/"], makes: /^Model$/, suite: "modelContract" },
+  {
+    member: "packages/models",
+    drivers: ["src/providers/", "src/rehearsal/"],
+    makes: /^Model$/,
+    suite: "modelContract",
+  },
   { member: "packages/memory", drivers: ["src/embed/"], makes: /^\w*Embedder$/, suite: "embedderContract" },
   { member: "packages/tools", drivers: ["src/"], makes: /^Tool$/, suite: "toolContract" },
 ];
@@ -31,7 +36,11 @@ interface Driver {
 function driversOf(tree: Tree, contract: Contract): Driver[] {
   return tree.files
     .filter((file) => contract.drivers.some((place) => file.path.startsWith(`${contract.member}/${place}`)))
-    .flatMap((file) => file.factories.filter((made) => contract.makes.test(made.makes)).map(({ name }) => ({ path: file.path, name })));
+    .flatMap((file) =>
+      file.factories
+        .filter((made) => contract.makes.test(made.makes))
+        .map(({ name }) => ({ path: file.path, name })),
+    );
 }
 
 /** A test file and what it is built from, as far as relative imports lead. */
@@ -55,14 +64,17 @@ export function contractFindings(tree: Tree): Findings {
     .flatMap((contract) => {
       const callers = tree.files.filter(
         (file) =>
-          file.path.startsWith(`${contract.member}/test/`) && file.uses.some((use) => use.name === contract.suite && use.args !== null),
+          file.path.startsWith(`${contract.member}/test/`) &&
+          file.uses.some((use) => use.name === contract.suite && use.args !== null),
       );
       const tested = callers.flatMap((file) => [...withItsParts(tree, file)]);
       const uncalled = driversOf(tree, contract)
         .filter(({ name }) => !tested.some((file) => file.mentions.has(name)))
         .map(({ path, name }) => `${path}: no test calls ${contract.suite} on ${name}`);
       const silent = callers.flatMap((file) =>
-        file.skips.filter((skip) => !skip.reason).map((skip) => `${file.path}:${skip.line} skips without a reason`),
+        file.skips
+          .filter((skip) => !skip.reason)
+          .map((skip) => `${file.path}:${skip.line} skips without a reason`),
       );
       return [...uncalled, ...silent];
     });
@@ -72,7 +84,12 @@ export function contractFindings(tree: Tree): Findings {
 export function wiringFindings(tree: Tree): Findings {
   const drivers = new Set(contracts.flatMap((contract) => driversOf(tree, contract).map(({ name }) => name)));
   return tree.files
-    .filter((file) => file.member === "apps/gateway" && file.area === "src" && !file.path.startsWith("apps/gateway/src/wiring"))
+    .filter(
+      (file) =>
+        file.member === "apps/gateway" &&
+        file.area === "src" &&
+        !file.path.startsWith("apps/gateway/src/wiring"),
+    )
     .flatMap((file) => {
       const named = file.imports
         .filter((found) => found.from.startsWith("@parley/"))

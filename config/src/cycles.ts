@@ -21,14 +21,24 @@ function cyclesOf(graph: Graph): string[][] {
 
 export function cycleFindings(tree: Tree): Findings {
   const files: Graph = new Map(
-    tree.files.map((file) => [file.path, new Set(file.imports.flatMap((found) => relativeTarget(file, found.from) ?? []))]),
+    tree.files.map((file) => [
+      file.path,
+      new Set(file.imports.flatMap((found) => relativeTarget(file, found.from) ?? [])),
+    ]),
   );
   const folderOf = new Map([...tree.manifests].map(([folder, { name }]) => [name, folder]));
   const packages: Graph = new Map(
     members(tree).map((folder) => {
       // Tests may look at a neighbour that looks back only in its own tests (testkit).
       const sources = tree.files.filter((file) => file.member === folder && file.area === "src");
-      return [folder, new Set(sources.flatMap((file) => file.imports.flatMap((found) => folderOf.get(packageOf(found.from)) ?? [])))];
+      return [
+        folder,
+        new Set(
+          sources.flatMap((file) =>
+            file.imports.flatMap((found) => folderOf.get(packageOf(found.from)) ?? []),
+          ),
+        ),
+      ];
     }),
   );
   return [...cyclesOf(files), ...cyclesOf(packages)].map((cycle) => `import cycle: ${cycle.join(" -> ")}`);

@@ -21,7 +21,9 @@ export function listFindings(tree: Tree): Findings {
     if (listed === undefined) return [`${list} is missing: it lists what ${files} holds`];
     return entries.flatMap((file) => {
       const from = `./${file.path.slice(list.lastIndexOf("/") + 1)}`;
-      const names = listed.imports.filter((found) => found.from === from && !found.typeOnly).flatMap((found) => found.names);
+      const names = listed.imports
+        .filter((found) => found.from === from && !found.typeOnly)
+        .flatMap((found) => found.names);
       if (names.length === 0) return [`${file.path} is not in ${list}`];
       return names
         .filter((name) => listed.mentions.get(name) !== 1)

@@ -27,20 +27,26 @@ function findingsOf(file: SourceFile): string[] {
     .slice(1)
     .map(emptyWordIn)
     .find((word) => word !== undefined);
-  if (inPath !== undefined) findings.push(`${file.path}: "${inPath}" says nothing; name what the file is for`);
+  if (inPath !== undefined)
+    findings.push(`${file.path}: "${inPath}" says nothing; name what the file is for`);
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) findings.push(`${file.path}: file names are kebab-case`);
   for (const exported of file.exports) {
     const word = emptyWordIn(exported);
-    if (word !== undefined) findings.push(`${file.path} exports ${exported}: "${word}" says nothing; name what it is for`);
-    if (/^I[A-Z][a-z]/.test(exported)) findings.push(`${file.path} exports ${exported}: no I in front of an interface`);
+    if (word !== undefined)
+      findings.push(`${file.path} exports ${exported}: "${word}" says nothing; name what it is for`);
+    if (/^I[A-Z][a-z]/.test(exported))
+      findings.push(`${file.path} exports ${exported}: no I in front of an interface`);
   }
   if (file.exportsDefault) findings.push(`${file.path} has a default export: name it`);
-  if (!file.opensWithComment) findings.push(`${file.path} does not say first what it owns: open with a comment`);
+  if (!file.opensWithComment)
+    findings.push(`${file.path} does not say first what it owns: open with a comment`);
   for (const { text, line } of file.comments) {
     const mark = /\b(TODO|FIXME|XXX|HACK)\b/.exec(text)?.[0];
-    if (mark !== undefined) findings.push(`${file.path}:${line} says ${mark}: do it, or say plainly what is missing`);
+    if (mark !== undefined)
+      findings.push(`${file.path}:${line} says ${mark}: do it, or say plainly what is missing`);
   }
   return findings;
 }
 
-export const nameFindings = (tree: Tree): Findings => tree.files.filter((file) => file.area === "src").flatMap(findingsOf);
+export const nameFindings = (tree: Tree): Findings =>
+  tree.files.filter((file) => file.area === "src").flatMap(findingsOf);

@@ -30,8 +30,19 @@ const clock: Port = {
 const chance: Port = {
   instead: "take an Ids",
   places: ["packages/protocol/src/ids.ts"],
-  uses: ["Math.random", "crypto.randomUUID", "crypto.getRandomValues", "globalThis.crypto.randomUUID", "globalThis.crypto.getRandomValues"],
-  imports: ["node:crypto randomUUID", "node:crypto randomBytes", "node:crypto randomInt", "node:crypto getRandomValues"],
+  uses: [
+    "Math.random",
+    "crypto.randomUUID",
+    "crypto.getRandomValues",
+    "globalThis.crypto.randomUUID",
+    "globalThis.crypto.getRandomValues",
+  ],
+  imports: [
+    "node:crypto randomUUID",
+    "node:crypto randomBytes",
+    "node:crypto randomInt",
+    "node:crypto getRandomValues",
+  ],
 };
 
 const environment: Port = {
@@ -44,20 +55,30 @@ const environment: Port = {
 
 function findingsOf(file: SourceFile, port: Port): string[] {
   if (port.places.some((place) => file.path.startsWith(place))) return [];
-  const used = file.uses.filter((use) => port.uses.includes(use.name) || (port === clock && use.name === "Date" && use.args === 0));
+  const used = file.uses.filter(
+    (use) => port.uses.includes(use.name) || (port === clock && use.name === "Date" && use.args === 0),
+  );
   const imported = file.imports.flatMap((found) =>
     found.typeOnly
       ? []
-      : found.names.filter((name) => port.imports.includes(`${found.from} ${name}`) || port.imports.includes(`${found.from} *`)),
+      : found.names.filter(
+          (name) =>
+            port.imports.includes(`${found.from} ${name}`) || port.imports.includes(`${found.from} *`),
+        ),
   );
   const lines = new Set(
-    used.map((use) => `${file.path}:${use.line} uses ${use.args === 0 && use.name === "Date" ? "new Date()" : use.name}: ${port.instead}`),
+    used.map(
+      (use) =>
+        `${file.path}:${use.line} uses ${use.args === 0 && use.name === "Date" ? "new Date()" : use.name}: ${port.instead}`,
+    ),
   );
   return [...lines, ...imported.map((name) => `${file.path} imports ${name}: ${port.instead}`)];
 }
 
 /** Over every src folder but the testkit's, whose programs stand in for other people's machines and keep real time. */
 export function portFindings(tree: Tree): Findings {
-  const sources = tree.files.filter((file) => file.area === "src" && file.member !== "packages/testkit" && file.member !== "config");
+  const sources = tree.files.filter(
+    (file) => file.area === "src" && file.member !== "packages/testkit" && file.member !== "config",
+  );
   return sources.flatMap((file) => [clock, chance, environment].flatMap((port) => findingsOf(file, port)));
 }

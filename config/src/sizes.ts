@@ -17,7 +17,9 @@ export function sizeReport(tree: Tree): string {
     .sort((a, b) => b.members - a.members)
     .slice(0, 8);
   const linesOf = (folder: string, area: string): number =>
-    tree.files.filter((file) => file.member === folder && file.area === area).reduce((sum, file) => sum + file.lines, 0);
+    tree.files
+      .filter((file) => file.member === folder && file.area === area)
+      .reduce((sum, file) => sum + file.lines, 0);
   return [
     `source files ${sources.length}; lines median ${at(sorted, 0.5)}, p90 ${at(sorted, 0.9)}, over ${longLines}: ${sorted.filter((it) => it > longLines).length}`,
     "longest files",
@@ -26,7 +28,8 @@ export function sizeReport(tree: Tree): string {
     ...widest.map((found) => `  ${String(found.members).padStart(5)}  ${found.name}  ${found.path}`),
     "packages (lines of src, of tests)",
     ...members(tree).map(
-      (folder) => `  ${String(linesOf(folder, "src")).padStart(5)}  ${String(linesOf(folder, "test")).padStart(5)}  ${folder}`,
+      (folder) =>
+        `  ${String(linesOf(folder, "src")).padStart(5)}  ${String(linesOf(folder, "test")).padStart(5)}  ${folder}`,
     ),
   ].join("\n");
 }

@@ -59,7 +59,9 @@ function dotted(node: Expression): string | null {
   const object = dotted(node.object);
   if (object === null) return null;
   if (node.property.type === "Identifier" && !node.computed) return `${object}.${node.property.name}`;
-  return node.property.type === "Literal" && typeof node.property.value === "string" ? `${object}.${node.property.value}` : null;
+  return node.property.type === "Literal" && typeof node.property.value === "string"
+    ? `${object}.${node.property.value}`
+    : null;
 }
 
 function importsOf(parsed: ReturnType<typeof parseSync>, text: string): Import[] {
@@ -94,14 +96,17 @@ function factoriesOf(program: Program, text: string): Factory[] {
   });
 }
 
-const isText = (node: Expression): boolean => node.type !== "Literal" || (typeof node.value === "string" && node.value.trim() !== "");
+const isText = (node: Expression): boolean =>
+  node.type !== "Literal" || (typeof node.value === "string" && node.value.trim() !== "");
 
 /** Whether each entry of `skip: [{ case, reason }]` or `skip: { case: "reason" }` has a reason; a value computed elsewhere is taken to have one. */
 function reasonsIn(value: Expression): boolean[] {
   const values = (node: ObjectExpression): Map<string, Expression> =>
     new Map(
       node.properties.flatMap((it): [string, Expression][] =>
-        it.type === "Property" ? [[it.key.type === "Identifier" ? it.key.name : String(it.start), it.value]] : [],
+        it.type === "Property"
+          ? [[it.key.type === "Identifier" ? it.key.name : String(it.start), it.value]]
+          : [],
       ),
     );
   if (value.type === "Literal") return value.value === null || value.value === false ? [] : [false];
@@ -120,7 +125,10 @@ function placeOf(name: string): Pick<SourceFile, "member" | "area"> {
   const parts = name.split("/");
   const depth = parts[0] === "apps" || parts[0] === "packages" ? 2 : 1;
   const area = parts[depth];
-  return { member: parts.slice(0, depth).join("/"), area: area === "src" || area === "test" ? area : "other" };
+  return {
+    member: parts.slice(0, depth).join("/"),
+    area: area === "src" || area === "test" ? area : "other",
+  };
 }
 
 export function readSource(name: string, text: string): SourceFile {
@@ -160,8 +168,10 @@ export function readSource(name: string, text: string): SourceFile {
         skips.push(...reasonsIn(it.value).map((reason) => ({ line: lineAt(it.start), reason })));
       }
     },
-    TSInterfaceDeclaration: (node) => void interfaces.push({ name: node.id.name, members: node.body.body.length }),
-    TSImportType: (node) => void imports.push({ from: node.source.value, typeOnly: true, lazy: false, names: [] }),
+    TSInterfaceDeclaration: (node) =>
+      void interfaces.push({ name: node.id.name, members: node.body.body.length }),
+    TSImportType: (node) =>
+      void imports.push({ from: node.source.value, typeOnly: true, lazy: false, names: [] }),
   }).visit(program);
 
   const exported = parsed.module.staticExports.flatMap((statement) => statement.entries);
@@ -171,7 +181,9 @@ export function readSource(name: string, text: string): SourceFile {
     lines: lineStarts.length - (text.endsWith("\n") ? 1 : 0),
     opensWithComment: /^(#!.*\n)?\s*\/[/*]/.test(text),
     imports,
-    exports: exported.flatMap((entry) => (entry.exportName.kind === "Name" ? (entry.exportName.name ?? []) : [])),
+    exports: exported.flatMap((entry) =>
+      entry.exportName.kind === "Name" ? (entry.exportName.name ?? []) : [],
+    ),
     exportsDefault: exported.some((entry) => entry.exportName.kind === "Default"),
     factories: factoriesOf(program, text),
     interfaces,

@@ -13,11 +13,13 @@ function findingsOf(file: SourceFile): string[] {
     // A contract suite passes its callers' skips on; their reasons are held by contracts.ts.
     if (word === "skip" && /\/test\/contract\b/.test(file.path)) continue;
     if (word !== undefined) findings.add(`${file.path}:${use.line} has .${word}: run it, or remove it`);
-    if (mocks.test(use.name)) findings.add(`${file.path}:${use.line} mocks a module: take it as an argument instead`);
+    if (mocks.test(use.name))
+      findings.add(`${file.path}:${use.line} mocks a module: take it as an argument instead`);
     if (/^(context|ctx)\.skip$/.test(use.name) && use.args === 0)
       findings.add(`${file.path}:${use.line} skips without a reason: context.skip("why")`);
   }
   return [...findings];
 }
 
-export const suiteFindings = (tree: Tree): Findings => tree.files.filter((file) => file.area === "test").flatMap(findingsOf);
+export const suiteFindings = (tree: Tree): Findings =>
+  tree.files.filter((file) => file.area === "test").flatMap(findingsOf);

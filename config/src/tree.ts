@@ -25,7 +25,8 @@ export function treeOf(texts: Readonly<Record<string, string>>): Tree {
   const manifests = new Map<string, Manifest>();
   const files: SourceFile[] = [];
   for (const [name, text] of Object.entries(texts)) {
-    if (path.posix.basename(name) === "package.json") manifests.set(path.posix.dirname(name), JSON.parse(text) as Manifest);
+    if (path.posix.basename(name) === "package.json")
+      manifests.set(path.posix.dirname(name), JSON.parse(text) as Manifest);
     else if (name.endsWith(".ts")) files.push(readSource(name, text));
   }
   return { files, manifests };
@@ -53,4 +54,5 @@ export function readTree(root: string): Tree {
 }
 
 /** The folders of the workspace's members. */
-export const members = (tree: Tree): readonly string[] => [...tree.manifests.keys()].filter((folder) => folder !== ".");
+export const members = (tree: Tree): readonly string[] =>
+  [...tree.manifests.keys()].filter((folder) => folder !== ".");

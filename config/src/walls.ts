@@ -10,9 +10,10 @@ interface Wall {
   readonly outside?: readonly string[];
 }
 
-const everything = "protocol config store queue channels models memory tools agent access delivery control cluster runner"
-  .split(" ")
-  .map((name) => `@parley/${name}`);
+const everything =
+  "protocol config store queue channels models memory tools agent access delivery control cluster runner"
+    .split(" ")
+    .map((name) => `@parley/${name}`);
 
 /** A member that is not listed may import nothing from the workspace. */
 const walls: Readonly<Record<string, Wall>> = {
@@ -26,14 +27,20 @@ const walls: Readonly<Record<string, Wall>> = {
   "packages/tools": { imports: ["@parley/protocol"], types: ["@parley/memory"] },
   "packages/agent": { imports: ["@parley/protocol"], types: ["@parley/models", "@parley/tools"] },
   // Security decisions see no agent and no model.
-  "packages/access": { imports: ["@parley/protocol", "@parley/config", "@parley/channels"], types: ["@parley/store", "@parley/tools"] },
+  "packages/access": {
+    imports: ["@parley/protocol", "@parley/config", "@parley/channels"],
+    types: ["@parley/store", "@parley/tools"],
+  },
   // Sending cannot see the agent.
   "packages/delivery": {
     imports: ["@parley/protocol", "@parley/channels", "@parley/queue", "@parley/access"],
     types: ["@parley/config", "@parley/store"],
   },
   // The transport cannot see turns.
-  "packages/control": { imports: ["@parley/protocol", "@parley/config"], types: ["@parley/access", "@parley/channels", "@parley/store"] },
+  "packages/control": {
+    imports: ["@parley/protocol", "@parley/config"],
+    types: ["@parley/access", "@parley/channels", "@parley/store"],
+  },
   // One process never needs it.
   "packages/cluster": {
     imports: ["@parley/protocol", "@parley/store", "@parley/queue", "@parley/access"],
@@ -41,7 +48,17 @@ const walls: Readonly<Record<string, Wall>> = {
   },
   // A turn sees no HTTP and no daemon.
   "packages/runner": {
-    imports: ["protocol", "config", "channels", "models", "tools", "agent", "queue", "access", "delivery"].map((name) => `@parley/${name}`),
+    imports: [
+      "protocol",
+      "config",
+      "channels",
+      "models",
+      "tools",
+      "agent",
+      "queue",
+      "access",
+      "delivery",
+    ].map((name) => `@parley/${name}`),
     types: ["@parley/store"],
   },
   "packages/testkit": { imports: ["@parley/protocol"] },
@@ -55,25 +72,33 @@ const walls: Readonly<Record<string, Wall>> = {
 const neverShipped = ["packages/testkit", "config"];
 
 const fromWorkspace = (name: string): boolean => name.startsWith("@parley/");
-const fromOutside = (name: string): boolean => !name.startsWith(".") && !name.startsWith("node:") && !fromWorkspace(name);
+const fromOutside = (name: string): boolean =>
+  !name.startsWith(".") && !name.startsWith("node:") && !fromWorkspace(name);
 
 function importFindings(file: SourceFile, wall: Wall, manifest: Manifest, root: Manifest): string[] {
   const inSrc = file.area === "src";
   const shipped = inSrc && !neverShipped.includes(file.member);
-  const declared = { ...manifest.dependencies, ...(shipped ? {} : { ...manifest.devDependencies, ...root.devDependencies }) };
+  const declared = {
+    ...manifest.dependencies,
+    ...(shipped ? {} : { ...manifest.devDependencies, ...root.devDependencies }),
+  };
   return file.imports.flatMap((found) => {
     const name = packageOf(found.from);
     if (found.from.startsWith(".") || name === manifest.name) return [];
     const where = `${file.path} imports ${found.from}`;
     if (fromWorkspace(name)) {
-      if (found.from !== name) return [`${where}: import ${name} and let its src/index.ts export what you need`];
+      if (found.from !== name)
+        return [`${where}: import ${name} and let its src/index.ts export what you need`];
       const reason = forbidden(found, name, wall, inSrc);
       if (reason !== null) return [`${where}: ${reason}`];
     } else if (inSrc && wall.outside !== undefined && !wall.outside.includes(name)) {
       return [`${where}: ${file.member} may use only ${wall.outside.join(", ")}`];
     }
     // A type of a package that is only there for its types may come from devDependencies.
-    const known = name.startsWith("node:") || name in declared || (found.typeOnly && name in { ...manifest.devDependencies });
+    const known =
+      name.startsWith("node:") ||
+      name in declared ||
+      (found.typeOnly && name in { ...manifest.devDependencies });
     return known ? [] : [`${where}: not declared in ${file.member}/package.json`];
   });
 }
@@ -90,7 +115,8 @@ function forbidden(found: Import, name: string, wall: Wall, inSrc: boolean): str
 function usedOtherwise(name: string, manifest: Manifest, files: readonly SourceFile[]): boolean {
   const scripts = Object.values(manifest.scripts ?? {}).join(" ");
   if (scripts.split(/\W+/).includes(name)) return true;
-  if (name.startsWith("@types/")) return name.slice("@types/".length) in { ...manifest.dependencies, ...manifest.devDependencies };
+  if (name.startsWith("@types/"))
+    return name.slice("@types/".length) in { ...manifest.dependencies, ...manifest.devDependencies };
   return files.some((file) => file.strings.has(name));
 }
 
@@ -119,16 +145,26 @@ export function wallFindings(tree: Tree): Findings {
     if (manifest === undefined) return [];
     const files = tree.files.filter((file) => file.member === folder);
     const wall = walls[folder] ?? { imports: [] };
-    return [...files.flatMap((file) => importFindings(file, wall, manifest, root)), ...manifestFindings(folder, manifest, files)];
+    return [
+      ...files.flatMap((file) => importFindings(file, wall, manifest, root)),
+      ...manifestFindings(folder, manifest, files),
+    ];
   });
 }
 
 /** Too heavy to load before it is known to be needed: measured at 50 to 200 ms and 10 to 50 MB each. */
 const heavy = (name: string): boolean =>
-  ["grammy", "discord.js", "ai", "ioredis", "bullmq", "linkedom", "turndown", "playwright-core"].includes(name) ||
-  ["@discordjs/", "@ai-sdk/", "@mozilla/readability", "@huggingface/", "onnxruntime", "@modelcontextprotocol/"].some((start) =>
-    name.startsWith(start),
-  );
+  ["grammy", "discord.js", "ai", "ioredis", "bullmq", "linkedom", "turndown", "playwright-core"].includes(
+    name,
+  ) ||
+  [
+    "@discordjs/",
+    "@ai-sdk/",
+    "@mozilla/readability",
+    "@huggingface/",
+    "onnxruntime",
+    "@modelcontextprotocol/",
+  ].some((start) => name.startsWith(start));
 
 /** A package's entry must come up without its drivers' libraries: they are imported lazily. */
 export function heavyFindings(tree: Tree): Findings {

@@ -1,7 +1,17 @@
 // What stands behind `npm start`: one set-up at a time whatever dies, exact exit codes and signals, and a `parley` that starts nothing needless.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -21,13 +31,16 @@ const node = (name: string, code: string): ChildProcess => {
   });
 };
 const ended = async (child: ChildProcess): Promise<readonly unknown[]> =>
-  child.exitCode === null && child.signalCode === null ? once(child, "exit") : [child.exitCode, child.signalCode];
+  child.exitCode === null && child.signalCode === null
+    ? once(child, "exit")
+    : [child.exitCode, child.signalCode];
 
 describe("the lock of the set-up", () => {
   const locked = (work: string): ChildProcess =>
     node("lock.mjs", `it.alone(${JSON.stringify(path.join(folder, "lock"))}, () => { ${work} });`);
   const log = (): string => path.join(folder, "log");
-  const step = (word: string): string => `process.getBuiltinModule("fs").appendFileSync(${JSON.stringify(log())}, "${word} ");`;
+  const step = (word: string): string =>
+    `process.getBuiltinModule("fs").appendFileSync(${JSON.stringify(log())}, "${word} ");`;
   const rest = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);";
 
   test("lets in one at a time", async () => {
@@ -39,7 +52,10 @@ describe("the lock of the set-up", () => {
   test("outlives a holder that is killed, and one whose work throws", async () => {
     const holder = locked(`process.stdout.write("held"); ${rest.replace("20", "60_000")}`);
     if (holder.stdout !== null) await once(holder.stdout, "data");
-    const waiting = [locked(`${step("in")} ${rest} ${step("out")}`), locked(`${step("in")} ${rest} ${step("out")}`)];
+    const waiting = [
+      locked(`${step("in")} ${rest} ${step("out")}`),
+      locked(`${step("in")} ${rest} ${step("out")}`),
+    ];
     holder.kill("SIGKILL");
     for (const child of waiting) expect(await ended(child)).toEqual([0, null]);
     const failing = node(
@@ -58,7 +74,11 @@ test("a checkout that this user may not write is not set up by him, and the word
   chmodSync(folder, 0o555);
   // The modes of files do not bind root.
   const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  const { status, stderr } = spawnSync(process.execPath, ["scripts/dev.mjs", "install"], { cwd: folder, encoding: "utf8", ...stranger });
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/dev.mjs", "install"], {
+    cwd: folder,
+    encoding: "utf8",
+    ...stranger,
+  });
   chmodSync(folder, 0o755);
   expect(status).toBe(1);
   expect(stderr).toMatch(
@@ -72,7 +92,9 @@ describe("a command run through the set-up", () => {
     ["exit 78", [78, null]],
     ["kill -TERM $$", [null, "SIGTERM"]],
   ])("ends like the command: %s", async (command, end) => {
-    expect(await ended(node("run-as.mjs", `await it.runAs("sh", ["-c", ${JSON.stringify(command)}]);`))).toEqual(end);
+    expect(
+      await ended(node("run-as.mjs", `await it.runAs("sh", ["-c", ${JSON.stringify(command)}]);`)),
+    ).toEqual(end);
   });
 
   test("gets the first signal and the second", async () => {
@@ -114,14 +136,20 @@ describe("bin/parley", () => {
     put("bin/parley", readFileSync(path.join(root, "bin/parley"), "utf8"));
     mkdirSync(path.join(folder, "path"));
     for (const tool of ["sh", "find", "readlink"]) {
-      symlinkSync(spawnSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" }).stdout.trim(), path.join(folder, "path", tool));
+      symlinkSync(
+        spawnSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" }).stdout.trim(),
+        path.join(folder, "path", tool),
+      );
     }
     tick();
     put("node_modules/.parley-ready", `${folder}/node\nhash\n`);
     tick();
     return (...args) => {
       const env = { PATH: path.join(folder, "path") };
-      const { status, stdout, stderr } = spawnSync(path.join(folder, "bin/parley"), args, { encoding: "utf8", env });
+      const { status, stdout, stderr } = spawnSync(path.join(folder, "bin/parley"), args, {
+        encoding: "utf8",
+        env,
+      });
       return { status, text: stdout + stderr };
     };
   }
@@ -131,15 +159,18 @@ describe("bin/parley", () => {
     expect(checkout()("status", "--json")).toEqual({ status: 5, text });
   });
 
-  test.each([...manifests, "node"])("sets up again after a change of %s, and says what to do without Node", (file) => {
-    const parley = checkout();
-    expect(parley("status").status).toBe(5);
-    writeFileSync(path.join(folder, file), "changed");
-    utimesSync(path.join(folder, file), 0, 0); // As an archive or `cp -p` would.
-    const { status, text } = parley("status");
-    expect(status).toBe(1);
-    expect(text).toContain("Install Node 18 or newer");
-  });
+  test.each([...manifests, "node"])(
+    "sets up again after a change of %s, and says what to do without Node",
+    (file) => {
+      const parley = checkout();
+      expect(parley("status").status).toBe(5);
+      writeFileSync(path.join(folder, file), "changed");
+      utimesSync(path.join(folder, file), 0, 0); // As an archive or `cp -p` would.
+      const { status, text } = parley("status");
+      expect(status).toBe(1);
+      expect(text).toContain("Install Node 18 or newer");
+    },
+  );
 
   test("start always looks closely", () => {
     expect(checkout()("start").text).toContain("Install Node 18 or newer");

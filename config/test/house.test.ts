@@ -21,13 +21,15 @@ describe("the house", () => {
     expect(tree.files.flatMap((file) => file.errors.map((error) => `${file.path}: ${error}`))).toEqual([]);
   });
 
-  test("keeps its walls: every import is declared, allowed and used", () => expect(wallFindings(tree)).toEqual([]));
+  test("keeps its walls: every import is declared, allowed and used", () =>
+    expect(wallFindings(tree)).toEqual([]));
 
   test("comes up light: no entry loads a driver's library", () => expect(heavyFindings(tree)).toEqual([]));
 
   test("has no import cycle", () => expect(cycleFindings(tree)).toEqual([]));
 
-  test("tests every driver against its contract, and gives a reason for every skip", () => expect(contractFindings(tree)).toEqual([]));
+  test("tests every driver against its contract, and gives a reason for every skip", () =>
+    expect(contractFindings(tree)).toEqual([]));
 
   test("lets only the gateway's wiring name drivers", () => expect(wiringFindings(tree)).toEqual([]));
 
@@ -40,7 +42,10 @@ describe("the house", () => {
   test("runs every test it has", () => expect(suiteFindings(tree)).toEqual([]));
 
   test("commits nothing that is built", (context) => {
-    const listed = spawnSync("git", ["ls-files", "*/dist/*", "*/node_modules/*", "*.tsbuildinfo"], { cwd: root, encoding: "utf8" });
+    const listed = spawnSync("git", ["ls-files", "*/dist/*", "*/node_modules/*", "*.tsbuildinfo"], {
+      cwd: root,
+      encoding: "utf8",
+    });
     if (listed.status !== 0) return context.skip("not a git checkout");
     expect(listed.stdout).toBe("");
   });

@@ -10,9 +10,17 @@ import { suiteFindings } from "../src/suites.ts";
 import { treeOf, type Findings, type Tree } from "../src/tree.ts";
 import { heavyFindings, wallFindings } from "../src/walls.ts";
 
-const manifest = (name: string, dependencies: readonly string[] = [], devDependencies: readonly string[] = []): string => {
+const manifest = (
+  name: string,
+  dependencies: readonly string[] = [],
+  devDependencies: readonly string[] = [],
+): string => {
   const listed = (names: readonly string[]): object => Object.fromEntries(names.map((it) => [it, "1"]));
-  return JSON.stringify({ name: `@parley/${name}`, dependencies: listed(dependencies), devDependencies: listed(devDependencies) });
+  return JSON.stringify({
+    name: `@parley/${name}`,
+    dependencies: listed(dependencies),
+    devDependencies: listed(devDependencies),
+  });
 };
 
 /** One file of the store package, with what its manifest declares. */
@@ -31,18 +39,36 @@ describe("walls", () => {
 
   test("a declared, allowed, used import passes", () => {
     expect(
-      findings('import { a } from "@parley/protocol"; import fs from "node:fs"; import z from "zod";', ["@parley/protocol", "zod"]),
+      findings('import { a } from "@parley/protocol"; import fs from "node:fs"; import z from "zod";', [
+        "@parley/protocol",
+        "zod",
+      ]),
     ).toEqual([]);
   });
 
   test.each([
     ["an import that is not declared", 'import z from "zod";', [], "not declared"],
-    ["a package that the table does not allow", 'import { a } from "@parley/agent";', ["@parley/agent"], "table of imports"],
+    [
+      "a package that the table does not allow",
+      'import { a } from "@parley/agent";',
+      ["@parley/agent"],
+      "table of imports",
+    ],
     ["the same as a type", 'import type { A } from "@parley/agent";', ["@parley/agent"], "table of imports"],
-    ["the same inside a type expression", 'export type A = import("@parley/agent").A;', ["@parley/agent"], "table of imports"],
+    [
+      "the same inside a type expression",
+      'export type A = import("@parley/agent").A;',
+      ["@parley/agent"],
+      "table of imports",
+    ],
     ["the same, lazily", 'await import("@parley/agent");', ["@parley/agent"], "table of imports"],
     ["the same, re-exported", 'export * from "@parley/agent";', ["@parley/agent"], "table of imports"],
-    ["a way past a package's entry", 'import { a } from "@parley/protocol/src/ids.ts";', ["@parley/protocol"], "let its src/index.ts"],
+    [
+      "a way past a package's entry",
+      'import { a } from "@parley/protocol/src/ids.ts";',
+      ["@parley/protocol"],
+      "let its src/index.ts",
+    ],
     ["the testkit in src", 'import { a } from "@parley/testkit";', ["@parley/testkit"], "table of imports"],
     ["a dependency that nothing imports", "export const a = 1;", ["zod"], "no source file imports"],
   ])("%s fails", (_, text, dependencies, words) => {
@@ -63,7 +89,9 @@ describe("walls", () => {
         }),
       );
     expect(queue('import type { S } from "@parley/store";', "packages/queue/src/a.ts")).toEqual([]);
-    expect(queue('import { s } from "@parley/store";', "packages/queue/src/a.ts").join()).toContain("only its types");
+    expect(queue('import { s } from "@parley/store";', "packages/queue/src/a.ts").join()).toContain(
+      "only its types",
+    );
     expect(queue('import { s } from "@parley/store";', "packages/queue/test/a.ts")).toEqual([]);
   });
 
@@ -84,7 +112,9 @@ describe("walls", () => {
           "packages/channels/src/telegram/a.ts": driver,
         }),
       );
-    expect(channels('import { Api } from "grammy";').join()).toContain("packages/channels/src/telegram/a.ts loads grammy");
+    expect(channels('import { Api } from "grammy";').join()).toContain(
+      "packages/channels/src/telegram/a.ts loads grammy",
+    );
     expect(channels('import type { Api } from "grammy"; await import("grammy");')).toEqual([]);
   });
 });
@@ -95,7 +125,9 @@ describe("cycles", () => {
       "packages/store/src/a.ts": 'import type { B } from "./b.ts";',
       "packages/store/src/b.ts": 'export * from "./a.ts";',
     });
-    expect(cycleFindings(tree)).toEqual(["import cycle: packages/store/src/a.ts -> packages/store/src/b.ts -> packages/store/src/a.ts"]);
+    expect(cycleFindings(tree)).toEqual([
+      "import cycle: packages/store/src/a.ts -> packages/store/src/b.ts -> packages/store/src/a.ts",
+    ]);
   });
 
   test("a cycle between packages fails; two ways to the same file are none", () => {
@@ -103,18 +135,22 @@ describe("cycles", () => {
       treeOf({
         "packages/store/package.json": manifest("store"),
         "packages/queue/package.json": manifest("queue"),
-        "packages/queue/src/a.ts": 'import type { S } from "@parley/store"; import "./b.ts"; import "./c.ts";',
+        "packages/queue/src/a.ts":
+          'import type { S } from "@parley/store"; import "./b.ts"; import "./c.ts";',
         "packages/queue/src/b.ts": 'import "./c.ts";',
         "packages/queue/src/c.ts": "",
         "packages/store/src/a.ts": back,
       });
-    expect(cycleFindings(two('import "@parley/queue";')).join()).toContain("packages/store -> packages/queue -> packages/store");
+    expect(cycleFindings(two('import "@parley/queue";')).join()).toContain(
+      "packages/store -> packages/queue -> packages/store",
+    );
     expect(cycleFindings(two(""))).toEqual([]);
   });
 });
 
 describe("contracts", () => {
-  const driver = "export async function smokeChannel(options: Options): Promise<SmokeChannel> { return start(options); }";
+  const driver =
+    "export async function smokeChannel(options: Options): Promise<SmokeChannel> { return start(options); }";
   const channels = (calls: string): Tree =>
     treeOf({
       "packages/channels/src/smoke/smoke.ts": driver,
@@ -134,7 +170,8 @@ describe("contracts", () => {
       "packages/channels/src/smoke.ts": driver,
       "packages/channels/test/contract.ts": "export function channelContract(options: Options): void {}",
       "packages/channels/test/smoke.test.ts": 'import { open } from "./open.ts"; channelContract({ open });',
-      "packages/channels/test/open.ts": 'import { smokeChannel } from "@parley/channels"; export const open = () => smokeChannel({});',
+      "packages/channels/test/open.ts":
+        'import { smokeChannel } from "@parley/channels"; export const open = () => smokeChannel({});',
     });
     expect(contractFindings(opened)).toEqual([]);
   });
@@ -154,7 +191,8 @@ describe("contracts", () => {
 
   test("the gateway names a driver only in its wiring", () => {
     const named = 'import { smokeChannel, type Channel } from "@parley/channels";';
-    const gateway = (file: string): Findings => wiringFindings(treeOf({ "packages/channels/src/smoke.ts": driver, [file]: named }));
+    const gateway = (file: string): Findings =>
+      wiringFindings(treeOf({ "packages/channels/src/smoke.ts": driver, [file]: named }));
     expect(gateway("apps/gateway/src/deliver.ts")).toHaveLength(1);
     expect(gateway("apps/gateway/src/wiring.ts")).toEqual([]);
   });
@@ -229,7 +267,12 @@ describe("names", () => {
 
   test("base64, Inbound and a TODO that is a text for people pass", () => {
     expect(
-      nameFindings(oneFile("packages/store/src/base64.ts", '// x\nexport interface Inbound {}\nexport const base64 = "TODO";')),
+      nameFindings(
+        oneFile(
+          "packages/store/src/base64.ts",
+          '// x\nexport interface Inbound {}\nexport const base64 = "TODO";',
+        ),
+      ),
     ).toEqual([]);
   });
 });
@@ -242,13 +285,20 @@ describe("suites", () => {
     "test.skip.each([1])('a', run);",
     "vi.mock('./a.ts');",
     "context.skip();",
-  ])("%s fails", (text) => expect(suiteFindings(oneFile("packages/store/test/a.test.ts", text))).toHaveLength(1));
+  ])("%s fails", (text) =>
+    expect(suiteFindings(oneFile("packages/store/test/a.test.ts", text))).toHaveLength(1),
+  );
 
   test("a skip with a condition or a reason passes, and a contract passes skips on", () => {
     expect(suiteFindings(oneFile("packages/store/test/contract.ts", "test.skip(why, run);"))).toEqual([]);
     expect(suiteFindings(oneFile("packages/store/test/contract.ts", "test.only(why, run);"))).toHaveLength(1);
     expect(
-      suiteFindings(oneFile("packages/store/test/a.test.ts", "describe.skipIf(lacks('x'))('a', run); context.skip('no x here');")),
+      suiteFindings(
+        oneFile(
+          "packages/store/test/a.test.ts",
+          "describe.skipIf(lacks('x'))('a', run); context.skip('no x here');",
+        ),
+      ),
     ).toEqual([]);
   });
 });

@@ -46,7 +46,8 @@ async function staticCheck(name, check) {
   return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0, failures: passed ? [] : [name] };
 }
 
-const turbo = (task) => async () => (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
+const turbo = (task) => async () =>
+  (await run("turbo", ["run", task, "--output-logs=errors-only", "--continue"])) === 0;
 
 function prepared(wants) {
   try {
@@ -77,10 +78,18 @@ async function vitest(args, options) {
   rmSync(report, { force: true });
   const code = await run(
     "vitest",
-    ["run", "--passWithNoTests", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...args],
+    [
+      "run",
+      "--passWithNoTests",
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report}`,
+      ...args,
+    ],
     options,
   );
-  if (options?.limitMs !== undefined && code === 143) console.log(`the tests did not end within ${seconds(options.limitMs)}`);
+  if (options?.limitMs !== undefined && code === 143)
+    console.log(`the tests did not end within ${seconds(options.limitMs)}`);
   return counted(report, code);
 }
 
@@ -110,7 +119,8 @@ export async function runChecks(args) {
   for (const failure of failures) console.log(`✗ ${failure}`);
   // .ci/run shows them again at its very end, where a log that is cut keeps them.
   const list = at("node_modules", args.includes("--long-only") ? ".failed-long" : ".failed-quick");
-  if (existsSync(at("node_modules"))) writeFileSync(list, failures.map((failure) => `✗ ${failure}\n`).join(""));
+  if (existsSync(at("node_modules")))
+    writeFileSync(list, failures.map((failure) => `✗ ${failure}\n`).join(""));
   if (sum("skipped") > 0) console.log(`${sum("skipped")} skipped; the reasons stand above`);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
   return sum("failed") === 0 ? 0 : 1;

@@ -12,7 +12,9 @@ export function filesBelow(folder) {
   return readdirSync(at(folder), { withFileTypes: true })
     .filter((entry) => !left.has(entry.name))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => (entry.isDirectory() ? filesBelow(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]));
+    .flatMap((entry) =>
+      entry.isDirectory() ? filesBelow(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`],
+    );
 }
 
 /** One hash over names and contents; a missing file counts as such. */

@@ -4,7 +4,8 @@ import { SetupProblem } from "./problem.mjs";
 import { runAs } from "./run-as.mjs";
 import { setUp } from "./set-up.mjs";
 
-const usage = "usage: node scripts/dev.mjs install [--update] | exec <cmd> [args...] | test [--long-only] [vitest args...]";
+const usage =
+  "usage: node scripts/dev.mjs install [--update] | exec <cmd> [args...] | test [--long-only] [vitest args...]";
 
 /** @param {string[]} argv what follows the script's own name */
 export async function main([verb, ...args]) {

@@ -26,7 +26,9 @@ function must(command, args, { cwd, help }) {
   if (run.status === 0) return;
   process.stderr.write((run.stdout ?? "") + (run.stderr ?? ""));
   const why = run.error ? run.error.message : `ended with ${run.status ?? run.signal}`;
-  throw new SetupProblem(`"${[path.basename(command), ...args.filter((arg) => !arg.startsWith("-"))].join(" ")}" ${why}. ${help}`);
+  throw new SetupProblem(
+    `"${[path.basename(command), ...args.filter((arg) => !arg.startsWith("-"))].join(" ")}" ${why}. ${help}`,
+  );
 }
 
 // 1. Tools.
@@ -59,9 +61,21 @@ function bringTools() {
   mkdirSync(toolchain, { recursive: true });
   writeFileSync(path.join(toolchain, "package.json"), '{"private":true}\n');
   // No lockfile: the registry need not carry the packages of every platform, and the versions are exact anyway.
-  const quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts=false"];
+  const quiet = [
+    "--no-save",
+    "--no-package-lock",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    "--ignore-scripts=false",
+  ];
   // npm's own patience is minutes for each of dozens of requests; without a network a person should hear of it soon.
-  const brief = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000", "--no-update-notifier"];
+  const brief = [
+    "--fetch-retries=2",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=2000",
+    "--no-update-notifier",
+  ];
   must("npm", ["install", ...quiet, ...brief, ...tools], {
     cwd: toolchain,
     help: "The first set-up needs npm and a way to its registry: try `npm ping`, then run this again. With Node 24.11 or newer on the PATH only pnpm is fetched.",
@@ -80,7 +94,8 @@ const manifests = () => {
 const manifestHash = () => hashOf(manifests(), `${process.platform}-${process.arch}`);
 
 /** The Node that runs the product: ours where it was brought, else the host's. */
-const productNode = () => (existsSync(path.join(toolchainBin, "node")) ? path.join(toolchainBin, "node") : process.execPath);
+const productNode = () =>
+  existsSync(path.join(toolchainBin, "node")) ? path.join(toolchainBin, "node") : process.execPath;
 
 function dependenciesReady(hash) {
   const [node, known] = textOf(readyStamp).split("\n");
@@ -107,8 +122,10 @@ function installDependencies(update) {
 
 // 3. The web app.
 const webStamp = at("apps/web/dist/.built");
-const webHash = () => hashOf(["pnpm-lock.yaml", ...filesBelow("apps/web"), ...filesBelow("packages/protocol")]);
-const webCanBuild = () => JSON.parse(textOf(at("apps/web/package.json")) || "{}").scripts?.build !== undefined;
+const webHash = () =>
+  hashOf(["pnpm-lock.yaml", ...filesBelow("apps/web"), ...filesBelow("packages/protocol")]);
+const webCanBuild = () =>
+  JSON.parse(textOf(at("apps/web/package.json")) || "{}").scripts?.build !== undefined;
 const webReady = () => !webCanBuild() || textOf(webStamp) === webHash();
 
 function buildWeb() {

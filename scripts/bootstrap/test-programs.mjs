@@ -5,7 +5,13 @@ import { accessSync, constants, existsSync } from "node:fs";
 import path from "node:path";
 
 /** Debian package -> the program it brings. The testkit names the same ones to people. */
-const wanted = { "redis-server": "redis-server", chromium: "chromium", bubblewrap: "bwrap", strace: "strace", faketime: "faketime" };
+const wanted = {
+  "redis-server": "redis-server",
+  chromium: "chromium",
+  bubblewrap: "bwrap",
+  strace: "strace",
+  faketime: "faketime",
+};
 
 /** Past this, going without is better than waiting for the network: npm test has six minutes in all. */
 const networkLimitMs = 120_000;
@@ -23,7 +29,13 @@ function onPath(program) {
 
 function apt(args, timeout) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync("apt-get", ["-qq", "-y", "-o", "DPkg::Lock::Timeout=60", ...args], { env, stdio: "ignore", timeout }).status === 0;
+  return (
+    spawnSync("apt-get", ["-qq", "-y", "-o", "DPkg::Lock::Timeout=60", ...args], {
+      env,
+      stdio: "ignore",
+      timeout,
+    }).status === 0
+  );
 }
 
 /** Installs what is missing and says so in one line per step. */
@@ -33,7 +45,8 @@ export function bringTestPrograms() {
   console.error(`[setup] installing test programs: ${missing.map(([name]) => name).join(" ")}`);
   const untilMs = Date.now() + networkLimitMs;
   const leftMs = () => Math.max(1, untilMs - Date.now());
-  if (!apt(["update"], leftMs())) console.error("[setup] apt-get update failed; trying with the lists as they are");
+  if (!apt(["update"], leftMs()))
+    console.error("[setup] apt-get update failed; trying with the lists as they are");
   for (const [name] of missing) {
     // Downloading may be cut off; unpacking may not, dpkg would be left half done.
     const there = apt(["install", "--no-install-recommends", "--download-only", name], leftMs());

@@ -24,7 +24,11 @@ interface Question {
 }
 
 /** Empty when the agent chose to be silent. Throws CommandFailure("unavailable") when the gateway does not come back. */
-export async function ask(terminal: Console, said: string, thread: string | undefined): Promise<readonly ChatMessage[]> {
+export async function ask(
+  terminal: Console,
+  said: string,
+  thread: string | undefined,
+): Promise<readonly ChatMessage[]> {
   const clock = systemClock();
   const question: Question = { said, thread, key: systemIds().uuid(), since: null };
   let goneAtMono: number | null = null;
@@ -39,9 +43,15 @@ export async function ask(terminal: Console, said: string, thread: string | unde
         thread === undefined ? {} : { thread },
       );
     } catch (error) {
-      if (question.since === null || !(error instanceof CommandFailure) || !["unavailable", "timeout"].includes(error.code)) throw error;
+      if (
+        question.since === null ||
+        !(error instanceof CommandFailure) ||
+        !["unavailable", "timeout"].includes(error.code)
+      )
+        throw error;
       const nowMono = clock.mono();
-      if (goneAtMono === null) line(terminal.err, "The gateway went away; what was said is kept. Waiting for it to be back ...");
+      if (goneAtMono === null)
+        line(terminal.err, "The gateway went away; what was said is kept. Waiting for it to be back ...");
       goneAtMono ??= nowMono;
       if (nowMono - goneAtMono > awayMs) throw error;
       await sleep(clock, againEveryMs);
@@ -53,7 +63,11 @@ async function answersTo(question: Question, client: ControlClient): Promise<rea
   const clock = systemClock();
   const since = (question.since ??= client.welcome.seq);
   const place = question.thread === undefined ? {} : { thread: question.thread };
-  const { id } = await client.request("chat.send", { ...place, text: question.said, idempotencyKey: question.key });
+  const { id } = await client.request("chat.send", {
+    ...place,
+    text: question.said,
+    idempotencyKey: question.key,
+  });
   let quiet = 0;
   let answers: readonly ChatMessage[] = [];
   for (;;) {

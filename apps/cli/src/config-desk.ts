@@ -1,7 +1,14 @@
 // The config file through the running gateway, which reads it with its own environment and takes a change up at once; without one, directly.
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { configDesk, placesIn, type ConfigDesk, type ConfigProblem, type ConfigReading, type parseConfigPath } from "@parley/config";
+import {
+  configDesk,
+  placesIn,
+  type ConfigDesk,
+  type ConfigProblem,
+  type ConfigReading,
+  type parseConfigPath,
+} from "@parley/config";
 import type { MethodResult } from "@parley/protocol";
 import type { Console } from "./console.ts";
 import type { ControlClient } from "./control-client.ts";
@@ -78,12 +85,22 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
   return throughGateway<Written>(
     terminal,
     async (client) => {
-      const wire = changes.map(({ path, value }) => ({ path: [...path], ...(value === undefined ? {} : { value: value as never }) }));
+      const wire = changes.map(({ path, value }) => ({
+        path: [...path],
+        ...(value === undefined ? {} : { value: value as never }),
+      }));
       const done = await client.request("config.set", { changes: wire });
-      return { ...done, warnings: problemsOf(done.warnings), problems: problemsOf(done.problems ?? []), live: true };
+      return {
+        ...done,
+        warnings: problemsOf(done.warnings),
+        problems: problemsOf(done.problems ?? []),
+        live: true,
+      };
     },
     async () => {
-      const edits = changes.map(({ path, value }) => (value === undefined ? { remove: path } : { set: path, to: value as never }));
+      const edits = changes.map(({ path, value }) =>
+        value === undefined ? { remove: path } : { set: path, to: value as never },
+      );
       await mkdir(dirname(placesIn(terminal.env).configPath), { recursive: true, mode: 0o700 });
       return { ...(await localDesk(terminal).change(edits)), live: false, restartNeeded: [] };
     },
@@ -91,7 +108,11 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
 }
 
 /** A gateway of another state folder may listen at the address: it refuses the token, or its file is another one. */
-async function throughGateway<T>(terminal: Console, remote: (client: ControlClient) => Promise<T>, local: () => Promise<T>): Promise<T> {
+async function throughGateway<T>(
+  terminal: Console,
+  remote: (client: ControlClient) => Promise<T>,
+  local: () => Promise<T>,
+): Promise<T> {
   const here = placesIn(terminal.env).configPath;
   try {
     return await withGateway(quietly(terminal), async (client) => {
@@ -100,7 +121,9 @@ async function throughGateway<T>(terminal: Console, remote: (client: ControlClie
       return remote(client);
     });
   } catch (error) {
-    const isAway = error instanceof CommandFailure && ["unavailable", "timeout", "unauthorized", "denied"].includes(error.code);
+    const isAway =
+      error instanceof CommandFailure &&
+      ["unavailable", "timeout", "unauthorized", "denied"].includes(error.code);
     if (isAway || error instanceof Elsewhere) return local();
     throw error;
   }

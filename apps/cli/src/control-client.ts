@@ -51,12 +51,19 @@ export async function connectControl({ wire, token, follows }: ConnectOptions): 
 
   wire.listen((text) => {
     const frame = JSON.parse(text) as Frame;
-    if (frame.type === "event") for (const listener of listeners.get(frame.event) ?? []) listener(frame.payload as never);
+    if (frame.type === "event")
+      for (const listener of listeners.get(frame.event) ?? []) listener(frame.payload as never);
     if (frame.type !== "res") return;
     const waiting = pending.get(frame.id);
     pending.delete(frame.id);
     if (frame.ok) waiting?.resolve(frame.payload);
-    else waiting?.reject(new CommandFailure(frame.error?.code ?? "internal", frame.error?.message ?? "The gateway gave no reason."));
+    else
+      waiting?.reject(
+        new CommandFailure(
+          frame.error?.code ?? "internal",
+          frame.error?.message ?? "The gateway gave no reason.",
+        ),
+      );
   });
 
   function ask(method: string, params: unknown): Promise<unknown> {

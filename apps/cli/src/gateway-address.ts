@@ -35,18 +35,35 @@ export async function gatewayAddress(env: Env): Promise<GatewayAddress> {
     if (!(error instanceof ConfigFault)) throw error;
     configTrouble = error.problems.map((problem) => describeProblem(places.configPath, problem));
     // It may be broken elsewhere only, or name variables that only the gateway has.
-    const read = (await loadBlocks(env, ["gateway"])) ?? (await loadBlocks(env, ["gateway"], `${places.configPath}.bak`));
+    const read =
+      (await loadBlocks(env, ["gateway"])) ??
+      (await loadBlocks(env, ["gateway"], `${places.configPath}.bak`));
     gateway = read?.config.gateway ?? null;
   }
-  const { port, bind, ...running } = await listening(places.portPath, gateway ?? { port: 7275, bind: "loopback" });
+  const { port, bind, ...running } = await listening(
+    places.portPath,
+    gateway ?? { port: 7275, bind: "loopback" },
+  );
   const host = isLoopbackBind(bind) || bind === "lan" || bind === "0.0.0.0" ? "127.0.0.1" : bind;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const { pid = null } = running;
-  if (running.token !== undefined) return { url, token: running.token, tokenFrom: places.portPath, pid, configTrouble };
+  if (running.token !== undefined)
+    return { url, token: running.token, tokenFrom: places.portPath, pid, configTrouble };
   const own = gateway?.auth.token?.reveal();
   const token = own ?? (await tokenIn(places.tokenPath));
-  if (token === null) throw notRunning(url, configTrouble, `there is no token in ${places.tokenPath}, so no gateway has started here yet`);
-  return { url, token, tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token", pid, configTrouble };
+  if (token === null)
+    throw notRunning(
+      url,
+      configTrouble,
+      `there is no token in ${places.tokenPath}, so no gateway has started here yet`,
+    );
+  return {
+    url,
+    token,
+    tokenFrom: own === undefined ? places.tokenPath : "gateway.auth.token",
+    pid,
+    configTrouble,
+  };
 }
 
 export function notRunning(
@@ -57,7 +74,11 @@ export function notRunning(
 ): CommandFailure {
   const exitCode = configTrouble.length > 0 ? exitCodes.config : exitCodes.failed;
   const advice = configTrouble.length > 0 ? "Mend the config, then run `parley start`." : toStart;
-  return new CommandFailure("unavailable", `The gateway is not running at ${url}: ${detail}.\n${advice}`, exitCode);
+  return new CommandFailure(
+    "unavailable",
+    `The gateway is not running at ${url}: ${detail}.\n${advice}`,
+    exitCode,
+  );
 }
 
 interface Listening {
@@ -74,7 +95,12 @@ async function listening(path: string, said: Listening): Promise<Listening> {
     text = await readFile(path, "utf8");
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return said;
-    throw new CommandFailure("denied", `The file ${path} cannot be read: ${(cause as Error).message}.`, exitCodes.failed, { cause });
+    throw new CommandFailure(
+      "denied",
+      `The file ${path} cannot be read: ${(cause as Error).message}.`,
+      exitCodes.failed,
+      { cause },
+    );
   }
   const [port = "", pid = "", bind = said.bind, token = ""] = text.trim().split(" ");
   if (!/^[1-9]\d*$/.test(port)) return said;

@@ -79,8 +79,16 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ESRCH")
-      throw new CommandFailure("unavailable", `Process ${pid} of the gateway is not on this machine, or it has just ended.`);
-    throw new CommandFailure("denied", `Process ${pid} belongs to another user. Run this as the user of the daemon.`, undefined, { cause });
+      throw new CommandFailure(
+        "unavailable",
+        `Process ${pid} of the gateway is not on this machine, or it has just ended.`,
+      );
+    throw new CommandFailure(
+      "denied",
+      `Process ${pid} belongs to another user. Run this as the user of the daemon.`,
+      undefined,
+      { cause },
+    );
   }
 }
 
@@ -88,7 +96,9 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 export function waitsFor({ turnsRunning, deliveriesWaiting }: Status): string | null {
   const parts = [
     ...(turnsRunning === 0 ? [] : [`${turnsRunning} ${turnsRunning === 1 ? "turn" : "turns"} to end`]),
-    ...(deliveriesWaiting === 0 ? [] : [`${deliveriesWaiting} ${deliveriesWaiting === 1 ? "answer" : "answers"} to go out`]),
+    ...(deliveriesWaiting === 0
+      ? []
+      : [`${deliveriesWaiting} ${deliveriesWaiting === 1 ? "answer" : "answers"} to go out`]),
   ];
   return parts.length === 0 ? null : parts.join(" and ");
 }
@@ -96,6 +106,8 @@ export function waitsFor({ turnsRunning, deliveriesWaiting }: Status): string | 
 /** What a program prints, trimmed; null when it is missing or fails. */
 export function said(program: string, args: readonly string[], env: Env): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(program, args, { env: { ...env }, timeout: 10_000 }, (error, out) => resolve(error === null ? out.trim() : null));
+    execFile(program, args, { env: { ...env }, timeout: 10_000 }, (error, out) =>
+      resolve(error === null ? out.trim() : null),
+    );
   });
 }

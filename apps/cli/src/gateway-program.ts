@@ -2,4 +2,6 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const gatewayProgram = fileURLToPath(new URL(`../../gateway/src/main${extname(import.meta.url)}`, import.meta.url));
+export const gatewayProgram = fileURLToPath(
+  new URL(`../../gateway/src/main${extname(import.meta.url)}`, import.meta.url),
+);

@@ -15,14 +15,21 @@ const groups: { readonly [heading: string]: readonly string[] } = {
 
 /** In the order of the headings. */
 export function groupHelp(program: Command): void {
-  const named = Object.entries(groups).flatMap(([heading, names]) => names.map((name) => [name, heading] as const));
-  for (const [name, heading] of named) program.commands.find((each) => each.name() === name)?.helpGroup(heading);
-  program.addHelpCommand(new Command("help").argument("[command]").description("show the help of a command").helpGroup(atShell));
+  const named = Object.entries(groups).flatMap(([heading, names]) =>
+    names.map((name) => [name, heading] as const),
+  );
+  for (const [name, heading] of named)
+    program.commands.find((each) => each.name() === name)?.helpGroup(heading);
+  program.addHelpCommand(
+    new Command("help").argument("[command]").description("show the help of a command").helpGroup(atShell),
+  );
   const places = named.map(([name]) => name);
   const placeOf = (command: Command): number => {
     const found = places.indexOf(command.name());
     return found < 0 ? places.length : found;
   };
   const plain = new Help();
-  program.configureHelp({ visibleCommands: (parent) => plain.visibleCommands(parent).toSorted((a, b) => placeOf(a) - placeOf(b)) });
+  program.configureHelp({
+    visibleCommands: (parent) => plain.visibleCommands(parent).toSorted((a, b) => placeOf(a) - placeOf(b)),
+  });
 }

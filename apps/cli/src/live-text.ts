@@ -23,7 +23,12 @@ export function liveText(out: Terminal): LiveText {
 
   function erase(): boolean {
     const columns = out.columns ?? 80;
-    const rows = shown.split("\n").reduce((sum, each) => sum + Math.max(1, Math.ceil(stripVTControlCharacters(each).length / columns)), 0);
+    const rows = shown
+      .split("\n")
+      .reduce(
+        (sum, each) => sum + Math.max(1, Math.ceil(stripVTControlCharacters(each).length / columns)),
+        0,
+      );
     if (rows >= (out.rows ?? 24)) return false;
     out.write(`\r${rows > 1 ? `\u001B[${rows - 1}A` : ""}\u001B[J`);
     return true;

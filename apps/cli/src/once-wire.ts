@@ -7,7 +7,10 @@ import { CommandFailure, exitCodes } from "./exit.ts";
 import type { Wire } from "./wire.ts";
 
 export function onceWire(program: string, env: Env): Wire {
-  const child = spawn(process.execPath, ["--disable-sigusr1", program, "--once"], { stdio: ["pipe", "pipe", "pipe"], env: { ...env } });
+  const child = spawn(process.execPath, ["--disable-sigusr1", program, "--once"], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...env },
+  });
   const lines = createInterface({ input: child.stdout });
   let told = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
@@ -15,11 +18,15 @@ export function onceWire(program: string, env: Env): Wire {
   child.stdin.on("error", () => {});
   const closed = new Promise<CommandFailure>((resolve) => {
     child.once("error", (cause) =>
-      resolve(new CommandFailure("internal", `The gateway could not be started: ${cause.message}`, 1, { cause })),
+      resolve(
+        new CommandFailure("internal", `The gateway could not be started: ${cause.message}`, 1, { cause }),
+      ),
     );
     child.once("close", (code) => {
       const exitCode = code === exitCodes.config ? exitCodes.config : exitCodes.failed;
-      resolve(new CommandFailure("unavailable", told.trim() || "The gateway ended without an answer.", exitCode));
+      resolve(
+        new CommandFailure("unavailable", told.trim() || "The gateway ended without an answer.", exitCode),
+      );
     });
   });
   return {

@@ -11,11 +11,20 @@ export interface Operations {
 
 export function addOperations(program: Command, { command, terminal, done }: Operations): void {
   command(program, "setup", "write the config: model, Telegram, Discord, each tried before it is written")
-    .option("--provider <name>", "anthropic, openai, google, openrouter, ollama, rehearsal or a name of your own")
+    .option(
+      "--provider <name>",
+      "anthropic, openai, google, openrouter, ollama, rehearsal or a name of your own",
+    )
     .option("--model <id>", "the model's id at the provider, or PROVIDER/MODEL")
-    .option("--api-key <key>", "the provider's key; env:NAME reads it from a variable each time, - from standard input once")
+    .option(
+      "--api-key <key>",
+      "the provider's key; env:NAME reads it from a variable each time, - from standard input once",
+    )
     .option("--base-url <url>", "where the provider is, if it is not well known")
-    .option("--api <name>", "how it is spoken to, if it is not well known: openai-completions, anthropic-messages, ...")
+    .option(
+      "--api <name>",
+      "how it is spoken to, if it is not well known: openai-completions, anthropic-messages, ...",
+    )
     .option("--telegram-token <token>", "the bot's token from @BotFather; env:NAME and - as above")
     .option("--telegram-api-root <url>", "a Bot API server of your own")
     .option("--discord-token <token>", "the bot's token; env:NAME and - as above")
@@ -24,11 +33,19 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .option("--port <n>", "the gateway's port")
     .option("--no-check", "write without trying")
     .option("--non-interactive", "never ask, also on a terminal")
-    .action(async (flags: object) => done(await (await import("./commands/setup.ts")).setup(await terminal(), flags)));
+    .action(async (flags: object) =>
+      done(await (await import("./commands/setup.ts")).setup(await terminal(), flags)),
+    );
 
-  command(program, "stop", "end the running gateway: it finishes what it can, the rest resumes at the next start")
+  command(
+    program,
+    "stop",
+    "end the running gateway: it finishes what it can, the rest resumes at the next start",
+  )
     .option("--timeout <seconds>", "how long to wait for its end", "90")
-    .action(async (flags: { timeout?: string }) => done(await (await import("./commands/stop.ts")).stop(await terminal(), flags)));
+    .action(async (flags: { timeout?: string }) =>
+      done(await (await import("./commands/stop.ts")).stop(await terminal(), flags)),
+    );
   command(program, "restart", "let the gateway finish what it can and start it again in its place")
     .option("--timeout <seconds>", "how long to wait until it is back", "120")
     .option("--no-wait", "only ask for it")
@@ -45,12 +62,16 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .option("-n, --lines <n>", "so many of the last lines", "100")
     .option("--level <level>", "only this and worse: debug, info, warn, error")
     .option("--grep <text>", "only lines with this text, as the id of a message")
-    .action(async (flags: object) => done(await (await import("./commands/logs.ts")).logs(await terminal(), flags)));
+    .action(async (flags: object) =>
+      done(await (await import("./commands/logs.ts")).logs(await terminal(), flags)),
+    );
   command(program, "doctor", "look for what is wrong or unsafe, and say how to mend it")
     .option("--fix", "mend what can be mended without a loss; nothing is ever deleted")
     .option("--security", "also look at who can reach, read or order what")
     .option("--live", "also try the bots' tokens and the model")
-    .action(async (flags: object) => done(await (await import("./commands/doctor.ts")).doctor(await terminal(), flags)));
+    .action(async (flags: object) =>
+      done(await (await import("./commands/doctor.ts")).doctor(await terminal(), flags)),
+    );
 
   command(program, "send <text...>", "say something to the agent and print the answer")
     .option("--thread <name>", "a conversation of its own")
@@ -63,19 +84,25 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(sessions, "list", "show them, the last changed first")
     .option("--agent <id>", "only those of this agent")
     .option("--limit <n>", "at most so many", "100")
-    .action(async (flags: object) => done(await (await import("./commands/sessions.ts")).sessionsList(await terminal(), flags)));
+    .action(async (flags: object) =>
+      done(await (await import("./commands/sessions.ts")).sessionsList(await terminal(), flags)),
+    );
   command(sessions, "show <key>", "show one, with the newest of its transcript")
     .option("--limit <n>", "so many entries", "50")
     .action(async (key: string, flags: object) =>
       done(await (await import("./commands/sessions.ts")).sessionsShow(await terminal(), key, flags)),
     );
-  command(sessions, "reset <key>", "begin it anew, as /new does; nothing is deleted").action(async (key: string) =>
-    done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),
+  command(sessions, "reset <key>", "begin it anew, as /new does; nothing is deleted").action(
+    async (key: string) =>
+      done(await (await import("./commands/sessions.ts")).sessionsReset(await terminal(), key)),
   );
-  command(sessions, "forget <key>", "remove what was said in it for good, and begin it anew").action(async (key: string) =>
-    done(await (await import("./commands/sessions.ts")).sessionsForget(await terminal(), key)),
+  command(sessions, "forget <key>", "remove what was said in it for good, and begin it anew").action(
+    async (key: string) =>
+      done(await (await import("./commands/sessions.ts")).sessionsForget(await terminal(), key)),
   );
-  const devices = program.command("devices").description("who may use the control plane beside the gateway's own token");
+  const devices = program
+    .command("devices")
+    .description("who may use the control plane beside the gateway's own token");
   command(devices, "list", "show them").action(async () =>
     done(await (await import("./commands/devices.ts")).devicesList(await terminal())),
   );
@@ -84,14 +111,15 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .action(async (name: string, flags: { scopes?: string }) =>
       done(await (await import("./commands/devices.ts")).devicesMint(await terminal(), name, flags)),
     );
-  command(devices, "revoke <id>", "make its token worthless and close what it has open").action(async (id: string) =>
-    done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id)),
+  command(devices, "revoke <id>", "make its token worthless and close what it has open").action(
+    async (id: string) =>
+      done(await (await import("./commands/devices.ts")).devicesRevoke(await terminal(), id)),
   );
-  command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(async () =>
-    done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
+  command(devices, "unlock", "answer whoever showed wrong tokens before at full speed again").action(
+    async () => done(await (await import("./commands/devices.ts")).devicesUnlock(await terminal())),
   );
-  command(devices, "link", "print an address for a browser that works once, for ten minutes").action(async () =>
-    done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
+  command(devices, "link", "print an address for a browser that works once, for ten minutes").action(
+    async () => done(await (await import("./commands/devices.ts")).devicesLink(await terminal())),
   );
 
   const config = program.command("config").description("the config file");
@@ -112,8 +140,9 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
   command(config, "unset <path>", "remove one place").action(async (path: string) =>
     done(await (await import("./commands/config.ts")).configUnset(await terminal(), path)),
   );
-  command(config, "validate [file]", "check it, or another file, without using it").action(async (file: string | undefined) =>
-    done(await (await import("./commands/config.ts")).configValidate(await terminal(), file)),
+  command(config, "validate [file]", "check it, or another file, without using it").action(
+    async (file: string | undefined) =>
+      done(await (await import("./commands/config.ts")).configValidate(await terminal(), file)),
   );
   command(config, "schema", "print its JSON Schema").action(async () =>
     done(await (await import("./commands/config.ts")).configSchema(await terminal())),
@@ -132,14 +161,19 @@ export function addOperations(program: Command, { command, terminal, done }: Ope
     .option("--run-as <user>", "with --system: the user that it runs as")
     .option("--no-start", "only write it")
     .option("--print", "print it instead")
-    .action(async (flags: object) => done(await (await import("./commands/unit.ts")).unitInstall(await terminal(), flags)));
-  serviceCommand("uninstall", "stop it and remove the unit; the state folder stays").action(async (flags: object) =>
-    done(await (await import("./commands/unit.ts")).unitUninstall(await terminal(), flags)),
+    .action(async (flags: object) =>
+      done(await (await import("./commands/unit.ts")).unitInstall(await terminal(), flags)),
+    );
+  serviceCommand("uninstall", "stop it and remove the unit; the state folder stays").action(
+    async (flags: object) =>
+      done(await (await import("./commands/unit.ts")).unitUninstall(await terminal(), flags)),
   );
-  serviceCommand("status", "show whether it is installed, enabled and running").action(async (flags: object) =>
-    done(await (await import("./commands/unit.ts")).unitStatus(await terminal(), flags)),
+  serviceCommand("status", "show whether it is installed, enabled and running").action(
+    async (flags: object) =>
+      done(await (await import("./commands/unit.ts")).unitStatus(await terminal(), flags)),
   );
-  command(program, "completion <shell>", "print the completion of commands for bash, zsh or fish").action(async (shell: string) =>
-    done((await import("./commands/completion.ts")).completion(await terminal(), shell, program)),
+  command(program, "completion <shell>", "print the completion of commands for bash, zsh or fish").action(
+    async (shell: string) =>
+      done((await import("./commands/completion.ts")).completion(await terminal(), shell, program)),
   );
 }

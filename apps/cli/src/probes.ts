@@ -25,9 +25,18 @@ export const discordRoot = "https://discord.com/api";
 export async function probeTelegram(token: string, apiRoot = telegramRoot): Promise<Probe> {
   const answer = await ask(`${apiRoot.replace(/\/+$/, "")}/bot${token}/getMe`, {}, token);
   if ("trouble" in answer)
-    return { ok: false, words: `Telegram at ${apiRoot}: ${answer.trouble}`, fix: "Check the network, or channels.telegram.apiRoot" };
-  const { ok, result, description } = answer.body as { ok?: boolean; result?: { id?: number; username?: string }; description?: string };
-  if (ok === true && result?.username !== undefined) return { ok: true, words: `@${result.username}`, id: String(result.id) };
+    return {
+      ok: false,
+      words: `Telegram at ${apiRoot}: ${answer.trouble}`,
+      fix: "Check the network, or channels.telegram.apiRoot",
+    };
+  const { ok, result, description } = answer.body as {
+    ok?: boolean;
+    result?: { id?: number; username?: string };
+    description?: string;
+  };
+  if (ok === true && result?.username !== undefined)
+    return { ok: true, words: `@${result.username}`, id: String(result.id) };
   return {
     ok: false,
     words: `Telegram refuses the token: ${description ?? `HTTP ${answer.status}`}`,
@@ -36,9 +45,17 @@ export async function probeTelegram(token: string, apiRoot = telegramRoot): Prom
 }
 
 export async function probeDiscord(token: string, apiRoot = discordRoot): Promise<Probe> {
-  const answer = await ask(`${apiRoot.replace(/\/+$/, "")}/v10/users/@me`, { authorization: `Bot ${token}` }, token);
+  const answer = await ask(
+    `${apiRoot.replace(/\/+$/, "")}/v10/users/@me`,
+    { authorization: `Bot ${token}` },
+    token,
+  );
   if ("trouble" in answer)
-    return { ok: false, words: `Discord at ${apiRoot}: ${answer.trouble}`, fix: "Check the network, or channels.discord.apiRoot" };
+    return {
+      ok: false,
+      words: `Discord at ${apiRoot}: ${answer.trouble}`,
+      fix: "Check the network, or channels.discord.apiRoot",
+    };
   const { id, username, message } = answer.body as { id?: string; username?: string; message?: string };
   if (answer.status === 200 && id !== undefined) return { ok: true, words: username ?? id, id };
   return {
@@ -60,9 +77,14 @@ export async function probeModel(env: Env, id?: string): Promise<Probe> {
         words: `${tested.id} answered in ${tested.totalMs} ms${shortcomings(tested)}`,
       };
     const status = tested.error?.status === undefined ? "" : ` (HTTP ${tested.error.status})`;
-    return { ok: false, words: `${tested.id}: ${tested.error?.message ?? "no answer"}${status}`, fix: modelFix(tested.error?.status) };
+    return {
+      ok: false,
+      words: `${tested.id}: ${tested.error?.message ?? "no answer"}${status}`,
+      fix: modelFix(tested.error?.status),
+    };
   } catch (error) {
-    if (error instanceof CommandFailure) return { ok: false, words: error.message, fix: "Mend what the message names" };
+    if (error instanceof CommandFailure)
+      return { ok: false, words: error.message, fix: "Mend what the message names" };
     throw error;
   } finally {
     wire.close();
@@ -80,12 +102,18 @@ function shortcomings({ usesTools, toolCalling, roundTrip, thinking }: MethodRes
 function modelFix(status: number | undefined): string {
   if (status === 401 || status === 403) return "Check the key at the provider";
   if (status === 404) return "Check the model's id and the provider's baseUrl";
-  return status === 429 ? "Check the account's limits at the provider" : "Check the network and the provider's baseUrl";
+  return status === 429
+    ? "Check the account's limits at the provider"
+    : "Check the network and the provider's baseUrl";
 }
 
 type Answer = { readonly status: number; readonly body: unknown } | { readonly trouble: string };
 
-async function ask(url: string, headers: { readonly [name: string]: string }, token: string): Promise<Answer> {
+async function ask(
+  url: string,
+  headers: { readonly [name: string]: string },
+  token: string,
+): Promise<Answer> {
   const late = new AbortController();
   const timer = systemClock().after(answerWithinMs, () => late.abort());
   try {
@@ -100,7 +128,9 @@ async function ask(url: string, headers: { readonly [name: string]: string }, to
     }
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-    const why = late.signal.aborted ? `no answer within ${answerWithinMs / 1000} s` : (cause?.code ?? cause?.message ?? message);
+    const why = late.signal.aborted
+      ? `no answer within ${answerWithinMs / 1000} s`
+      : (cause?.code ?? cause?.message ?? message);
     return { trouble: why.replaceAll(token, "[secret]") };
   } finally {
     timer.cancel();

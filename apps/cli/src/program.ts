@@ -13,7 +13,11 @@ export type Streams = Pick<Console, "input" | "out" | "err"> & Partial<Pick<Cons
 export async function runCommandLine(argv: readonly string[], streams: Streams): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const json = argv.includes("--json");
-  const terminal = async (): Promise<Console> => ({ ...streams, env: streams.env ?? (await import("@parley/config")).hostEnv(), json });
+  const terminal = async (): Promise<Console> => ({
+    ...streams,
+    env: streams.env ?? (await import("@parley/config")).hostEnv(),
+    json,
+  });
   const program = new Command("parley")
     .description("Talk to an AI agent over Telegram, Discord and the web.")
     .option("--json", "print one JSON document on standard output")
@@ -27,10 +31,16 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
       getErrHasColors: () => false,
     });
   const command = (parent: Command, usage: string, description: string): Command =>
-    parent.command(usage).description(description).option("--json", "print one JSON document on standard output");
+    parent
+      .command(usage)
+      .description(description)
+      .option("--json", "print one JSON document on standard output");
 
   command(program, "start", "run the gateway in the foreground")
-    .argument("[words...]", "--role all|edge|worker, --node <name>, --port <port>: one of several on one Redis")
+    .argument(
+      "[words...]",
+      "--role all|edge|worker, --node <name>, --port <port>: one of several on one Redis",
+    )
     .allowUnknownOption()
     .action(async (words: string[]) => {
       exitCode = await (await import("./commands/start.ts")).start(words);
@@ -41,7 +51,9 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "chat", "talk to the agent; with piped input, ask once and print the answer")
     .option("--thread <name>", "a conversation of its own")
     .action(async ({ thread }: { thread?: string }) => {
-      exitCode = await (await import("./commands/chat.ts")).chat(await terminal(), thread === undefined ? {} : { thread });
+      exitCode = await (
+        await import("./commands/chat.ts")
+      ).chat(await terminal(), thread === undefined ? {} : { thread });
     });
   const pair = program.command("pair").description("decide who may talk to the agent");
   command(pair, "list", "show who waits and who is in").action(async () => {
@@ -50,15 +62,19 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(pair, "approve <code>", "let in whoever was given this code").action(async (code: string) => {
     exitCode = await (await import("./commands/pair-approve.ts")).pairApprove(await terminal(), code);
   });
-  command(pair, "revoke <id>", "put somebody out again, by the id that `pair list` shows").action(async (id: string) => {
-    exitCode = await (await import("./commands/pair-revoke.ts")).pairRevoke(await terminal(), id);
-  });
-
-  command(program, "why <id-or-text...>", "tell what became of a message: received, waited, turn, tokens, chunks, receipts").action(
-    async (words: string[]) => {
-      exitCode = await (await import("./commands/why.ts")).why(await terminal(), words.join(" "));
+  command(pair, "revoke <id>", "put somebody out again, by the id that `pair list` shows").action(
+    async (id: string) => {
+      exitCode = await (await import("./commands/pair-revoke.ts")).pairRevoke(await terminal(), id);
     },
   );
+
+  command(
+    program,
+    "why <id-or-text...>",
+    "tell what became of a message: received, waited, turn, tokens, chunks, receipts",
+  ).action(async (words: string[]) => {
+    exitCode = await (await import("./commands/why.ts")).why(await terminal(), words.join(" "));
+  });
   const outbox = program.command("outbox").description("answers that wait or did not arrive");
   command(outbox, "list", "show what waits and what is in trouble")
     .option("--troubled", "only what is in trouble")
@@ -102,9 +118,15 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(skills, "install <folder-or-archive>", "copy one into the state folder; nothing of it is run")
     .option("--force", "replace a skill of the same name")
     .action(async (path: string, { force }: { force?: boolean }) => {
-      exitCode = await (await import("./commands/skills.ts")).skillsInstall(await terminal(), path, force === true);
+      exitCode = await (
+        await import("./commands/skills.ts")
+      ).skillsInstall(await terminal(), path, force === true);
     });
-  command(program, "lanes", "show the sessions and conversations that have work, and who works on them").action(async () => {
+  command(
+    program,
+    "lanes",
+    "show the sessions and conversations that have work, and who works on them",
+  ).action(async () => {
     exitCode = await (await import("./commands/lanes.ts")).lanes(await terminal());
   });
   command(program, "migrate", "take everything from one store into the other, while no gateway runs")
@@ -114,22 +136,32 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
         throw new CommandFailure("invalid", `--to takes redis or sqlite, not "${to}"`, exitCodes.usage);
       exitCode = await (await import("./commands/start.ts")).start(["--migrate", to]);
     });
-  command(program, "nodes", "show the processes of this gateway, what each does, and who leads which account").action(async () => {
+  command(
+    program,
+    "nodes",
+    "show the processes of this gateway, what each does, and who leads which account",
+  ).action(async () => {
     exitCode = await (await import("./commands/nodes.ts")).nodes(await terminal());
   });
-  const prompt = program.command("prompt").description("what the agent is told: its system prompt, section by section");
+  const prompt = program
+    .command("prompt")
+    .description("what the agent is told: its system prompt, section by section");
   const promptCommand = (usage: string, description: string): Command =>
     command(prompt, usage, description)
       .option("--session <key>", "the session; without it, the one that last changed")
-      .option("--turn <n>", 'one of its turns by number, "last", or -2 for the one before; without it, what the next turn would get');
+      .option(
+        "--turn <n>",
+        'one of its turns by number, "last", or -2 for the one before; without it, what the next turn would get',
+      );
   promptCommand("show", "print the text").action(async (choice: { session?: string; turn?: string }) => {
     exitCode = await (await import("./commands/prompt.ts")).promptShow(await terminal(), choice);
   });
-  promptCommand("explain", "every section in or out, why, its zone and size; files, tools, and what moved").action(
-    async (choice: { session?: string; turn?: string }) => {
-      exitCode = await (await import("./commands/prompt.ts")).promptExplain(await terminal(), choice);
-    },
-  );
+  promptCommand(
+    "explain",
+    "every section in or out, why, its zone and size; files, tools, and what moved",
+  ).action(async (choice: { session?: string; turn?: string }) => {
+    exitCode = await (await import("./commands/prompt.ts")).promptExplain(await terminal(), choice);
+  });
   promptCommand("diff", "what moved: from the last turn to now; with --turn, from the turn before it to it")
     .option("--with <session>", "compare with another session instead")
     .action(async (choice: { session?: string; turn?: string; with?: string }) => {
@@ -139,9 +171,11 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(models, "list", "show them: what they can do, what they cost, who uses them").action(async () => {
     exitCode = await (await import("./commands/models.ts")).modelsList(await terminal());
   });
-  command(models, "test [id]", "make one small real call: latency, first token, tool calling").action(async (id: string | undefined) => {
-    exitCode = await (await import("./commands/models.ts")).modelsTest(await terminal(), id);
-  });
+  command(models, "test [id]", "make one small real call: latency, first token, tool calling").action(
+    async (id: string | undefined) => {
+      exitCode = await (await import("./commands/models.ts")).modelsTest(await terminal(), id);
+    },
+  );
   command(program, "usage", "show what was used and what it cost")
     .option("--by <what>", "session, agent, channel, person, model or day", "agent")
     .option("--days <n>", "the last days, today included", "30")
@@ -152,23 +186,38 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(approvals, "list", "show what waits, and what was allowed for good")
     .option("--all", "also what was decided")
     .action(async ({ all }: { all?: boolean }) => {
-      exitCode = await (await import("./commands/approvals.ts")).approvalsList(await terminal(), all === true);
+      exitCode = await (
+        await import("./commands/approvals.ts")
+      ).approvalsList(await terminal(), all === true);
     });
-  command(approvals, "resolve <id> <decision>", "decide: once, always or deny").action(async (id: string, decision: string) => {
-    exitCode = await (await import("./commands/approvals.ts")).approvalsResolve(await terminal(), id, decision);
-  });
+  command(approvals, "resolve <id> <decision>", "decide: once, always or deny").action(
+    async (id: string, decision: string) => {
+      exitCode = await (
+        await import("./commands/approvals.ts")
+      ).approvalsResolve(await terminal(), id, decision);
+    },
+  );
   command(approvals, "revoke <id>", "take back what was allowed for good").action(async (id: string) => {
     exitCode = await (await import("./commands/approvals.ts")).approvalsRevoke(await terminal(), id);
   });
   const tools = program.command("tools").description("what the agent can do");
   const toolsCommand = (name: string, description: string): Command =>
-    command(tools, name, description).option("--session <key>", "the session; without it, the one that last changed");
-  toolsCommand("list", "show them: ready, taken away, not to be had").action(async ({ session }: { session?: string }) => {
-    exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), { session, explain: false, only: undefined });
-  });
+    command(tools, name, description).option(
+      "--session <key>",
+      "the session; without it, the one that last changed",
+    );
+  toolsCommand("list", "show them: ready, taken away, not to be had").action(
+    async ({ session }: { session?: string }) => {
+      exitCode = await (
+        await import("./commands/tools.ts")
+      ).toolsList(await terminal(), { session, explain: false, only: undefined });
+    },
+  );
   toolsCommand("explain [tool]", "the same of all or of one, with every reason, group and profile").action(
     async (only: string | undefined, { session }: { session?: string }) => {
-      exitCode = await (await import("./commands/tools.ts")).toolsList(await terminal(), { session, explain: true, only });
+      exitCode = await (
+        await import("./commands/tools.ts")
+      ).toolsList(await terminal(), { session, explain: true, only });
     },
   );
   command(tools, "hold", "end what tools do and hold them all, as /estop does").action(async () => {
@@ -180,10 +229,16 @@ export async function runCommandLine(argv: readonly string[], streams: Streams):
   command(program, "resume", "end safe mode: open the channels now").action(async () => {
     exitCode = await (await import("./commands/resume.ts")).resume(await terminal());
   });
-  command(program, "backup <file>", "copy the database to a new file, also while the gateway runs").action(async (file: string) => {
-    exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file);
-  });
-  command(program, "restore <file>", "put a backup in the database's place while the gateway is stopped").action(async (file: string) => {
+  command(program, "backup <file>", "copy the database to a new file, also while the gateway runs").action(
+    async (file: string) => {
+      exitCode = await (await import("./commands/backup.ts")).backup(await terminal(), file);
+    },
+  );
+  command(
+    program,
+    "restore <file>",
+    "put a backup in the database's place while the gateway is stopped",
+  ).action(async (file: string) => {
     exitCode = await (await import("./commands/backup.ts")).restore(await terminal(), file);
   });
   addOperations(program, { command, terminal, done: (code) => (exitCode = code) });
@@ -210,12 +265,20 @@ function listed(argv: readonly string[], program: Command): readonly string[] {
 /** A Fault is a refusal too; the rest is a bug. Loaded only when something went wrong. */
 async function refusalOf(error: unknown): Promise<unknown> {
   if (error instanceof CommanderError || error instanceof CommandFailure) return error;
-  const [{ isFault }, { ConfigFault, fileFault }] = await Promise.all([import("@parley/protocol"), import("@parley/config")]);
+  const [{ isFault }, { ConfigFault, fileFault }] = await Promise.all([
+    import("@parley/protocol"),
+    import("@parley/config"),
+  ]);
   const fault = isFault(error) ? error : fileFault(error);
   if (fault === null) return error;
-  return new CommandFailure(fault.code, fault.message, error instanceof ConfigFault ? exitCodes.config : exitCodes.failed, {
-    cause: error,
-  });
+  return new CommandFailure(
+    fault.code,
+    fault.message,
+    error instanceof ConfigFault ? exitCodes.config : exitCodes.failed,
+    {
+      cause: error,
+    },
+  );
 }
 
 async function report(error: unknown, json: boolean, { out, err }: Streams): Promise<number> {
@@ -223,7 +286,10 @@ async function report(error: unknown, json: boolean, { out, err }: Streams): Pro
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
   const { document, words } = await import("./console.ts");
   if (error instanceof CommanderError) {
-    const message = error.code === "commander.help" ? "a command is missing; --help shows them" : error.message.replace(/^error: /, "");
+    const message =
+      error.code === "commander.help"
+        ? "a command is missing; --help shows them"
+        : error.message.replace(/^error: /, "");
     if (json) document(out, { ok: false, error: { code: "invalid", message } });
     return exitCodes.usage;
   }

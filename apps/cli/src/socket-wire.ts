@@ -13,7 +13,12 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
   const socket = new WebSocket(`${address.url.replace(/^http/, "ws")}${controlPath}`);
   const closed = new Promise<CommandFailure>((resolve) => {
     socket.addEventListener("close", ({ code, reason }) => {
-      resolve(new CommandFailure("unavailable", `The gateway closed the connection: ${reason === "" ? `code ${code}` : reason}.`));
+      resolve(
+        new CommandFailure(
+          "unavailable",
+          `The gateway closed the connection: ${reason === "" ? `code ${code}` : reason}.`,
+        ),
+      );
     });
   });
   const opened = new Promise<boolean>((resolve) => {
@@ -21,7 +26,10 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
     socket.addEventListener("error", () => resolve(false));
   });
   const waiting = new AbortController();
-  const answered = await Promise.race([opened, sleep(systemClock(), answersWithinMs, waiting.signal).then(() => null)]);
+  const answered = await Promise.race([
+    opened,
+    sleep(systemClock(), answersWithinMs, waiting.signal).then(() => null),
+  ]);
   waiting.abort();
   if (answered !== true) {
     socket.close();
@@ -30,7 +38,8 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
   return {
     closed,
     send(text) {
-      if (socket.readyState !== WebSocket.OPEN) throw new CommandFailure("unavailable", "The connection to the gateway is closed.");
+      if (socket.readyState !== WebSocket.OPEN)
+        throw new CommandFailure("unavailable", "The connection to the gateway is closed.");
       socket.send(text);
     },
     listen: (listener) => socket.addEventListener("message", ({ data }) => listener(String(data))),
@@ -39,8 +48,12 @@ export async function socketWire(address: GatewayAddress): Promise<Wire> {
 }
 
 /** A refused WebSocket says nothing of its cause; who listens there is told by what anybody may ask. */
-async function whyNot({ url, pid, configTrouble }: GatewayAddress, isSilent: boolean): Promise<CommandFailure> {
-  const refused = (detail: string, advice?: string): CommandFailure => notRunning(url, configTrouble, detail, advice);
+async function whyNot(
+  { url, pid, configTrouble }: GatewayAddress,
+  isSilent: boolean,
+): Promise<CommandFailure> {
+  const refused = (detail: string, advice?: string): CommandFailure =>
+    notRunning(url, configTrouble, detail, advice);
   if (isSilent) {
     const who = pid === null ? "What listens there" : `Its process ${pid}`;
     const words = `The gateway at ${url} does not answer. ${who} said nothing within ${answersWithinMs / 1_000} s: it hangs, or is very busy.`;
@@ -61,6 +74,12 @@ async function whyNot({ url, pid, configTrouble }: GatewayAddress, isSilent: boo
     timer.cancel();
   }
   if (/^\{"ok":(?:true|false)\}$/.test(health))
-    return new CommandFailure("unavailable", `The gateway at ${url} takes no connection now: it is stopping, or has too many. Try again.`);
-  return refused("another program answers there", "Stop that program, or set gateway.port; then run `parley start`.");
+    return new CommandFailure(
+      "unavailable",
+      `The gateway at ${url} takes no connection now: it is stopping, or has too many. Try again.`,
+    );
+  return refused(
+    "another program answers there",
+    "Stop that program, or set gateway.port; then run `parley start`.",
+  );
 }

@@ -3,7 +3,12 @@
 import { Writable } from "node:stream";
 import type { Console } from "./console.ts";
 import { styled, words } from "./console.ts";
-import { connectControl, type ConnectOptions, type ControlClient, type Conversation } from "./control-client.ts";
+import {
+  connectControl,
+  type ConnectOptions,
+  type ControlClient,
+  type Conversation,
+} from "./control-client.ts";
 import { CommandFailure } from "./exit.ts";
 import { gatewayAddress, type GatewayAddress } from "./gateway-address.ts";
 import { gatewayProgram } from "./gateway-program.ts";
@@ -49,7 +54,13 @@ function warn({ err, env }: Console, { configTrouble }: GatewayAddress): void {
 
 async function connected(address: GatewayAddress, follows?: Conversation): Promise<Running> {
   const { url, token, tokenFrom } = address;
-  return { wire: await socketWire(address), token, url, tokenFrom, ...(follows === undefined ? {} : { follows }) };
+  return {
+    wire: await socketWire(address),
+    token,
+    url,
+    tokenFrom,
+    ...(follows === undefined ? {} : { follows }),
+  };
 }
 
 interface Running extends ConnectOptions {
@@ -70,7 +81,8 @@ async function over<T>(options: Running, work: Work<T>): Promise<T> {
 function tokenRefused(url = "", from = ""): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof CommandFailure) || error.code !== "unauthorized" || from === "") throw error;
-    const advice = "Another gateway may run there, or the token changed after its start: restart it, or set gateway.port";
+    const advice =
+      "Another gateway may run there, or the token changed after its start: restart it, or set gateway.port";
     throw new CommandFailure(
       error.code,
       `The gateway at ${url} does not take the token of ${from}: ${error.message}.\n${advice}.`,

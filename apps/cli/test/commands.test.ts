@@ -7,7 +7,15 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
-import { type Answer, type FakeGateway, fakeGateway, parley, Refusal, stateFolder, token } from "./fake-gateway.ts";
+import {
+  type Answer,
+  type FakeGateway,
+  fakeGateway,
+  parley,
+  Refusal,
+  stateFolder,
+  token,
+} from "./fake-gateway.ts";
 
 const status = {
   version: "1.2.3",
@@ -56,11 +64,17 @@ describe("status", () => {
   test("counts what is dead and what did not arrive, and names the commands that show it", async () => {
     const gateway = await fakeGateway(() => ({ ...status, deadRows: 1, deliveriesTroubled: 2 }));
     const { out } = await parley(gateway.home, ["status"]);
-    expect(out).toContain("Trouble   1 dead (parley dead list), 2 not delivered (parley outbox list --troubled)");
+    expect(out).toContain(
+      "Trouble   1 dead (parley dead list), 2 not delivered (parley outbox list --troubled)",
+    );
   });
 
   test("tells what of the config file is not in force", async () => {
-    const config = { takenAtMs: 0, problems: ["/c/parley.json5:2:3 gateway.prot: unknown key"], restartNeeded: ["gateway.port"] };
+    const config = {
+      takenAtMs: 0,
+      problems: ["/c/parley.json5:2:3 gateway.prot: unknown key"],
+      restartNeeded: ["gateway.port"],
+    };
     const gateway = await fakeGateway(() => ({ ...status, config }));
     const { exitCode, out } = await parley(gateway.home, ["status"]);
     expect(exitCode).toBe(0);
@@ -104,7 +118,9 @@ describe("without a gateway", () => {
     const gateway = await fakeGateway(() => ({}), "the token is wrong or was revoked");
     const { exitCode, err } = await parley(gateway.home, ["status"]);
     expect(exitCode).toBe(1);
-    expect(err).toMatch(/does not take the token of \S+\/gateway-token: the token is wrong or was revoked\.\nAnother gateway may run/);
+    expect(err).toMatch(
+      /does not take the token of \S+\/gateway-token: the token is wrong or was revoked\.\nAnother gateway may run/,
+    );
   });
 
   test("and with a broken config the exit code is 78 and the line is named", async () => {
@@ -118,7 +134,14 @@ describe("without a gateway", () => {
 describe("pairing", () => {
   test("list shows codes and names, without anything a name could do to the terminal", async () => {
     const pending = [
-      { code: "ABCD2345", channel: "telegram", account: "default", senderId: "7", senderName: "Eve\u001B]0;x\u0007", expiresAtMs: 0 },
+      {
+        code: "ABCD2345",
+        channel: "telegram",
+        account: "default",
+        senderId: "7",
+        senderName: "Eve\u001B]0;x\u0007",
+        expiresAtMs: 0,
+      },
     ];
     const gateway = await fakeGateway(() => ({ pending, paired: [] }));
     const { exitCode, out } = await parley(gateway.home, ["pair", "list"]);
@@ -127,14 +150,24 @@ describe("pairing", () => {
   });
 
   test("approve sends the code and says who is in", async () => {
-    const gateway = await fakeGateway(() => ({ channel: "telegram", account: "default", senderId: "7", senderName: "Eve" }));
+    const gateway = await fakeGateway(() => ({
+      channel: "telegram",
+      account: "default",
+      senderId: "7",
+      senderName: "Eve",
+    }));
     const { exitCode, out } = await parley(gateway.home, ["pair", "approve", "ABCD2345"]);
     expect([exitCode, out]).toEqual([0, "Paired Eve (7) on telegram:default.\n"]);
     expect(gateway.requests[1]).toMatchObject({ method: "pairing.approve", params: { code: "ABCD2345" } });
   });
 
   test("revoke sends the id and says who is out", async () => {
-    const gateway = await fakeGateway(() => ({ channel: "telegram", account: "default", senderId: "7", senderName: "Eve" }));
+    const gateway = await fakeGateway(() => ({
+      channel: "telegram",
+      account: "default",
+      senderId: "7",
+      senderName: "Eve",
+    }));
     const { exitCode, out } = await parley(gateway.home, ["pair", "revoke", "telegram:7"]);
     expect([exitCode, out]).toEqual([0, "Eve (7) is no longer paired on telegram:default.\n"]);
     expect(gateway.requests[1]).toMatchObject({ method: "pairing.revoke", params: { id: "telegram:7" } });
@@ -177,11 +210,22 @@ describe("usage", () => {
   });
 
   test("--version is the version alone", async () => {
-    expect(await parley(stateFolder(null), ["--version"])).toEqual({ exitCode: 0, out: `${manifest.version}\n`, err: "" });
+    expect(await parley(stateFolder(null), ["--version"])).toEqual({
+      exitCode: 0,
+      out: `${manifest.version}\n`,
+      err: "",
+    });
   });
 
   test.for([["outbox"], ["dead"], ["pair"], ["sessions"], ["devices"]])("%s alone lists", async ([group]) => {
-    const gateway = await fakeGateway(() => ({ deliveries: [], rows: [], pending: [], paired: [], sessions: [], devices: [] }));
+    const gateway = await fakeGateway(() => ({
+      deliveries: [],
+      rows: [],
+      pending: [],
+      paired: [],
+      sessions: [],
+      devices: [],
+    }));
     const alone = await parley(gateway.home, [group ?? ""]);
     expect(alone).toEqual(await parley(gateway.home, [group ?? "", "list"]));
     expect(alone.exitCode).toBe(0);
@@ -195,7 +239,19 @@ describe("usage", () => {
   test("help exits with 0 and lists every command", async () => {
     const { exitCode, out } = await parley(stateFolder(null), ["--help"]);
     expect(exitCode).toBe(0);
-    for (const command of ["start", "status", "chat", "pair", "why", "outbox", "dead", "lanes", "resume", "backup", "restore"])
+    for (const command of [
+      "start",
+      "status",
+      "chat",
+      "pair",
+      "why",
+      "outbox",
+      "dead",
+      "lanes",
+      "resume",
+      "backup",
+      "restore",
+    ])
       expect(out).toContain(`  ${command}`);
   });
 
@@ -249,21 +305,27 @@ const talking = (answers: readonly string[]): Promise<FakeGateway> => fakeGatewa
 describe("chat with piped input", () => {
   test("prints every message of the answer, and only these, and leaves", async () => {
     const gateway = await talking(["first", "second"]);
-    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi\n") });
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], {
+      input: new PassThrough().end("hi\n"),
+    });
     expect([exitCode, out, err]).toEqual([0, "first\nsecond\n", ""]);
     expect(gateway.requests[1]).toMatchObject({ method: "chat.send", params: { text: "hi" } });
   });
 
   test("with --json is one document", async () => {
     const gateway = await talking(["yes"]);
-    const { out } = await parley(gateway.home, ["chat", "--json", "--thread", "work"], { input: new PassThrough().end("hi") });
+    const { out } = await parley(gateway.home, ["chat", "--json", "--thread", "work"], {
+      input: new PassThrough().end("hi"),
+    });
     expect(JSON.parse(out)).toMatchObject({ messages: [{ text: "yes" }] });
     expect(gateway.requests.map(({ params }) => (params as { thread?: string }).thread)).toContain("work");
   });
 
   test("that the agent answers by silence leaves, also when that was quicker than the first look", async () => {
     const gateway = await talking([]);
-    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi") });
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], {
+      input: new PassThrough().end("hi"),
+    });
     expect([exitCode, out, err]).toEqual([0, "", "The agent did not answer.\n"]);
   });
 
@@ -274,7 +336,9 @@ describe("chat with piped input", () => {
       if (request.method === "why" && restarts-- > 0) gateway.hangUp("the gateway restarts");
       return reply(request);
     });
-    const { exitCode, out, err } = await parley(gateway.home, ["chat"], { input: new PassThrough().end("hi") });
+    const { exitCode, out, err } = await parley(gateway.home, ["chat"], {
+      input: new PassThrough().end("hi"),
+    });
     expect([exitCode, out]).toEqual([0, "at last\n"]);
     expect(err).toBe("The gateway went away; what was said is kept. Waiting for it to be back ...\n");
     const keys = gateway.requests
@@ -352,14 +416,20 @@ describe("a gateway that runs is found", () => {
   test.for([
     ["another port in the file", "{ gateway: { port: 1 } }"],
     ["a syntax error in it", "{ gateway: { port"],
-    ["another token in it", '{ gateway: { port: 1, auth: { token: "the-token-of-the-next-start-0123456789" } } }'],
+    [
+      "another token in it",
+      '{ gateway: { port: 1, auth: { token: "the-token-of-the-next-start-0123456789" } } }',
+    ],
     ["a token that only the gateway has", '{ gateway: { auth: { token: { env: "NOT_HERE" } } } }'],
   ] as const)("over %s, by what it left in the state folder", async ([, config]) => {
     const gateway = await fakeGateway(() => status);
     const port = /\d+/.exec(readFileSync(join(gateway.home, "parley.json5"), "utf8"))?.[0];
     writeFileSync(join(gateway.home, "parley.json5"), config);
     writeFileSync(join(gateway.home, "gateway-port"), `${port} ${process.pid} loopback ${"t".repeat(43)}\n`);
-    expect(await parley(gateway.home, ["status"])).toMatchObject({ exitCode: 0, out: expect.stringContaining("Parley 1.2.3") as string });
+    expect(await parley(gateway.home, ["status"])).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining("Parley 1.2.3") as string,
+    });
     expect(gateway.requests[0]?.params).toMatchObject({ auth: { token: "t".repeat(43) } });
   });
 

@@ -15,7 +15,9 @@ test("bash completes commands, their own commands and options", async () => {
   };
   expect(complete("sta")).toEqual(["start", "status"]);
   expect(complete("outbox", "")).toEqual(expect.arrayContaining(["list", "retry", "drop"]));
-  expect(complete("outbox", "list", "--")).toEqual(expect.arrayContaining(["--troubled", "--lane", "--json", "--help"]));
+  expect(complete("outbox", "list", "--")).toEqual(
+    expect.arrayContaining(["--troubled", "--lane", "--json", "--help"]),
+  );
   expect(complete("--json", "service", "un")).toEqual(["uninstall"]);
   expect(complete("why", "a", "word", "--j")).toEqual(["--json"]);
   expect(complete("nonsense")).toEqual([""]);

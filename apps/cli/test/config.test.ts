@@ -16,12 +16,18 @@ const textIn = (home: string): string => readFileSync(join(home, "parley.json5")
 describe("config get", () => {
   test("shows one place, with its default, or the whole with secrets masked", async () => {
     const home = stateFolder(file);
-    expect(await parley(home, ["config", "get", "gateway.port"])).toEqual({ exitCode: 0, out: "1\n", err: "" });
+    expect(await parley(home, ["config", "get", "gateway.port"])).toEqual({
+      exitCode: 0,
+      out: "1\n",
+      err: "",
+    });
     expect((await parley(home, ["config", "get", "gateway.bind"])).out).toBe("loopback\n");
     expect((await parley(home, ["config", "get", "gateway.bind", "--json"])).out).toBe('"loopback"\n');
     const whole = (await parley(home, ["config", "get"])).out;
     expect(whole).not.toContain("a-secret-token");
-    expect(JSON.parse(whole)).toMatchObject({ channels: { telegram: { default: { botToken: "[secret]" } } } });
+    expect(JSON.parse(whole)).toMatchObject({
+      channels: { telegram: { default: { botToken: "[secret]" } } },
+    });
     expect(JSON.parse((await parley(home, ["config", "get", "--file", "--json"])).out)).toEqual({
       gateway: { port: 1 },
       channels: { telegram: { botToken: "[secret]" } },
@@ -34,7 +40,10 @@ describe("config get", () => {
   });
 
   test("shows a broken file as far as it goes, and what is wrong with it", async () => {
-    const { exitCode, out, err } = await parley(stateFolder("{\n gateway: { prot: 1 }\n}"), ["config", "get"]);
+    const { exitCode, out, err } = await parley(stateFolder("{\n gateway: { prot: 1 }\n}"), [
+      "config",
+      "get",
+    ]);
     expect(exitCode).toBe(78);
     expect(JSON.parse(out)).toEqual({ gateway: { prot: 1 } });
     expect(err).toContain('parley.json5:2:13 gateway.prot: unknown key "prot". Did you mean "port"?');
@@ -65,7 +74,9 @@ describe("config set", () => {
     const home = stateFolder(file);
     const input = new PassThrough();
     input.end("999:another-token\n");
-    expect((await parley(home, ["config", "set", "channels.telegram.botToken", "-"], { input })).exitCode).toBe(0);
+    expect(
+      (await parley(home, ["config", "set", "channels.telegram.botToken", "-"], { input })).exitCode,
+    ).toBe(0);
     expect(textIn(home)).toContain('botToken: "999:another-token"');
     expect((await parley(home, ["config", "set", "gateway.port", "5", "--string"])).exitCode).toBe(1);
   });
@@ -121,7 +132,14 @@ describe("config set", () => {
   test("goes through the gateway of the same folder, which says what waits for a restart", async () => {
     const gateway = await fakeGateway(({ method }) => {
       if (method === "status") return { configPath: join(gateway.home, "parley.json5") };
-      return { path: "/x", hash: "h", changed: ["gateway.port"], backup: null, warnings: [], restartNeeded: ["gateway.port"] };
+      return {
+        path: "/x",
+        hash: "h",
+        changed: ["gateway.port"],
+        backup: null,
+        warnings: [],
+        restartNeeded: ["gateway.port"],
+      };
     });
     const { out } = await parley(gateway.home, ["config", "set", "gateway.port", "8000"]);
     expect(gateway.requests.at(-1)).toMatchObject({
@@ -148,7 +166,10 @@ test("validate checks another file too, and tells every problem in JSON", async 
   writeFileSync(other, "{ gateway: { prot: 1, port: 0.5 } }");
   const { exitCode, out } = await parley(home, ["config", "validate", other, "--json"]);
   expect(exitCode).toBe(78);
-  const told = JSON.parse(out) as { readonly ok: boolean; readonly problems: readonly { readonly path: string; readonly line: number }[] };
+  const told = JSON.parse(out) as {
+    readonly ok: boolean;
+    readonly problems: readonly { readonly path: string; readonly line: number }[];
+  };
   expect(told.ok).toBe(false);
   expect(told.problems.map(({ path }) => path).toSorted()).toEqual(["gateway.port", "gateway.prot"]);
   expect(told.problems.every(({ line }) => line === 1)).toBe(true);
@@ -156,6 +177,8 @@ test("validate checks another file too, and tells every problem in JSON", async 
 
 test("schema and file", async () => {
   const home = stateFolder(null);
-  expect(JSON.parse((await parley(home, ["config", "schema"])).out)).toMatchObject({ title: "Parley configuration" });
+  expect(JSON.parse((await parley(home, ["config", "schema"])).out)).toMatchObject({
+    title: "Parley configuration",
+  });
   expect((await parley(home, ["config", "file"])).out).toBe(`${join(home, "parley.json5")}\n`);
 });

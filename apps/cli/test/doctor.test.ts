@@ -19,12 +19,18 @@ interface Told {
   }[];
 }
 
-async function doctor(home: string, ...flags: readonly string[]): Promise<Told & { readonly exitCode: number }> {
-  const { exitCode, out } = await parley(home, ["doctor", ...flags, "--json"], { env: { HOME: home, PATH: "/usr/bin:/bin" } });
+async function doctor(
+  home: string,
+  ...flags: readonly string[]
+): Promise<Told & { readonly exitCode: number }> {
+  const { exitCode, out } = await parley(home, ["doctor", ...flags, "--json"], {
+    env: { HOME: home, PATH: "/usr/bin:/bin" },
+  });
   return { exitCode, ...(JSON.parse(out) as Told) };
 }
 
-const idsOf = ({ findings }: Told, level: string): readonly string[] => findings.filter((each) => each.level === level).map(({ id }) => id);
+const idsOf = ({ findings }: Told, level: string): readonly string[] =>
+  findings.filter((each) => each.level === level).map(({ id }) => id);
 
 describe("a state folder", () => {
   test("that others may read is told, and closed with --fix, once and for all; nothing is deleted", async () => {
@@ -32,17 +38,23 @@ describe("a state folder", () => {
     mkdirSync(join(home, "logs"));
     writeFileSync(join(home, "state.db.replaced-1"), "old");
     chmodSync(home, 0o755);
-    for (const name of ["gateway-token", "parley.json5", "state.db.replaced-1"]) chmodSync(join(home, name), 0o644);
+    for (const name of ["gateway-token", "parley.json5", "state.db.replaced-1"])
+      chmodSync(join(home, name), 0o644);
     chmodSync(join(home, "logs"), 0o755);
     const before = readdirSync(home).toSorted();
 
     const found = await doctor(home);
-    expect([found.exitCode, idsOf(found, "error")]).toEqual([1, Array.from({ length: 5 }, () => "files.mode")]);
+    expect([found.exitCode, idsOf(found, "error")]).toEqual([
+      1,
+      Array.from({ length: 5 }, () => "files.mode"),
+    ]);
     expect(found.findings.every(({ level, fix }) => level === "ok" || fix !== "")).toBe(true);
 
     const mended = await doctor(home, "--fix");
     expect([mended.exitCode, mended.errors, mended.fixed]).toEqual([0, 0, 5]);
-    expect([statSync(home).mode & 0o777, statSync(join(home, "gateway-token")).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect([statSync(home).mode & 0o777, statSync(join(home, "gateway-token")).mode & 0o777]).toEqual([
+      0o700, 0o600,
+    ]);
     const again = await doctor(home, "--fix");
     expect([again.errors, again.fixed]).toEqual([0, 0]);
     expect(readdirSync(home).toSorted()).toEqual(before);
@@ -50,14 +62,20 @@ describe("a state folder", () => {
 
   test("a secret file that the config names is looked at wherever it lies, and its folder's other files are not", async () => {
     const other = stateFolder(null, null);
-    for (const name of ["bot", "neighbour"]) writeFileSync(join(other, name), "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    for (const name of ["bot", "neighbour"])
+      writeFileSync(join(other, name), "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
     for (const name of ["bot", "neighbour"]) chmodSync(join(other, name), 0o644);
     const home = stateFolder(`{ channels: { telegram: { botToken: { file: "${other}/bot" } } } }`);
     const found = await doctor(home);
     const told = found.findings.filter(({ id, message }) => id === "files.mode" && message.includes(other));
-    expect(told).toMatchObject([{ level: "error", message: expect.stringContaining(`${other}/bot (mode 644)`) as string }]);
+    expect(told).toMatchObject([
+      { level: "error", message: expect.stringContaining(`${other}/bot (mode 644)`) as string },
+    ]);
     await doctor(home, "--fix");
-    expect([statSync(join(other, "bot")).mode & 0o777, statSync(join(other, "neighbour")).mode & 0o777]).toEqual([0o600, 0o644]);
+    expect([
+      statSync(join(other, "bot")).mode & 0o777,
+      statSync(join(other, "neighbour")).mode & 0o777,
+    ]).toEqual([0o600, 0o644]);
   });
 
   test("that is not there is no error, and is made with --fix", async () => {
@@ -90,7 +108,9 @@ test("a gateway that runs is asked how it is", async () => {
     deliveriesTroubled: 1,
   }));
   const found = await doctor(gateway.home);
-  expect(idsOf(found, "warn")).toEqual(expect.arrayContaining(["gateway.state", "gateway.dead", "gateway.troubled"]));
+  expect(idsOf(found, "warn")).toEqual(
+    expect.arrayContaining(["gateway.state", "gateway.dead", "gateway.troubled"]),
+  );
   expect(idsOf(found, "error")).toEqual(["channel.down"]);
 });
 
@@ -98,7 +118,9 @@ test("a port that another program has is told", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await new Promise((resolve) => server.once("listening", resolve));
-  const found = await doctor(stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`, null));
+  const found = await doctor(
+    stateFolder(`{ gateway: { port: ${(server.address() as AddressInfo).port} } }`, null),
+  );
   expect(idsOf(found, "error")).toEqual(["gateway.port"]);
 });
 
@@ -109,7 +131,11 @@ describe("--security", () => {
     ["gateway: { port: 1, auth: { token: 'abcdefghijkl' } }", "error", "gateway.token.weak"],
     [`gateway: { port: 1, bind: 'lan', auth: { token: '${strong}' } }`, "warn", "gateway.bind"],
     [`gateway: { port: 1, auth: { token: '${strong}' } }`, "warn", "config.secrets"],
-    ["channels: { telegram: { botToken: '1:a', dmPolicy: 'open', allowFrom: ['*'] } }", "warn", "channel.dm-open"],
+    [
+      "channels: { telegram: { botToken: '1:a', dmPolicy: 'open', allowFrom: ['*'] } }",
+      "warn",
+      "channel.dm-open",
+    ],
     ["channels: { telegram: { botToken: '1:a', groupPolicy: 'open' } }", "warn", "channel.group-open"],
     [
       "channels: { discord: { token: 'a.b.c', dmPolicy: 'open', allowFrom: ['*'] } }, tools: { exec: { mode: 'full' } }",
@@ -125,7 +151,11 @@ describe("--security", () => {
       "warn",
       "transport.provider",
     ],
-    ["channels: { telegram: { botToken: '1:a', apiRoot: 'http://bots.example.org' } }", "warn", "transport.channel"],
+    [
+      "channels: { telegram: { botToken: '1:a', apiRoot: 'http://bots.example.org' } }",
+      "warn",
+      "transport.channel",
+    ],
   ])("%s is %s %s", async ([block = "", level = "", id = ""]) => {
     const found = await doctor(stateFolder(`{ ${block} }`, null), "--security");
     expect(idsOf(found, level)).toContain(id);
@@ -133,15 +163,20 @@ describe("--security", () => {
   });
 
   test("finds nothing in a config that is safe, and takes near servers for near", async () => {
-    const models = "models: { providers: { near: { api: 'openai-completions', baseUrl: 'http://127.0.0.1:1/v1', apiKey: { env: 'K' } } } }";
+    const models =
+      "models: { providers: { near: { api: 'openai-completions', baseUrl: 'http://127.0.0.1:1/v1', apiKey: { env: 'K' } } } }";
     const home = stateFolder(`{ gateway: { port: 1 }, ${models} }`, null);
-    const { out } = await parley(home, ["doctor", "--security", "--json"], { env: { HOME: home, PATH: "/usr/bin:/bin", K: "key" } });
+    const { out } = await parley(home, ["doctor", "--security", "--json"], {
+      env: { HOME: home, PATH: "/usr/bin:/bin", K: "key" },
+    });
     expect((JSON.parse(out) as Told).findings.map(({ id }) => id)).toContain("security");
   });
 
   test("shows no secret", async () => {
     const home = stateFolder("{ gateway: { port: 1, auth: { token: 'hush-hush-hush' } } }", null);
-    const { out } = await parley(home, ["doctor", "--security"], { env: { HOME: home, PATH: "/usr/bin:/bin" } });
+    const { out } = await parley(home, ["doctor", "--security"], {
+      env: { HOME: home, PATH: "/usr/bin:/bin" },
+    });
     expect(out).not.toContain("hush-hush-hush");
     expect(readFileSync(join(home, "parley.json5"), "utf8")).toContain("hush-hush-hush");
   });
@@ -149,7 +184,9 @@ describe("--security", () => {
 
 test("--live tries the tokens and the model", async () => {
   const server = createServer((request, response) => {
-    response.writeHead(request.url?.includes("bad") === true ? 401 : 200, { "content-type": "application/json" });
+    response.writeHead(request.url?.includes("bad") === true ? 401 : 200, {
+      "content-type": "application/json",
+    });
     response.end(
       request.url === "/bot1:good/getMe"
         ? '{"ok":true,"result":{"id":1,"username":"good_bot"}}'
@@ -165,8 +202,13 @@ test("--live tries the tokens and the model", async () => {
     null,
   );
   const found = await doctor(home, "--live");
-  const live = found.findings.filter(({ id }) => id === "live").map(({ level, message }) => `${level} ${message}`);
-  expect(live.slice(0, 2)).toEqual(["ok telegram:default: @good_bot", "error telegram:other: Telegram refuses the token: Unauthorized"]);
+  const live = found.findings
+    .filter(({ id }) => id === "live")
+    .map(({ level, message }) => `${level} ${message}`);
+  expect(live.slice(0, 2)).toEqual([
+    "ok telegram:default: @good_bot",
+    "error telegram:other: Telegram refuses the token: Unauthorized",
+  ]);
   expect(live[2]).toContain("ok model: rehearsal/rehearsal");
   expect(found.exitCode).toBe(1);
 });
@@ -187,7 +229,10 @@ test("variables that are set only for the gateway are no error of its config", a
     return { configPath: join(gateway.home, "parley.json5"), ...well };
   });
   const config = join(gateway.home, "parley.json5");
-  writeFileSync(config, readFileSync(config, "utf8").replace(/\}$/, ', channels: { telegram: { botToken: { env: "T" } } } }'));
+  writeFileSync(
+    config,
+    readFileSync(config, "utf8").replace(/\}$/, ', channels: { telegram: { botToken: { env: "T" } } } }'),
+  );
   const found = await doctor(gateway.home);
   expect([found.exitCode, idsOf(found, "error")]).toEqual([0, []]);
   expect(idsOf(found, "warn")).toContain("config.here");

@@ -73,8 +73,20 @@ export async function fakeGateway(answer: Answer, refuses?: string): Promise<Fak
 function answerFrame(request: RequestFrame, answer: Answer, refuses: string | undefined): unknown {
   try {
     if (refuses !== undefined) throw new Refusal("unauthorized", refuses);
-    const welcome = { protocol: 1, server: { version: "0", bootId: "b" }, scopes: ["read"], peer: "web-x", seq: 10, resync: false };
-    return { type: "res", id: request.id, ok: true, payload: request.method === "connect" ? welcome : answer(request) };
+    const welcome = {
+      protocol: 1,
+      server: { version: "0", bootId: "b" },
+      scopes: ["read"],
+      peer: "web-x",
+      seq: 10,
+      resync: false,
+    };
+    return {
+      type: "res",
+      id: request.id,
+      ok: true,
+      payload: request.method === "connect" ? welcome : answer(request),
+    };
   } catch (error) {
     const { code, message } = error as Refusal;
     return { type: "res", id: request.id, ok: false, error: { code, message } };
@@ -103,6 +115,11 @@ export async function parley(home: string, argv: readonly string[], options: Run
   });
   err.setEncoding("utf8").on("data", (chunk: string) => (errText += chunk));
   const input = options.input ?? new PassThrough().end();
-  const exitCode = await runCommandLine(argv, { env: { PARLEY_HOME: home, ...options.env }, input, out, err });
+  const exitCode = await runCommandLine(argv, {
+    env: { PARLEY_HOME: home, ...options.env },
+    input,
+    out,
+    err,
+  });
   return { exitCode, out: outText, err: errText };
 }

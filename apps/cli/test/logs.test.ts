@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import { runCommandLine } from "../src/index.ts";
 import { parley, stateFolder } from "./fake-gateway.ts";
 
-const entry = (n: number, level = 30): string => JSON.stringify({ level, time: "2026-01-01T00:00:00Z", row: `r${n}`, msg: `m${n}` });
+const entry = (n: number, level = 30): string =>
+  JSON.stringify({ level, time: "2026-01-01T00:00:00Z", row: `r${n}`, msg: `m${n}` });
 
 /** A state folder with a log of lines 1 to 5, cut into an older and a newer file. */
 function withLog(): { readonly home: string; readonly newest: string } {
@@ -35,7 +36,11 @@ test("lines longer than a read, and letters across its edge, come whole", async 
   const long = "ä".repeat(200_000);
   appendFileSync(newest, `${JSON.stringify({ level: 30, msg: long })}\n${entry(6)}\n`);
   const { out } = await parley(home, ["logs", "-n", "2"]);
-  expect(out.split("\n").map((each) => each.length)).toEqual([JSON.stringify({ level: 30, msg: long }).length, entry(6).length, 0]);
+  expect(out.split("\n").map((each) => each.length)).toEqual([
+    JSON.stringify({ level: 30, msg: long }).length,
+    entry(6).length,
+    0,
+  ]);
 });
 
 test("--follow shows what is added, over a rotation, until nobody reads any more", async () => {
@@ -76,7 +81,12 @@ test("no log is said to be none", async () => {
 
 test("what nobody sees, or what turns a line around, is written out: told on a terminal, as the same JSON elsewhere; --json has the file's own", async () => {
   const hostile = "Eve\u202Eabc\u200B\u2066";
-  const text = JSON.stringify({ level: 30, time: "2026-01-01T00:00:00.000Z", sender: hostile, msg: `${hostile}\nFORGED` });
+  const text = JSON.stringify({
+    level: 30,
+    time: "2026-01-01T00:00:00.000Z",
+    sender: hostile,
+    msg: `${hostile}\nFORGED`,
+  });
   const { home, newest } = withLog();
   writeFileSync(newest, `${text}\na crash ${hostile}\n`);
   const { out } = await parley(home, ["logs", "-n", "2"]);

@@ -12,7 +12,14 @@ const delivery = {
   text: "an answer\u001B[2J",
   parts: [
     { state: "sent", attempts: 1, flagged: false, messageId: "5", startedAtMs: 1, reason: null },
-    { state: "failed", attempts: 2, flagged: false, messageId: null, startedAtMs: 2, reason: "chat not found" },
+    {
+      state: "failed",
+      attempts: 2,
+      flagged: false,
+      messageId: null,
+      startedAtMs: 2,
+      reason: "chat not found",
+    },
   ],
 };
 const row = {
@@ -40,7 +47,9 @@ const used = {
   timeZone: "UTC",
   rows: [{ name: "telegram:7", ...sums }],
   total: sums,
-  caps: [{ agent: "main", over: "day", unit: "usd", used: 5, most: 5, resets: "at midnight (UTC), in 1 h 0 min" }],
+  caps: [
+    { agent: "main", over: "day", unit: "usd", used: 5, most: 5, resets: "at midnight (UTC), in 1 h 0 min" },
+  ],
 };
 const model = {
   id: "lab/deep",
@@ -97,10 +106,23 @@ const session = {
   inputTokens: 1,
   outputTokens: 2,
 };
-const device = { id: "d1", name: "laptop", scopes: ["read", "write"], peer: "web-1", createdAtMs: 0, connections: 1 };
+const device = {
+  id: "d1",
+  name: "laptop",
+  scopes: ["read", "write"],
+  peer: "web-1",
+  createdAtMs: 0,
+  connections: 1,
+};
 
 const shows = [
-  [["why", "hello", "there"], "why", { query: "hello there" }, { words: ["Message    x\u0007"] }, "Message    x\\u{7}"],
+  [
+    ["why", "hello", "there"],
+    "why",
+    { query: "hello there" },
+    { words: ["Message    x\u0007"] },
+    "Message    x\\u{7}",
+  ],
   [["outbox", "list"], "outbox.list", {}, { deliveries: [] }, "Nothing waits and nothing is in trouble."],
   [
     ["outbox", "list", "--troubled", "--lane", "c"],
@@ -109,7 +131,13 @@ const shows = [
     { deliveries: [delivery] },
     "1 of 2 sent",
   ],
-  [["outbox", "list"], "outbox.list", {}, { deliveries: [delivery] }, 'chat not found\n  "an answer\\u{1b}[2J"'],
+  [
+    ["outbox", "list"],
+    "outbox.list",
+    {},
+    { deliveries: [delivery] },
+    'chat not found\n  "an answer\\u{1b}[2J"',
+  ],
   [["outbox", "retry", "x"], "outbox.retry", { id: "x" }, { id: "x~2" }, "It is sent again as x~2."],
   [["outbox", "drop", "x"], "outbox.drop", { id: "x" }, { id: "x" }, "Dropped x."],
   [["dead", "list"], "dead.list", {}, { rows: [] }, "No message is dead."],
@@ -124,7 +152,13 @@ const shows = [
     used,
     "telegram:7      2       1100          20  $0.40*",
   ],
-  [["usage"], "usage", { by: "agent", days: 30 }, used, "limit of main a day: $5.00 of $5.00, REACHED; resets at midnight"],
+  [
+    ["usage"],
+    "usage",
+    { by: "agent", days: 30 },
+    used,
+    "limit of main a day: $5.00 of $5.00, REACHED; resets at midnight",
+  ],
   [
     ["models", "list"],
     "models.list",
@@ -132,7 +166,13 @@ const shows = [
     { models: [model] },
     "lab/deep (deep)  [main: primary]\n  1000 tokens, answers of 100; sees images",
   ],
-  [["models", "test", "deep"], "models.test", { id: "deep" }, tested, "tool calling: works, and it goes on with the result"],
+  [
+    ["models", "test", "deep"],
+    "models.test",
+    { id: "deep" },
+    tested,
+    "tool calling: works, and it goes on with the result",
+  ],
   [
     ["tools", "explain", "Exec"],
     "tools.list",
@@ -165,17 +205,35 @@ const shows = [
     "laptop is out; 2 connections were closed.",
   ],
   [["devices", "link"], "devices.link", {}, { url: "http://x/#code=1" }, "http://x/#code=1"],
-  [["send", "--no-wait", "hi", "you"], "chat.send", { text: "hi you" }, { id: "web:1", sessionKey: "k", duplicate: false }, "web:1"],
+  [
+    ["send", "--no-wait", "hi", "you"],
+    "chat.send",
+    { text: "hi you" },
+    { id: "web:1", sessionKey: "k", duplicate: false },
+    "web:1",
+  ],
   [
     ["reload"],
     "reload",
     {},
-    { outcome: "taken", changed: ["logging.level"], restarted: ["telegram:default"], restartNeeded: ["gateway.port"], problems: [] },
+    {
+      outcome: "taken",
+      changed: ["logging.level"],
+      restarted: ["telegram:default"],
+      restartNeeded: ["gateway.port"],
+      problems: [],
+    },
     "Taken up: logging.level.\nConnected anew: telegram:default.\nWaits for `parley restart`: gateway.port.",
   ],
   [["resume"], "resume", {}, { resumed: true }, "Safe mode is over"],
   [["resume"], "resume", {}, { resumed: false }, "Safe mode was not on"],
-  [["backup", "copy.db"], "backup", { path: resolve("copy.db") }, { path: "/b/copy.db", bytes: 7 }, "Wrote /b/copy.db (7 bytes)"],
+  [
+    ["backup", "copy.db"],
+    "backup",
+    { path: resolve("copy.db") },
+    { path: "/b/copy.db", bytes: 7 },
+    "Wrote /b/copy.db (7 bytes)",
+  ],
 ] as const;
 
 describe("what a command asks and shows", () => {
@@ -204,11 +262,18 @@ describe("what a command asks and shows", () => {
     [{ roundTrip: false }, 1, "it calls, and has no word after the result"],
     [{ toolCalling: false, roundTrip: null, usesTools: false }, 0, "its agent has no tools"],
     [
-      { thinking: { level: "high", works: false, shown: false }, error: { kind: "invalid", message: "no effort", status: 400 } },
+      {
+        thinking: { level: "high", works: false, shown: false },
+        error: { kind: "invalid", message: "no effort", status: 400 },
+      },
       1,
       "thinking: high is refused (invalid (HTTP 400): no effort)",
     ],
-    [{ ok: false, error: { kind: "auth", message: "wrong key", status: 401 } }, 1, "auth (HTTP 401): wrong key"],
+    [
+      { ok: false, error: { kind: "auth", message: "wrong key", status: 401 } },
+      1,
+      "auth (HTTP 401): wrong key",
+    ],
   ])("models test ends by whether it works as configured: %j", async (more, exitCode, words) => {
     const gateway = await fakeGateway(() => ({ ...tested, ...more }));
     const said = await parley(gateway.home, ["models", "test", "deep"]);
@@ -229,7 +294,8 @@ const unseen = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_
 
 /** Every text in it, as somebody might write it who wants to be taken for another. */
 function poisoned(value: unknown): unknown {
-  if (typeof value === "string") return `${value}\u202Eabc\u200B\u2066\uFEFF\u2800\u034F\u001B[31m\u009B2J\rx\nFORGED  row`;
+  if (typeof value === "string")
+    return `${value}\u202Eabc\u200B\u2066\uFEFF\u2800\u034F\u001B[31m\u009B2J\rx\nFORGED  row`;
   if (Array.isArray(value)) return value.map(poisoned);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, poisoned(each)]));
@@ -239,7 +305,11 @@ test("a refusal is told in the gateway's words and exits with 1", async () => {
   const gateway = await fakeGateway(() => {
     throw new Refusal("missing", "there is no such delivery");
   });
-  expect(await parley(gateway.home, ["outbox", "drop", "x"])).toEqual({ exitCode: 1, out: "", err: "there is no such delivery\n" });
+  expect(await parley(gateway.home, ["outbox", "drop", "x"])).toEqual({
+    exitCode: 1,
+    out: "",
+    err: "there is no such delivery\n",
+  });
 });
 
 describe("without a gateway", () => {
@@ -250,14 +320,24 @@ describe("without a gateway", () => {
   });
 
   test("a state folder where none ever ran is said to be that", async () => {
-    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), ["dead", "list"], { env: { PATH: "" } });
+    const { exitCode, err } = await parley(stateFolder("{ gateway: { port: 1 } }"), ["dead", "list"], {
+      env: { PATH: "" },
+    });
     expect(exitCode).toBe(1);
     expect(err).toContain("no gateway has run there yet");
   });
 
   test.for([
-    ["what needs more than the records, as who owns the gateway", "{\n gateway: { prot: 1 }\n}", ["pair", "approve", "ABCD2345"]],
-    ["everything, when nobody can tell where the records are", "{\n store: { drivr: 'redis' }\n}", ["why", "x"]],
+    [
+      "what needs more than the records, as who owns the gateway",
+      "{\n gateway: { prot: 1 }\n}",
+      ["pair", "approve", "ABCD2345"],
+    ],
+    [
+      "everything, when nobody can tell where the records are",
+      "{\n store: { drivr: 'redis' }\n}",
+      ["why", "x"],
+    ],
   ] as const)("a broken config stops %s: exit code 78, the place named once", async ([, config, argv]) => {
     const { exitCode, err } = await parley(stateFolder(config), argv);
     expect(exitCode).toBe(78);

@@ -22,7 +22,9 @@ test("restart says what it waits for and who is back", async () => {
     if (method === "restart") return { pid: process.pid, turnsRunning: 1, deliveriesRunning: 0 };
     looks += 1;
     if (looks < 3) return { ...status, state: "draining", turnsRunning: 1, deliveriesWaiting: 2 };
-    return looks < 5 ? { ...status, bootId: "new", state: "starting" } : { ...status, bootId: "new", version: "2.0.0" };
+    return looks < 5
+      ? { ...status, bootId: "new", state: "starting" }
+      : { ...status, bootId: "new", version: "2.0.0" };
   });
   const { exitCode, out, err } = await parley(gateway.home, ["restart"]);
   expect([exitCode, err]).toEqual([0, "Waiting for 1 turn to end and 2 answers to go out ...\n"]);
@@ -32,31 +34,52 @@ test("restart says what it waits for and who is back", async () => {
 test("restart does not end a gateway that could not start again: exit code 78", async () => {
   const gateway = await fakeGateway(({ method }) => {
     if (method === "restart")
-      throw new Refusal("invalid", 'it would not come up again:\n/c/parley.json5:2:3 gateway.prot: unknown key "prot"');
+      throw new Refusal(
+        "invalid",
+        'it would not come up again:\n/c/parley.json5:2:3 gateway.prot: unknown key "prot"',
+      );
     return status;
   });
   const { exitCode, err } = await parley(gateway.home, ["restart"]);
-  expect([exitCode, err]).toEqual([78, expect.stringContaining('/c/parley.json5:2:3 gateway.prot: unknown key "prot"')]);
+  expect([exitCode, err]).toEqual([
+    78,
+    expect.stringContaining('/c/parley.json5:2:3 gateway.prot: unknown key "prot"'),
+  ]);
   expect(gateway.requests.at(-1)?.method).toBe("restart");
 });
 
 test("restart gives up after its time and says where to look", async () => {
   const gateway = await fakeGateway(() => status);
   const { exitCode, err } = await parley(gateway.home, ["restart", "--timeout", "0.3"]);
-  expect([exitCode, err]).toEqual([1, expect.stringContaining("is not back after 0.3 s. Look at `parley logs`")]);
+  expect([exitCode, err]).toEqual([
+    1,
+    expect.stringContaining("is not back after 0.3 s. Look at `parley logs`"),
+  ]);
 });
 
 test("stop ends the process and says what it waits for", async () => {
   const child = spawn(
     process.execPath,
-    ["-e", "process.on('SIGTERM', () => setTimeout(() => process.exit(0), 700)); setInterval(() => {}, 1000); console.log('up')"],
+    [
+      "-e",
+      "process.on('SIGTERM', () => setTimeout(() => process.exit(0), 700)); setInterval(() => {}, 1000); console.log('up')",
+    ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   onTestFinished(() => void child.kill("SIGKILL"));
   await new Promise((resolve) => child.stdout.once("data", resolve));
-  const gateway = await fakeGateway(() => ({ ...status, pid: child.pid, state: "draining", turnsRunning: 2 }));
+  const gateway = await fakeGateway(() => ({
+    ...status,
+    pid: child.pid,
+    state: "draining",
+    turnsRunning: 2,
+  }));
   const { exitCode, out, err } = await parley(gateway.home, ["stop"], { env: { PATH: "/nowhere" } });
-  expect([exitCode, out, err]).toEqual([0, `The gateway (process ${child.pid}) has stopped.\n`, "Waiting for 2 turns to end ...\n"]);
+  expect([exitCode, out, err]).toEqual([
+    0,
+    `The gateway (process ${child.pid}) has stopped.\n`,
+    "Waiting for 2 turns to end ...\n",
+  ]);
 });
 
 test("without a gateway there is nothing to stop, and nothing to restart", async () => {
@@ -72,10 +95,17 @@ test("without a gateway there is nothing to stop, and nothing to restart", async
   expect(await parley(home, ["stop", "--timeout", "soon"])).toMatchObject({ exitCode: 2 });
 });
 
-test.runIf(process.platform === "linux")("a process that has ended is gone, also when its parent does not look", async () => {
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
-  onTestFinished(() => void parent.kill("SIGKILL"));
-  const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))));
-  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
-  expect(isAlive(parent.pid ?? 0)).toBe(true);
-});
+test.runIf(process.platform === "linux")(
+  "a process that has ended is gone, also when its parent does not look",
+  async () => {
+    const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    onTestFinished(() => void parent.kill("SIGKILL"));
+    const pid = await new Promise<number>((resolve) =>
+      parent.stdout.once("data", (text: Buffer) => resolve(Number(text.toString()))),
+    );
+    await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+    expect(isAlive(parent.pid ?? 0)).toBe(true);
+  },
+);

@@ -12,7 +12,8 @@ import { parley, stateFolder } from "./fake-gateway.ts";
 async function platforms(): Promise<string> {
   const server = createServer((request, response) => {
     const known =
-      request.url === "/bot1:good/getMe" || (request.url === "/v10/users/@me" && request.headers.authorization === "Bot good.token");
+      request.url === "/bot1:good/getMe" ||
+      (request.url === "/v10/users/@me" && request.headers.authorization === "Bot good.token");
     response.writeHead(known ? 200 : 401, { "content-type": "application/json" });
     response.end(
       known
@@ -48,10 +49,23 @@ describe("without a terminal", () => {
   test("tries the bots' tokens, then writes them beside the config, whose comments stay", async () => {
     const root = await platforms();
     const home = stateFolder(file);
-    const bots = ["--telegram-token", "1:good", "--telegram-api-root", root, "--discord-token", "-", "--discord-api-root", root];
+    const bots = [
+      "--telegram-token",
+      "1:good",
+      "--telegram-api-root",
+      root,
+      "--discord-token",
+      "-",
+      "--discord-api-root",
+      root,
+    ];
     const input = new PassThrough();
     input.end("good.token\n");
-    const { exitCode, out } = await parley(home, ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"], { input });
+    const { exitCode, out } = await parley(
+      home,
+      ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"],
+      { input },
+    );
     expect(exitCode).toBe(0);
     expect(out).toContain("telegram: @good_bot");
     expect(out).toContain("client_id=77");
@@ -59,14 +73,20 @@ describe("without a terminal", () => {
     expect(textIn(home)).toContain("// mine");
     expect(textIn(home)).not.toMatch(/1:good|good\.token/);
     expect(JSON.parse((await parley(home, ["config", "get", "--file", "--json"])).out)).toMatchObject({
-      channels: { telegram: { botToken: { file: "secrets/telegram-token" } }, discord: { token: { file: "secrets/discord-token" } } },
+      channels: {
+        telegram: { botToken: { file: "secrets/telegram-token" } },
+        discord: { token: { file: "secrets/discord-token" } },
+      },
       commands: { ownerAllowFrom: ["telegram:5"] },
     });
-    for (const name of ["telegram-token", "discord-token"]) expect(statSync(join(home, "secrets", name)).mode & 0o777).toBe(0o600);
+    for (const name of ["telegram-token", "discord-token"])
+      expect(statSync(join(home, "secrets", name)).mode & 0o777).toBe(0o600);
     // The same again changes nothing.
     const input2 = new PassThrough();
     input2.end("good.token");
-    const again = await parley(home, ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"], { input: input2 });
+    const again = await parley(home, ["setup", "--provider", "rehearsal", ...bots, "--owner", "telegram:5"], {
+      input: input2,
+    });
     expect([again.exitCode, again.out]).toEqual([0, expect.stringContaining("says so already")]);
   });
 
@@ -83,15 +103,35 @@ describe("without a terminal", () => {
 
   test("a variable in place of a secret is written as one, and has to be set", async () => {
     const home = stateFolder(file);
-    const flags = ["setup", "--provider", "rehearsal", "--telegram-token", "env:MY_BOT", "--telegram-api-root", await platforms()];
-    expect(await parley(home, flags)).toMatchObject({ exitCode: 1, err: expect.stringContaining("MY_BOT is not set") as string });
+    const flags = [
+      "setup",
+      "--provider",
+      "rehearsal",
+      "--telegram-token",
+      "env:MY_BOT",
+      "--telegram-api-root",
+      await platforms(),
+    ];
+    expect(await parley(home, flags)).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining("MY_BOT is not set") as string,
+    });
     expect((await parley(home, flags, { env: { MY_BOT: "1:good" } })).exitCode).toBe(0);
     expect(textIn(home)).toContain('env: "MY_BOT"');
   });
 
   test("a model that does not answer is not written; no draft is left behind", async () => {
     const home = stateFolder(file);
-    const flags = ["--provider", "mine", "--model", "m", "--base-url", `${await platforms()}/v1`, "--api-key", "a-secret-key"];
+    const flags = [
+      "--provider",
+      "mine",
+      "--model",
+      "m",
+      "--base-url",
+      `${await platforms()}/v1`,
+      "--api-key",
+      "a-secret-key",
+    ];
     const { exitCode, err } = await parley(home, ["setup", ...flags]);
     expect([exitCode, err]).toEqual([1, expect.stringContaining("model: mine/m:")]);
     expect(err).not.toContain("a-secret-key");
@@ -108,7 +148,10 @@ describe("without a terminal", () => {
 
 test("at a terminal it asks, and Ctrl-C writes nothing", async () => {
   const home = stateFolder(file);
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input }) as unknown as PassThrough & { isTTY: true };
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => input,
+  }) as unknown as PassThrough & { isTTY: true };
   const running = parley(home, ["setup"], { input });
   await new Promise((resolve) => setImmediate(resolve));
   const press = setInterval(() => input.write("\u0003"), 50);
@@ -120,8 +163,15 @@ test("at a terminal it asks, and Ctrl-C writes nothing", async () => {
 });
 
 /** Types at a terminal: each answer once its question stands there. */
-async function typed(home: string, argv: readonly string[], answers: readonly (readonly [question: string, keys: string])[]) {
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input }) as unknown as PassThrough & { isTTY: true };
+async function typed(
+  home: string,
+  argv: readonly string[],
+  answers: readonly (readonly [question: string, keys: string])[],
+) {
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: () => input,
+  }) as unknown as PassThrough & { isTTY: true };
   const err = new PassThrough();
   let [shown, out, seen, next] = ["", "", 0, 0];
   const type = (): void => {
@@ -139,8 +189,15 @@ async function typed(home: string, argv: readonly string[], answers: readonly (r
     shown += chunk;
     type();
   });
-  const stdout = new PassThrough().setEncoding("utf8").on("data", (chunk: string) => (out += chunk)) as PassThrough;
-  const exitCode = await runCommandLine(["setup", ...argv], { env: { PARLEY_HOME: home }, input, out: stdout, err });
+  const stdout = new PassThrough()
+    .setEncoding("utf8")
+    .on("data", (chunk: string) => (out += chunk)) as PassThrough;
+  const exitCode = await runCommandLine(["setup", ...argv], {
+    env: { PARLEY_HOME: home },
+    input,
+    out: stdout,
+    err,
+  });
   return { exitCode, out, shown };
 }
 
@@ -156,7 +213,10 @@ test("at a terminal flags are taken into the answers, a question has a way back,
     ["Connect Telegram?", enter],
     ["The bot's token", `1:good|${enter}`],
     ["Connect Discord?", enter],
-    ["Write this? Model: rehearsal/rehearsal, Telegram: set, Discord: not connected", `${down}|${down}|${enter}`],
+    [
+      "Write this? Model: rehearsal/rehearsal, Telegram: set, Discord: not connected",
+      `${down}|${down}|${enter}`,
+    ],
     ["Connect Telegram?", enter],
     ["The bot's token", `1:good|${enter}`],
     ["Write this?", enter],
@@ -169,8 +229,13 @@ test("at a terminal flags are taken into the answers, a question has a way back,
 test("an API server without its bot is not passed over: it goes to the bot that is there, or the token is missing", async () => {
   const home = stateFolder(file);
   const flags = ["setup", "--provider", "rehearsal", "--telegram-api-root", "http://127.0.0.1:1"];
-  expect(await parley(home, flags)).toMatchObject({ exitCode: 2, err: expect.stringContaining("--telegram-token") as string });
-  const withBot = stateFolder('{ channels: { telegram: { botToken: "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } } }');
+  expect(await parley(home, flags)).toMatchObject({
+    exitCode: 2,
+    err: expect.stringContaining("--telegram-token") as string,
+  });
+  const withBot = stateFolder(
+    '{ channels: { telegram: { botToken: "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } } }',
+  );
   expect((await parley(withBot, flags)).exitCode).toBe(0);
   expect(textIn(withBot)).toContain('apiRoot: "http://127.0.0.1:1"');
 });

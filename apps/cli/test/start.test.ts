@@ -19,8 +19,11 @@ test("the gateway's exit code comes back", async () => {
 });
 
 test("a signal goes on to the gateway, whose own exit code counts", async () => {
-  const child = program('process.on("SIGTERM", () => process.exit(7)); setInterval(() => {}, 1000); console.log("ready");');
-  const parent = program(`import { start } from ${JSON.stringify(new URL("../src/commands/start.ts", import.meta.url).href)};
+  const child = program(
+    'process.on("SIGTERM", () => process.exit(7)); setInterval(() => {}, 1000); console.log("ready");',
+  );
+  const parent =
+    program(`import { start } from ${JSON.stringify(new URL("../src/commands/start.ts", import.meta.url).href)};
     process.exitCode = await start([], ${JSON.stringify(child)});`);
   const running = spawn(process.execPath, [parent], { stdio: ["ignore", "pipe", "inherit"] });
   await once(running.stdout, "data");

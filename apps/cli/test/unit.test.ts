@@ -32,7 +32,8 @@ function machine(systemctl = 'echo "$@" >> "$HOME/asked"'): Machine {
     home,
     file: join(home, ".config/systemd/user/parley.service"),
     run: (...argv) => parley(home, argv, { env: { HOME: home, PATH: `${bin}:/usr/bin:/bin` } }),
-    asked: () => (existsSync(join(home, "asked")) ? readFileSync(join(home, "asked"), "utf8").trim().split("\n") : []),
+    asked: () =>
+      existsSync(join(home, "asked")) ? readFileSync(join(home, "asked"), "utf8").trim().split("\n") : [],
   };
 }
 
@@ -42,7 +43,11 @@ describe("service install", () => {
     const first = await run("service", "install", "--manager", "systemd");
     expect([first.exitCode, first.err]).toEqual([0, ""]);
     expect(first.out).toContain("loginctl enable-linger");
-    expect(asked()).toEqual(["--user daemon-reload", "--user enable parley.service", "--user restart parley.service"]);
+    expect(asked()).toEqual([
+      "--user daemon-reload",
+      "--user enable parley.service",
+      "--user restart parley.service",
+    ]);
     expect(statSync(file).mode & 0o777).toBe(0o644);
     const text = readFileSync(file, "utf8");
     for (const words of [
@@ -83,7 +88,9 @@ describe("service install", () => {
     const { run, file } = machine("echo 'Failed to connect to bus' >&2; exit 1");
     const { exitCode, out, err } = await run("service", "install", "--manager", "systemd", "--no-start");
     expect([exitCode, out]).toEqual([0, expect.stringContaining(`Wrote ${file}.`)]);
-    expect(err).toMatch(/Failed to connect to bus\nIn a container, or after su, no systemd may run for this user: .*parley start/);
+    expect(err).toMatch(
+      /Failed to connect to bus\nIn a container, or after su, no systemd may run for this user: .*parley start/,
+    );
     expect(existsSync(file)).toBe(true);
   });
 
@@ -91,13 +98,19 @@ describe("service install", () => {
     const { run, file, asked, home } = machine();
     await run("service", "install", "--manager", "systemd", "--no-start");
     expect(await run("service", "uninstall", "--manager", "systemd")).toMatchObject({ exitCode: 0 });
-    expect(asked()).toEqual(["--user daemon-reload", "--user disable --now parley.service", "--user daemon-reload"]);
+    expect(asked()).toEqual([
+      "--user daemon-reload",
+      "--user disable --now parley.service",
+      "--user daemon-reload",
+    ]);
     expect([existsSync(file), existsSync(join(home, "parley.json5"))]).toEqual([false, true]);
     expect((await run("service", "uninstall", "--manager", "systemd")).out).toContain("nothing to remove");
   });
 
   test("status tells whether it runs, in words and JSON", async () => {
-    const { run } = machine('printf "MainPID=77\\nActiveState=active\\nSubState=running\\nUnitFileState=enabled\\n"');
+    const { run } = machine(
+      'printf "MainPID=77\\nActiveState=active\\nSubState=running\\nUnitFileState=enabled\\n"',
+    );
     expect(await run("service", "status", "--manager", "systemd")).toMatchObject({
       exitCode: 0,
       out: expect.stringContaining("active (running)  (process 77)") as string,
@@ -132,24 +145,41 @@ describe("what is written", () => {
   const sample = { HOME: "/home/me", PATH: "/usr/local/bin:/usr/bin:/bin" };
 
   const hasSystemd = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].some((path) => existsSync(path));
-  test.skipIf(!hasSystemd)("is read by systemd, where there is one, without a complaint, odd paths too", () => {
-    const home = stateFolder(null, null);
-    for (const [name, env, system] of [
-      ["parley", { ...sample, PARLEY_HOME: home }, false],
-      ["parley-odd", { ...sample, PARLEY_HOME: `${home}/100% "mine"\\ $HOME`, PARLEY_CONFIG: "/etc/parley config.json5" }, false],
-      ["parley-system", { ...sample, PARLEY_HOME: home, SUDO_USER: "root" }, true],
-    ] as const) {
-      const file = join(home, `${name}.service`);
-      writeFileSync(file, systemdUnit(unitPlan(env, { name, system, manager: "systemd" })));
-      const told = execFileSync("/bin/sh", ["-c", `systemd-analyze ${system ? "" : "--user "}verify "$1" 2>&1 || true`, "sh", file], {
-        encoding: "utf8",
-      });
-      expect(told.split("\n").filter((each) => each.includes(name))).toEqual([]);
-    }
-  });
+  test.skipIf(!hasSystemd)(
+    "is read by systemd, where there is one, without a complaint, odd paths too",
+    () => {
+      const home = stateFolder(null, null);
+      for (const [name, env, system] of [
+        ["parley", { ...sample, PARLEY_HOME: home }, false],
+        [
+          "parley-odd",
+          {
+            ...sample,
+            PARLEY_HOME: `${home}/100% "mine"\\ $HOME`,
+            PARLEY_CONFIG: "/etc/parley config.json5",
+          },
+          false,
+        ],
+        ["parley-system", { ...sample, PARLEY_HOME: home, SUDO_USER: "root" }, true],
+      ] as const) {
+        const file = join(home, `${name}.service`);
+        writeFileSync(file, systemdUnit(unitPlan(env, { name, system, manager: "systemd" })));
+        const told = execFileSync(
+          "/bin/sh",
+          ["-c", `systemd-analyze ${system ? "" : "--user "}verify "$1" 2>&1 || true`, "sh", file],
+          {
+            encoding: "utf8",
+          },
+        );
+        expect(told.split("\n").filter((each) => each.includes(name))).toEqual([]);
+      }
+    },
+  );
 
   test("is well-formed for launchd, with everything escaped", () => {
-    const text = launchdList(unitPlan({ ...sample, PARLEY_HOME: "/Users/a & b/<x>" }, { manager: "launchd" }, "darwin"));
+    const text = launchdList(
+      unitPlan({ ...sample, PARLEY_HOME: "/Users/a & b/<x>" }, { manager: "launchd" }, "darwin"),
+    );
     expect(text).toContain("<string>/Users/a &amp; b/&lt;x&gt;</string>");
     expect(text.match(/<dict>/g)?.length).toBe(text.match(/<\/dict>/g)?.length);
     expect(text).toContain("<key>Label</key><string>dev.parley.gateway</string>");
@@ -166,7 +196,9 @@ describe("what is written", () => {
       runAs: "parley",
       file: "",
     } as const;
-    expect(readFileSync(new URL("parley.service", deploy), "utf8")).toBe(systemdUnit({ ...plan, manager: "systemd" }));
+    expect(readFileSync(new URL("parley.service", deploy), "utf8")).toBe(
+      systemdUnit({ ...plan, manager: "systemd" }),
+    );
     const mac = {
       ...plan,
       root: "/Users/me/parley",

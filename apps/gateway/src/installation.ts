@@ -31,8 +31,17 @@ export function commandLine(folder: string = root): string | undefined {
 }
 
 /** Without a configured key one is made and kept: another key would change the codes, and with them the stable prompt (I12). */
-export async function houseOf({ commands }: Config, home: string, shell: string | undefined, ids: Ids): Promise<House> {
+export async function houseOf(
+  { commands }: Config,
+  home: string,
+  shell: string | undefined,
+  ids: Ids,
+): Promise<House> {
   const base: House = { docs: documentation(), cli: commandLine(), templates: templatesFolder, shell };
   if (commands.ownerDisplay === "raw") return base;
-  return { ...base, ownerKey: commands.ownerDisplaySecret?.reveal() ?? (await gatewayTokenIn(join(home, "owner-display-key"), ids)) };
+  return {
+    ...base,
+    ownerKey:
+      commands.ownerDisplaySecret?.reveal() ?? (await gatewayTokenIn(join(home, "owner-display-key"), ids)),
+  };
 }

@@ -29,13 +29,26 @@ async function run(words: readonly string[]): Promise<void> {
     const { onceConfig, runOnce } = await import("./offline/once.ts");
     const { stdin: input, stdout: output } = process;
     const env = hostEnv();
-    return runOnce({ ...(await onceConfig(env)), input, output, env, clock: systemClock(), ids: systemIds() });
+    return runOnce({
+      ...(await onceConfig(env)),
+      input,
+      output,
+      env,
+      clock: systemClock(),
+      ids: systemIds(),
+    });
   }
   const env = hostEnv();
   const loaded = await loadConfig({ env, ...(mode === "--migrate" ? {} : { wouldStart: "start" }) });
   if (mode === "--migrate") {
     const { migrate } = await import("./maintenance/migrate.ts");
-    return migrate({ ...loaded, to: args[0], output: process.stdout, clock: systemClock(), ids: systemIds() });
+    return migrate({
+      ...loaded,
+      to: args[0],
+      output: process.stdout,
+      clock: systemClock(),
+      ids: systemIds(),
+    });
   }
   const chosen = startWords(words);
   const { startDaemon } = await import("./daemon/daemon.ts");

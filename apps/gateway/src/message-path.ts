@@ -20,7 +20,14 @@ import { live } from "./reload/live.ts";
 import type { GatewayState } from "./daemon/state.ts";
 import { toolHooks, bootstrapHooks, type SkillBook } from "@parley/runner";
 import { uncappedModels, uncappedWarning } from "./reload/uncapped-models.ts";
-import { wireMedia, wireModels, wireProgress, wireRedaction, wireSkills, wireTools } from "./wiring/wiring.ts";
+import {
+  wireMedia,
+  wireModels,
+  wireProgress,
+  wireRedaction,
+  wireSkills,
+  wireTools,
+} from "./wiring/wiring.ts";
 
 export interface MessagePath {
   readonly config: Config;
@@ -62,7 +69,19 @@ export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
 
 /** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
 export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
-  const { places, configPath, env, token, localToken, hub, state, chatRestart, kept, watched = (models) => models, ...ports } = options;
+  const {
+    places,
+    configPath,
+    env,
+    token,
+    localToken,
+    hub,
+    state,
+    chatRestart,
+    kept,
+    watched = (models) => models,
+    ...ports
+  } = options;
   const { store, clock, ids, log } = ports;
   const mediaPath = join(places.home, "media");
 
@@ -74,7 +93,8 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
     const models = watched(wireModels(config, mediaPath, clock, log, token));
     const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
     for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
-    for (const found of await misspeltSkills(config, skills)) log.warn({ ...found }, misspeltSkillWarning(found));
+    for (const found of await misspeltSkills(config, skills))
+      log.warn({ ...found }, misspeltSkillWarning(found));
     for (const found of misspeltTools(
       config,
       tools.map(({ name }) => name),
@@ -99,11 +119,19 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
             core.setUp.prompt({
               agent,
               session,
-              place: { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) },
+              place: {
+                address,
+                ...(guild === undefined ? {} : { guild }),
+                ...(parent === undefined ? {} : { parent }),
+              },
             }),
         }),
         restartCommand(chatRestart),
-        whyCommand({ inbox: store.inbox, find: findMessage(store.inbox, store.outbox), tell: storyTeller({ ...store, clock }) }),
+        whyCommand({
+          inbox: store.inbox,
+          find: findMessage(store.inbox, store.outbox),
+          tell: storyTeller({ ...store, clock }),
+        }),
       ],
       showProgress: wireProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
@@ -121,7 +149,8 @@ async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Pr
   for (const { id, workspace } of agents) {
     try {
       const { refused } = await ensureWorkspace(workspace, templatesFolder);
-      if (refused !== undefined) log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
+      if (refused !== undefined)
+        log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
     } catch (error) {
       if (!isFault(error, "unavailable")) throw error;
       faults.push(error);

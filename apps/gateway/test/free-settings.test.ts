@@ -13,7 +13,9 @@ function leaves(schema: Schema, path: readonly string[] = []): readonly (readonl
   const below = forms.flatMap((form) => [
     ...Object.entries((form["properties"] ?? {}) as { readonly [key: string]: Schema }),
     ...[form["additionalProperties"], form["items"]].flatMap((each) =>
-      typeof each === "object" && each !== null && Object.keys(each).length > 0 ? [["*", each as Schema] as const] : [],
+      typeof each === "object" && each !== null && Object.keys(each).length > 0
+        ? [["*", each as Schema] as const]
+        : [],
     ),
   ]);
   return below.length === 0 ? [path] : below.flatMap(([key, each]) => leaves(each, [...path, key]));
@@ -34,7 +36,10 @@ function fileWith(leaf: readonly string[], value: Json): JsonObject {
 
 test("each free setting is a key of the config", () => {
   for (const { path } of freeSettings) {
-    expect(configSchemaAt(path.replace("agents.list.*", "agents.list[0]").replace("accounts.*", "accounts.NAME")), path).not.toBeNull();
+    expect(
+      configSchemaAt(path.replace("agents.list.*", "agents.list[0]").replace("accounts.*", "accounts.NAME")),
+      path,
+    ).not.toBeNull();
   }
 });
 
@@ -46,9 +51,13 @@ test("every other key of the schema is protected", () => {
     // Models have values that are not free; the tool's own test has them.
     const isFree = steps !== undefined && steps.at(-1) !== "model";
     const name = leaf.join(".");
-    expect(protectedChanges(fileWith(leaf, "one"), fileWith(leaf, ["another"])).length === 0, name).toBe(isFree);
+    expect(protectedChanges(fileWith(leaf, "one"), fileWith(leaf, ["another"])).length === 0, name).toBe(
+      isFree,
+    );
     // An agent or an account comes into being by the operator's hand only.
-    expect(protectedChanges({}, fileWith(leaf, "one")).length === 0, `${name}, new`).toBe(isFree && !steps.includes("*"));
+    expect(protectedChanges({}, fileWith(leaf, "one")).length === 0, `${name}, new`).toBe(
+      isFree && !steps.includes("*"),
+    );
   }
 });
 

@@ -40,7 +40,8 @@ describe("the log on disk", () => {
 
   test("goes on where it was after a restart, and begins anew when somebody moved it away", () => {
     const logs = folder();
-    const open = () => logFile({ folder: logs, name: "parley", maxBytes: 25, keep: 1, clock: virtualClock() });
+    const open = () =>
+      logFile({ folder: logs, name: "parley", maxBytes: 25, keep: 1, clock: virtualClock() });
     const first = open();
     first.write("first 1234\n");
     first.close();
@@ -56,7 +57,13 @@ describe("the log on disk", () => {
   test("no line is lost when the file is moved away, removed, emptied or replaced, however far it is from its size", () => {
     const logs = folder();
     const path = join(logs, "parley.log");
-    const file = logFile({ folder: logs, name: "parley", maxBytes: 1_000_000, keep: 2, clock: virtualClock() });
+    const file = logFile({
+      folder: logs,
+      name: "parley",
+      maxBytes: 1_000_000,
+      keep: 2,
+      clock: virtualClock(),
+    });
     file.write("before\n");
     renameSync(path, `${path}.1`);
     file.write("after the move\n");
@@ -98,9 +105,17 @@ describe("the log on disk", () => {
 
 describe("no line carries a secret", () => {
   const canary = 'canary "0123"/+secret';
-  async function lines(write: (log: Awaited<ReturnType<typeof logger>>["log"]) => void, secrets = [canary]): Promise<string> {
+  async function lines(
+    write: (log: Awaited<ReturnType<typeof logger>>["log"]) => void,
+    secrets = [canary],
+  ): Promise<string> {
     let text = "";
-    const { log } = await logger({ level: "debug", pretty: false, secrets, onLine: (line) => (text += line) });
+    const { log } = await logger({
+      level: "debug",
+      pretty: false,
+      secrets,
+      onLine: (line) => (text += line),
+    });
     write(log);
     return text;
   }
@@ -125,7 +140,11 @@ describe("no line carries a secret", () => {
   });
 
   test.for([
-    ["a bot's token in the path of its API", "https://api.telegram.org/bot123456789:AAHcanarycanarycanarycanary/getMe", "AAHcanary"],
+    [
+      "a bot's token in the path of its API",
+      "https://api.telegram.org/bot123456789:AAHcanarycanarycanarycanary/getMe",
+      "AAHcanary",
+    ],
     ["a password in a URL", "redis://user:canary-pass@redis:6379/0", "canary-pass"],
     ["a token in a query", "https://host/hook?x=1&access_token=canary-token&y=2", "canary-token"],
     ["a bearer token", "Authorization: Bearer canary.canary.canary", "canary.canary"],
@@ -146,7 +165,12 @@ describe("no line carries a secret", () => {
 
   test("one that came later is hidden from then on; the level changes for the children that there are", async () => {
     let text = "";
-    const { log, hide, setLevel } = await logger({ level: "info", pretty: false, secrets: [], onLine: (line) => (text += line) });
+    const { log, hide, setLevel } = await logger({
+      level: "info",
+      pretty: false,
+      secrets: [],
+      onLine: (line) => (text += line),
+    });
     const child = log.child({ part: "turns" });
     child.debug({}, "too little");
     setLevel("debug");

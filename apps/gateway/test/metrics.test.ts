@@ -43,28 +43,41 @@ test("series are bounded: what is new beyond that is counted together", async ()
   expect(lines).toContain('c_total{model="other"} 800');
 });
 
-function ask(port: number, headers: { readonly [name: string]: string }): Promise<{ status: number; body: string }> {
+function ask(
+  port: number,
+  headers: { readonly [name: string]: string },
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    get({ host: "127.0.0.1", port, path: "/metrics", headers: { host: "parley:7275", ...headers } }, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
-    }).on("error", reject);
+    get(
+      { host: "127.0.0.1", port, path: "/metrics", headers: { host: "parley:7275", ...headers } },
+      (response) => {
+        let body = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+      },
+    ).on("error", reject);
   });
 }
 
 const own = { host: "127.0.0.1" };
 
 test("the page is for whoever shows a token that may read, under any name", async () => {
-  const { server } = await startControl({ metrics: { text: async () => "up 1\n", openOnLoopback: () => false } });
-  expect(await ask(server.port, { authorization: `Bearer ${gatewayToken}` })).toEqual({ status: 200, body: "up 1\n" });
+  const { server } = await startControl({
+    metrics: { text: async () => "up 1\n", openOnLoopback: () => false },
+  });
+  expect(await ask(server.port, { authorization: `Bearer ${gatewayToken}` })).toEqual({
+    status: 200,
+    body: "up 1\n",
+  });
   expect((await ask(server.port, own)).status).toBe(401);
   expect((await ask(server.port, { authorization: "Bearer wrong-token-of-somebody" })).status).toBe(401);
   expect((await ask(server.port, {})).status).toBe(403);
 });
 
 test("programs of this machine need none where the config says so, unless a proxy asks for somebody", async () => {
-  const { server } = await startControl({ metrics: { text: async () => "up 1\n", openOnLoopback: () => true } });
+  const { server } = await startControl({
+    metrics: { text: async () => "up 1\n", openOnLoopback: () => true },
+  });
   expect((await ask(server.port, own)).status).toBe(200);
   expect((await ask(server.port, { ...own, "x-forwarded-for": "203.0.113.7" })).status).toBe(401);
   expect((await ask(server.port, {})).status, "another site's name, rebound to this machine").toBe(403);

@@ -23,7 +23,9 @@ async function found(skills: object): Promise<readonly string[]> {
 
 test("a bundled skill that there is none of is told with those that there are; where they are all off nothing is", async () => {
   expect(await found({ allowBundled: ["daily-notes", "dayly-notes"] })).toEqual([
-    expect.stringMatching(/^skills\.allowBundled names "dayly-notes", .* It brings daily-notes, git-helper, /),
+    expect.stringMatching(
+      /^skills\.allowBundled names "dayly-notes", .* It brings daily-notes, git-helper, /,
+    ),
   ]);
   expect(await found({ allowBundled: ["dayly-notes"], bundled: false })).toEqual([]);
   expect(await found({})).toEqual([]);

@@ -11,11 +11,30 @@ const tools = {
   exec: { mode: "allowlist", ask: "off", allowlist: [{ command: "ls", argPattern: "a" }], timeoutSeconds: 5 },
 };
 const spend = { dayUsd: 1, monthUsd: 1, dayTokens: 1, monthTokens: 1 };
-const sandbox = { mode: "off", backend: "bubblewrap", scope: "agent", workspaceAccess: "none", network: false, memoryMb: 64 };
-const place = { enabled: true, requireMention: true, tools: { deny: ["exec"] }, skills: ["a"], systemPrompt: "x", agentId: "main" };
+const sandbox = {
+  mode: "off",
+  backend: "bubblewrap",
+  scope: "agent",
+  workspaceAccess: "none",
+  network: false,
+  memoryMb: 64,
+};
+const place = {
+  enabled: true,
+  requireMention: true,
+  tools: { deny: ["exec"] },
+  skills: ["a"],
+  systemPrompt: "x",
+  agentId: "main",
+};
 
 export const rich: JsonObject = {
-  gateway: { port: 0, bind: "loopback", auth: { token: "b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0" }, allowedHosts: ["a.example"] },
+  gateway: {
+    port: 0,
+    bind: "loopback",
+    auth: { token: "b7Qe2xKf9sVh4TnWz8Lc1RmYp6Dg3Ju0" },
+    allowedHosts: ["a.example"],
+  },
   models: {
     providers: {
       local: {
@@ -24,7 +43,9 @@ export const rich: JsonObject = {
         apiKey: "a-key-of-nobody",
         headers: { "x-a": "b" },
         timers: { connectSeconds: 1, idleSeconds: 1 },
-        models: [{ id: "m", contextWindow: 1000, maxTokens: 100, input: ["text"], cost: { input: 1, output: 1 } }],
+        models: [
+          { id: "m", contextWindow: 1000, maxTokens: 100, input: ["text"], cost: { input: 1, output: 1 } },
+        ],
       },
     },
   },
@@ -40,8 +61,18 @@ export const rich: JsonObject = {
       bootstrapMaxChars: 20_000,
       repoRoot: "repo",
       heartbeat: { every: "0m", prompt: "x" },
-      contextPruning: { ttl: "5m", softTrimRatio: 0.3, softTrim: { maxChars: 10, headChars: 5, tailChars: 5 }, tools: { allow: ["exec"] } },
-      compaction: { reserveTokensFloor: 1, keepRecentTokens: 1, memoryFlush: { softThresholdTokens: 1 }, postCompactionSections: ["a"] },
+      contextPruning: {
+        ttl: "5m",
+        softTrimRatio: 0.3,
+        softTrim: { maxChars: 10, headChars: 5, tailChars: 5 },
+        tools: { allow: ["exec"] },
+      },
+      compaction: {
+        reserveTokensFloor: 1,
+        keepRecentTokens: 1,
+        memoryFlush: { softThresholdTokens: 1 },
+        postCompactionSections: ["a"],
+      },
       startupContext: { dailyMemoryDays: 2, maxFileChars: 100 },
       contextLimits: { toolResultMaxChars: 8_192 },
       sandbox,
@@ -68,7 +99,11 @@ export const rich: JsonObject = {
     web: { enabled: true },
   },
   bindings: [
-    { agentId: "main", match: { channel: "telegram", accountId: "b", peer: { kind: "dm", id: "5" } }, session: { dmScope: "main" } },
+    {
+      agentId: "main",
+      match: { channel: "telegram", accountId: "b", peer: { kind: "dm", id: "5" } },
+      session: { dmScope: "main" },
+    },
   ],
   session: {
     identityLinks: { alice: ["telegram:1"] },
@@ -82,12 +117,23 @@ export const rich: JsonObject = {
     tts: { maxTextLength: 100 },
   },
   commands: { ownerAllowFrom: ["telegram:1"], ownerDisplay: "hash", ownerDisplaySecret: "a-key-of-nobody" },
-  tools: { ...tools, rehearsal: true, toolsBySender: { "telegram:1": { deny: ["exec"] } }, fs: { readRoots: ["roots"] } },
+  tools: {
+    ...tools,
+    rehearsal: true,
+    toolsBySender: { "telegram:1": { deny: ["exec"] } },
+    fs: { readRoots: ["roots"] },
+  },
   approvals: { exec: { approvers: ["telegram:1"], timeoutMinutes: 5 } },
   hooks: {
     token: "a-token-of-nobody",
     endpoints: {
-      ci: { agentId: "main", secret: "a-secret", signatureHeader: "x-s", message: "m {{a.b}}", deliver: "telegram:default:dm:5" },
+      ci: {
+        agentId: "main",
+        secret: "a-secret",
+        signatureHeader: "x-s",
+        message: "m {{a.b}}",
+        deliver: "telegram:default:dm:5",
+      },
     },
     internal: { handlers: [{ event: "tool:before", module: "./hook.ts", export: "default" }] },
   },
@@ -106,7 +152,8 @@ const paths: readonly Path[] = pathsOf(rich, []);
 
 function pathsOf(value: Json, path: Path): readonly Path[] {
   const own = path.length === 0 ? [] : [path];
-  if (Array.isArray(value)) return [...own, ...value.flatMap((each, index) => pathsOf(each, [...path, index]))];
+  if (Array.isArray(value))
+    return [...own, ...value.flatMap((each, index) => pathsOf(each, [...path, index]))];
   if (typeof value !== "object" || value === null) return own;
   return [...own, ...Object.entries(value).flatMap(([key, each]) => pathsOf(each, [...path, key]))];
 }
@@ -164,7 +211,8 @@ const oddText = fc.constantFrom(...oddTexts);
 const oddNumber = fc.constantFrom(0, 1, -1, 0.1, 2, 1e-9, 23, 1_000, 65_535, 2 ** 31, 2 ** 53 - 1, 1e308);
 
 /** Never gone: without their address, bots would call the platforms. */
-const isKept = (path: Path): boolean => path.some((step, at) => step === "apiRoot" || (step === "channels" && at === path.length - 1));
+const isKept = (path: Path): boolean =>
+  path.some((step, at) => step === "apiRoot" || (step === "channels" && at === path.length - 1));
 
 function oddAt(path: Path): fc.Arbitrary<(config: JsonObject) => JsonObject> {
   const now = valueAt(rich, path);

@@ -15,14 +15,23 @@ const current = boot(now, null);
 
 describe("a crash loop", () => {
   test("is three starts within five minutes that did not end well", () => {
-    const boots = [current, boot(now - minute, null), boot(now - 2 * minute, null), boot(now - 3 * minute, null)];
+    const boots = [
+      current,
+      boot(now - minute, null),
+      boot(now - 2 * minute, null),
+      boot(now - 3 * minute, null),
+    ];
     expect(crashLoopReason(boots, now)).toContain("3 starts");
     expect(crashLoopReason(boots.slice(0, 3), now)).toBeNull();
   });
 
   test("does not count starts that ended cleanly, or long ago, or the current one", () => {
-    expect(crashLoopReason([current, boot(now - 1, now), boot(now - 2, null), boot(now - 3, null)], now)).toBeNull();
-    expect(crashLoopReason([current, boot(now - 1, null), boot(now - 2, null), boot(now - 6 * minute, null)], now)).toBeNull();
+    expect(
+      crashLoopReason([current, boot(now - 1, now), boot(now - 2, null), boot(now - 3, null)], now),
+    ).toBeNull();
+    expect(
+      crashLoopReason([current, boot(now - 1, null), boot(now - 2, null), boot(now - 6 * minute, null)], now),
+    ).toBeNull();
   });
 });
 

@@ -15,7 +15,10 @@ describe("ready means that the daemon runs, however a channel is", () => {
   test.for(phases.flatMap((phase) => healths.map((health) => [phase, health] as const)))(
     "phase %s, a channel that is %s",
     ([phase, health]) => {
-      const state = gatewayState({ check: () => Promise.reject(new Error("not asked")) }, () => [channel("a", "ok"), channel("b", health)]);
+      const state = gatewayState({ check: () => Promise.reject(new Error("not asked")) }, () => [
+        channel("a", "ok"),
+        channel("b", health),
+      ]);
       state.enter(phase);
       expect(state.ready()).toEqual({ ok: phase === "running" });
     },
@@ -33,14 +36,18 @@ describe("the truth table of docs/operations.md", () => {
     ["draining", "ok", true, 503],
   ] as const;
 
-  test.for(rows)("phase %s, a channel that is %s, a store that takes writes: %s", async ([phase, health, storeOk, expected]) => {
-    const check = async () => (storeOk ? ({ ok: true } as const) : ({ ok: false, reason: "read-only" } as const));
-    const state = gatewayState({ check }, () => [channel("a", health)]);
-    state.enter(phase);
-    await state.look();
-    expect(state.ready().ok ? 200 : 503).toBe(expected);
-    expect(state.store()).toBe(storeOk);
-  });
+  test.for(rows)(
+    "phase %s, a channel that is %s, a store that takes writes: %s",
+    async ([phase, health, storeOk, expected]) => {
+      const check = async () =>
+        storeOk ? ({ ok: true } as const) : ({ ok: false, reason: "read-only" } as const);
+      const state = gatewayState({ check }, () => [channel("a", health)]);
+      state.enter(phase);
+      await state.look();
+      expect(state.ready().ok ? 200 : 503).toBe(expected);
+      expect(state.store()).toBe(storeOk);
+    },
+  );
 
   test("a config that was refused keeps nobody from being ready, and shows in the report", async () => {
     let refused: readonly string[] = ["parley.json5:3:5 gatway: unknown key"];
@@ -60,7 +67,10 @@ describe("the truth table of docs/operations.md", () => {
 
 test("a channel that only opens is no trouble, and with trouble beside it it is named as well", async () => {
   let store: { readonly ok: true } | { readonly ok: false; readonly reason: string } = { ok: true };
-  const state = gatewayState({ check: async () => store }, () => [channel("a", "ok"), channel("b", "starting")]);
+  const state = gatewayState({ check: async () => store }, () => [
+    channel("a", "ok"),
+    channel("b", "starting"),
+  ]);
   state.enter("running");
   expect(await state.report()).toEqual({ state: "starting", reasons: ["loopback:b is starting: because"] });
   store = { ok: false, reason: "read-only" };
@@ -69,7 +79,10 @@ test("a channel that only opens is no trouble, and with trouble beside it it is 
 
 test("the report names each channel that does not hear, and heals with it", async () => {
   let health: ChannelHealth["state"] = "down";
-  const state = gatewayState({ check: async () => ({ ok: true }) }, () => [channel("a", "ok"), channel("b", health)]);
+  const state = gatewayState({ check: async () => ({ ok: true }) }, () => [
+    channel("a", "ok"),
+    channel("b", health),
+  ]);
   state.enter("running");
   expect(await state.report()).toEqual({ state: "degraded", reasons: ["loopback:b is down: because"] });
   health = "ok";
@@ -78,7 +91,8 @@ test("the report names each channel that does not hear, and heals with it", asyn
 
 test("a model that waits for a person is told with what to do, and takes no channel out of service", async () => {
   let refused = true;
-  const words = (): readonly string[] => (refused ? [modelTrouble({ model: "openai/gpt-5", kind: "auth" })] : []);
+  const words = (): readonly string[] =>
+    refused ? [modelTrouble({ model: "openai/gpt-5", kind: "auth" })] : [];
   const state = gatewayState(
     { check: async () => ({ ok: true }) },
     () => [channel("a", "ok")],
@@ -89,7 +103,9 @@ test("a model that waits for a person is told with what to do, and takes no chan
   state.enter("running");
   const report = await state.report();
   expect(report.state).toBe("degraded");
-  expect(report.reasons.join()).toMatch(/openai\/gpt-5 .* refuses the key\. Set models\.providers\.openai\.apiKey/);
+  expect(report.reasons.join()).toMatch(
+    /openai\/gpt-5 .* refuses the key\. Set models\.providers\.openai\.apiKey/,
+  );
   expect(state.ready().ok).toBe(true);
   refused = false;
   expect(await state.report()).toEqual({ state: "ok", reasons: [] });

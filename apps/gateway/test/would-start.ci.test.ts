@@ -2,4 +2,8 @@
 import { test } from "vitest";
 import { holdOddConfigs } from "./would-start.ts";
 
-test("validation says that all is well if and only if the start comes up", () => holdOddConfigs(500, 12), 600_000);
+test(
+  "validation says that all is well if and only if the start comes up",
+  () => holdOddConfigs(500, 12),
+  600_000,
+);

@@ -8,4 +8,8 @@ test("a config with something at nearly every key is valid and comes up", async 
   expect(await bothWords(rich)).toEqual({ validate: null, start: null });
 }, 30_000);
 
-test("validation says that all is well if and only if the start comes up", () => holdOddConfigs(40, 11), 120_000);
+test(
+  "validation says that all is well if and only if the start comes up",
+  () => holdOddConfigs(40, 11),
+  120_000,
+);

@@ -24,7 +24,10 @@ export async function bothWords(config: JsonObject): Promise<BothWords> {
     symlinkSync(join(home, "nowhere"), join(home, "dangling"));
     writeFileSync(join(home, "parley.json5"), JSON.stringify(config));
     const { problems } = await configDesk({ env, home }).read();
-    return { validate: problems.length === 0 ? null : JSON.stringify(problems), start: await startWords(home, env) };
+    return {
+      validate: problems.length === 0 ? null : JSON.stringify(problems),
+      start: await startWords(home, env),
+    };
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -46,7 +49,10 @@ export async function holdOddConfigs(numRuns: number, seed: number): Promise<voi
   expect(cameUp).toBeLessThan(numRuns - numRuns / 5);
 }
 
-async function startWords(home: string, env: { readonly [name: string]: string | undefined }): Promise<string | null> {
+async function startWords(
+  home: string,
+  env: { readonly [name: string]: string | undefined },
+): Promise<string | null> {
   try {
     const loaded = await loadConfig({ env, home, wouldStart: "start" });
     const daemon = await startDaemon({

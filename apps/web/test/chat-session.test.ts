@@ -18,7 +18,12 @@ interface Page {
 }
 
 /** Opens the page: with the storage of an earlier one it is a reload. */
-function openPage(gateway: FakeGateway, storage = memoryStorage(), code: string | null = null, clock = systemClock()): Page {
+function openPage(
+  gateway: FakeGateway,
+  storage = memoryStorage(),
+  code: string | null = null,
+  clock = systemClock(),
+): Page {
   let chat = emptyChat;
   const session = chatSession({
     origin: gateway.origin,
@@ -68,7 +73,10 @@ describe("logging in", () => {
     expect(storedToken(page.storage).read()).toBe("device-token");
     page.session.end();
     await openPage(gateway, page.storage).until(isOnline);
-    expect(gateway.requests.at(-2)).toMatchObject({ method: "connect", params: { auth: { token: "device-token" } } });
+    expect(gateway.requests.at(-2)).toMatchObject({
+      method: "connect",
+      params: { auth: { token: "device-token" } },
+    });
   });
 
   test("a link whose first answer was lost is not lost with it", async () => {
@@ -156,7 +164,9 @@ describe("a message", () => {
     page.session.send("x".repeat(200_001));
     page.session.send("good");
     await page.until((chat) => chat.messages.length === 1 && chat.outgoing.length === 1);
-    expect(page.chat().outgoing).toMatchObject([{ refused: "it has 200,001 characters, and 200,000 can be sent at once" }]);
+    expect(page.chat().outgoing).toMatchObject([
+      { refused: "it has 200,001 characters, and 200,000 can be sent at once" },
+    ]);
     expect(gateway.log.map(({ text }) => text)).toEqual(["good"]);
     expect(storedOutbox(page.storage).list()).toEqual([]);
   });
@@ -179,7 +189,10 @@ describe("a message", () => {
 test("wherever the line breaks, everything is said once, in order, and seen once, in order", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.constantFrom("send", "answer", "cut", "cut at the next answer", "wait", "reload"), { minLength: 1, maxLength: 14 }),
+      fc.array(fc.constantFrom("send", "answer", "cut", "cut at the next answer", "wait", "reload"), {
+        minLength: 1,
+        maxLength: 14,
+      }),
       async (steps) => {
         const gateway = await fakeGateway();
         let page = openPage(gateway, loggedIn());
@@ -199,7 +212,9 @@ test("wherever the line breaks, everything is said once, in order, and seen once
             gateway.beforeAnswer = () => ((cuts -= 1) >= 0 ? "cut" : undefined);
           }
         }
-        await page.until((chat) => isOnline(chat) && allSent(chat) && chat.messages.length === gateway.log.length);
+        await page.until(
+          (chat) => isOnline(chat) && allSent(chat) && chat.messages.length === gateway.log.length,
+        );
         page.session.end();
         expect(page.chat().messages).toEqual(gateway.log);
         expect(gateway.log.filter(({ role }) => role === "user").map(({ text }) => text)).toEqual(said);
@@ -299,7 +314,8 @@ test("a page that lagged too far behind asks for the history again", async () =>
 
 test("what was said long ago is read when it is asked for, as far back as the gateway tells", async () => {
   const gateway = await fakeGateway();
-  for (let n = 1; n <= 450; n += 1) gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
+  for (let n = 1; n <= 450; n += 1)
+    gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
   const page = openPage(gateway, loggedIn());
   for (const shown of [200, 400, 450]) {
     await page.until((chat) => isOnline(chat) && chat.messages.length === shown);
@@ -314,7 +330,8 @@ test("more than a history's worth, missed while the line was down, is all replay
   const page = openPage(gateway, loggedIn());
   await page.until(isOnline);
   gateway.cut();
-  for (let n = 1; n <= 300; n += 1) gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
+  for (let n = 1; n <= 300; n += 1)
+    gateway.log.push({ seq: n, role: "assistant", text: `t${n}`, html: "", atMs: 0 });
   await page.until((chat) => isOnline(chat) && chat.messages.length === 300);
   expect(page.chat().messages).toEqual(gateway.log);
 });

@@ -16,7 +16,9 @@ export interface FakeGateway {
   /** Cuts every line. */
   cut(): void;
   /** Called before each answer; `"cut"` breaks the line in its place, after `"silence"` nothing comes, an object refuses. */
-  beforeAnswer: (request: RequestFrame) => undefined | "cut" | "silence" | { readonly code: string; readonly message: string };
+  beforeAnswer: (
+    request: RequestFrame,
+  ) => undefined | "cut" | "silence" | { readonly code: string; readonly message: string };
 }
 
 export async function fakeGateway(): Promise<FakeGateway> {
@@ -42,7 +44,8 @@ export async function fakeGateway(): Promise<FakeGateway> {
       gateway.tell("chat.message", message, message.seq);
     },
     tell(event, payload, seq) {
-      for (const socket of ready) socket.send(JSON.stringify({ type: "event", event, payload, ...(seq === undefined ? {} : { seq }) }));
+      for (const socket of ready)
+        socket.send(JSON.stringify({ type: "event", event, payload, ...(seq === undefined ? {} : { seq }) }));
     },
     cut() {
       for (const socket of server.clients) socket.terminate();
@@ -52,7 +55,11 @@ export async function fakeGateway(): Promise<FakeGateway> {
   function payloadOf({ method, params }: RequestFrame, socket: WebSocket): unknown {
     if (method === "connect") return connect(params as Hello, socket);
     if (method === "chat.history")
-      return { sessionKey: "s", messages: gateway.log.slice(-(params as { readonly limit: number }).limit), working: false };
+      return {
+        sessionKey: "s",
+        messages: gateway.log.slice(-(params as { readonly limit: number }).limit),
+        working: false,
+      };
     if (method !== "chat.send") return { stopped: true, cancelled: 0 };
     const { text, idempotencyKey } = params as { text: string; idempotencyKey: string };
     if (!keys.has(idempotencyKey)) gateway.say("user", text);
@@ -61,7 +68,12 @@ export async function fakeGateway(): Promise<FakeGateway> {
   }
 
   interface Hello {
-    readonly auth: { readonly token?: string; readonly code?: string; readonly deviceToken?: string; readonly remember?: boolean };
+    readonly auth: {
+      readonly token?: string;
+      readonly code?: string;
+      readonly deviceToken?: string;
+      readonly remember?: boolean;
+    };
     readonly lastSeq?: number;
   }
 
@@ -74,7 +86,9 @@ export async function fakeGateway(): Promise<FakeGateway> {
       throw Object.assign(new Error("the token is wrong"), { code: "unauthorized" });
     setImmediate(() => {
       for (const message of gateway.log.slice(lastSeq ?? gateway.log.length)) {
-        socket.send(JSON.stringify({ type: "event", event: "chat.message", seq: message.seq, payload: message }));
+        socket.send(
+          JSON.stringify({ type: "event", event: "chat.message", seq: message.seq, payload: message }),
+        );
       }
       ready.add(socket);
     });
@@ -95,14 +109,17 @@ export async function fakeGateway(): Promise<FakeGateway> {
       gateway.requests.push(request);
       const refusal = gateway.beforeAnswer(request);
       if (refusal === "silence") return undefined;
-      if (typeof refusal === "object") return socket.send(JSON.stringify({ type: "res", id: request.id, ok: false, error: refusal }));
+      if (typeof refusal === "object")
+        return socket.send(JSON.stringify({ type: "res", id: request.id, ok: false, error: refusal }));
       try {
         const payload = payloadOf(request, socket);
         if (refusal === "cut") return socket.terminate();
         return socket.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload }));
       } catch (error) {
         const { code, message: text } = error as Error & { code: string };
-        return socket.send(JSON.stringify({ type: "res", id: request.id, ok: false, error: { code, message: text } }));
+        return socket.send(
+          JSON.stringify({ type: "res", id: request.id, ok: false, error: { code, message: text } }),
+        );
       }
     });
   });

@@ -18,7 +18,9 @@ export function accessPolicy(channels: Config["channels"], moved: Pick<MovedChat
         return everybody;
       case "telegram": {
         const config = own(channels.telegram, account);
-        return config === null ? null : { ...config, rules: (place) => telegramRules(config, place, moved.ids(place.address)) };
+        return config === null
+          ? null
+          : { ...config, rules: (place) => telegramRules(config, place, moved.ids(place.address)) };
       }
       case "discord": {
         const config = own(channels.discord, account);
@@ -30,7 +32,12 @@ export function accessPolicy(channels: Config["channels"], moved: Pick<MovedChat
   };
 }
 
-const everybody: AccessPolicy = { dmPolicy: "open", allowFrom: ["*"], allowBots: false, rules: () => openRules };
+const everybody: AccessPolicy = {
+  dmPolicy: "open",
+  allowFrom: ["*"],
+  allowBots: false,
+  rules: () => openRules,
+};
 
 function own<A>(accounts: { readonly [account: string]: A }, account: string): A | null {
   return (Object.hasOwn(accounts, account) ? accounts[account] : undefined) ?? null;

@@ -42,7 +42,12 @@ export type Admission =
   | { readonly kind: "turn"; readonly owner: boolean; readonly authority: string }
   /** The sender may speak, but nobody called: remembered as context, no turn. */
   | { readonly kind: "context" }
-  | { readonly kind: "refused"; readonly code: keyof typeof refusalWords; readonly reason: string; readonly say?: string };
+  | {
+      readonly kind: "refused";
+      readonly code: keyof typeof refusalWords;
+      readonly reason: string;
+      readonly say?: string;
+    };
 
 export interface AdmitOptions {
   readonly policy: PolicyOf;
@@ -65,7 +70,11 @@ export type Admit = (inbound: Inbound, call: Call) => Promise<Admission>;
 export function admission(options: AdmitOptions): Admit {
   const turn = async (inbound: Inbound): Promise<Admission> => {
     const owner = await options.isOwner(inbound);
-    return { kind: "turn", owner, authority: options.authority?.(inbound, owner) ?? (owner ? "owner" : "member") };
+    return {
+      kind: "turn",
+      owner,
+      authority: options.authority?.(inbound, owner) ?? (owner ? "owner" : "member"),
+    };
   };
 
   async function direct(inbound: Inbound, { dmPolicy, allowFrom }: AccessPolicy): Promise<Admission> {
@@ -78,9 +87,11 @@ export function admission(options: AdmitOptions): Admit {
       case "allowlist":
         return listed ? turn(inbound) : refused("not_in_allow_from");
       case "pairing": {
-        if (listed || (await options.isOwner(inbound)) || (await options.pairing.isPaired(inbound))) return turn(inbound);
+        if (listed || (await options.isOwner(inbound)) || (await options.pairing.isPaired(inbound)))
+          return turn(inbound);
         const answer = await options.pairing.ask(inbound);
-        if (answer.kind !== "asked") return refused(answer.kind === "pending" ? "pairing_pending" : "too_many_pairings");
+        if (answer.kind !== "asked")
+          return refused(answer.kind === "pending" ? "pairing_pending" : "too_many_pairings");
         return refused("pairing_asked", pairingText(inbound, answer.code));
       }
     }
@@ -90,7 +101,8 @@ export function admission(options: AdmitOptions): Admit {
     if (rules.policy === "disabled") return refused("group_disabled");
     if (!rules.served) return refused("group_not_listed");
     if (!rules.enabled) return refused("place_off");
-    if (rules.senders !== null && !isAmong(inbound.sender, rules.senders)) return refused("sender_not_in_group");
+    if (rules.senders !== null && !isAmong(inbound.sender, rules.senders))
+      return refused("sender_not_in_group");
     if (inbound.addressed || call.isCommand) return turn(inbound);
     const activation = await call.activation();
     if (rules.ignoresOthersMentions === true && inbound.mentions.length > 0) return { kind: "context" };
@@ -104,7 +116,9 @@ export function admission(options: AdmitOptions): Admit {
     const { sender, address } = inbound;
     if (sender.id === "") return refused("no_sender_id");
     if (sender.isBot && !hearsBot(inbound, policy)) return refused("sender_is_bot");
-    const admitted = await (address.kind === "dm" ? direct(inbound, policy) : shared(inbound, call, policy.rules(inbound)));
+    const admitted = await (address.kind === "dm"
+      ? direct(inbound, policy)
+      : shared(inbound, call, policy.rules(inbound)));
     if (admitted.kind !== "turn" || !sender.isBot) return admitted;
     return options.botLoops.passes(inbound) ? admitted : refused("bot_loop");
   };
@@ -120,7 +134,11 @@ function refused(code: keyof typeof refusalWords, say?: string): Admission {
 }
 
 function isAmong({ id, roles = [] }: Inbound["sender"], allowed: Senders): boolean {
-  return allowed.users.includes(id) || allowed.users.includes("*") || roles.some((role) => allowed.roles.includes(role));
+  return (
+    allowed.users.includes(id) ||
+    allowed.users.includes("*") ||
+    roles.some((role) => allowed.roles.includes(role))
+  );
 }
 
 function pairingText(inbound: Inbound, code: string): string {

@@ -19,7 +19,11 @@ export interface SenderSettings {
 }
 
 /** The row's authority: of two people with the same one each may steer the other's turn. */
-export function authorityOf(settings: SenderSettings, inbound: Pick<Inbound, "channel" | "sender">, owner: boolean): string {
+export function authorityOf(
+  settings: SenderSettings,
+  inbound: Pick<Inbound, "channel" | "sender">,
+  owner: boolean,
+): string {
   const own = ruleOf(settings, senderId(inbound));
   const level = owner ? "owner" : "member";
   if (own === undefined) return level;

@@ -37,7 +37,10 @@ export function botLoops(clock: Pick<Clock, "mono">): BotLoops {
       if (now < mutedUntilMs) return false;
       const recent = atMs.filter((each) => each > now - windowMs);
       const passes = recent.length < mostEvents;
-      keep(key, passes ? { atMs: [...recent, now], mutedUntilMs } : { atMs: [], mutedUntilMs: now + cooldownMs });
+      keep(
+        key,
+        passes ? { atMs: [...recent, now], mutedUntilMs } : { atMs: [], mutedUntilMs: now + cooldownMs },
+      );
       return passes;
     },
   };

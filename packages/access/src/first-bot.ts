@@ -2,7 +2,10 @@
 // its first messages would look like repeats of old ones and be lost (I1): ids of later bots carry the bot.
 import type { Cells } from "@parley/store";
 
-export function firstBot(cells: Pick<Cells, "get" | "put">, account: string): (bot: string) => Promise<string> {
+export function firstBot(
+  cells: Pick<Cells, "get" | "put">,
+  account: string,
+): (bot: string) => Promise<string> {
   const cell = `telegram:${account}:first-bot`;
   return async (bot) => {
     const known = await cells.get(cell);

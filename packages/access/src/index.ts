@@ -1,6 +1,12 @@
 // Who may speak, where, as whom, and which session it reaches. Security decisions: they see no agent and no model.
 export { accessPolicy } from "./access-policy.ts";
-export { isPaced, quotesOf, reactionsWanted, streamingOf, type ReactionNotifications } from "./account-settings.ts";
+export {
+  isPaced,
+  quotesOf,
+  reactionsWanted,
+  streamingOf,
+  type ReactionNotifications,
+} from "./account-settings.ts";
 export { admission, type Activation, type Admit, type AdmitOptions } from "./admit.ts";
 export { authorityOf, senderId, senderRules, speakersAt, type Speakers } from "./authority.ts";
 export { botLoops, type BotLoops } from "./bot-loop-guard.ts";

@@ -26,7 +26,8 @@ const mostSteps = 8;
 export function movedChats(cells: Pick<Cells, "list" | "put">): MovedChats {
   const next = new Map<string, string>();
   const before = new Map<string, string>();
-  const place = (account: Pick<Address, "channel" | "account">, peer: string): string => `${accountKey(account)}:${encodeKeyPart(peer)}`;
+  const place = (account: Pick<Address, "channel" | "account">, peer: string): string =>
+    `${accountKey(account)}:${encodeKeyPart(peer)}`;
 
   const remember = (account: Pick<Address, "channel" | "account">, from: string, to: string): void => {
     next.set(place(account, from), to);
@@ -35,7 +36,11 @@ export function movedChats(cells: Pick<Cells, "list" | "put">): MovedChats {
 
   function walk(steps: ReadonlyMap<string, string>, address: Address): string[] {
     const ids = [address.peer];
-    for (let id = steps.get(place(address, address.peer)); id !== undefined && ids.length < mostSteps; id = steps.get(place(address, id))) {
+    for (
+      let id = steps.get(place(address, address.peer));
+      id !== undefined && ids.length < mostSteps;
+      id = steps.get(place(address, id))
+    ) {
       if (ids.includes(id)) break;
       ids.push(id);
     }
@@ -48,13 +53,22 @@ export function movedChats(cells: Pick<Cells, "list" | "put">): MovedChats {
   return {
     async load() {
       for (const cell of await cells.list(prefix, mostMoves)) {
-        const { channel, account, from, to } = JSON.parse(cell.value) as { channel: string; account: string; from: string; to: string };
+        const { channel, account, from, to } = JSON.parse(cell.value) as {
+          channel: string;
+          account: string;
+          from: string;
+          to: string;
+        };
         remember({ channel, account }, from, to);
       }
     },
     async learn({ channel, account }, from, to) {
       if (from === to || next.get(place({ channel, account }, from)) === to) return;
-      await cells.put(`${prefix}${place({ channel, account }, from)}`, JSON.stringify({ channel, account, from, to }), {});
+      await cells.put(
+        `${prefix}${place({ channel, account }, from)}`,
+        JSON.stringify({ channel, account, from, to }),
+        {},
+      );
       remember({ channel, account }, from, to);
     },
     current: (address) => at(address, walk(next, address).at(-1)),

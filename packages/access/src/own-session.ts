@@ -1,7 +1,14 @@
 // Whose session a key names. A caller's own are those of its web peer, and of the users that its token speaks for over the chat API; whoever
 // may not administer reaches no other (I14).
 import { guestRole } from "@parley/channels";
-import { isFault, parseSessionKey, type Address, type Inbound, type Scope, type SessionKeyParts } from "@parley/protocol";
+import {
+  isFault,
+  parseSessionKey,
+  type Address,
+  type Inbound,
+  type Scope,
+  type SessionKeyParts,
+} from "@parley/protocol";
 import type { RouteInbound } from "./routing.ts";
 
 /** The web peer that the control plane minted for a token, and what that token may do. */
@@ -12,7 +19,11 @@ export interface WebCaller {
 
 export type OwnsSession = (caller: WebCaller, key: string) => boolean;
 
-export function webAddress(account: string, { peer }: Pick<WebCaller, "peer">, thread: string | undefined): Address {
+export function webAddress(
+  account: string,
+  { peer }: Pick<WebCaller, "peer">,
+  thread: string | undefined,
+): Address {
   return { channel: "web", account, kind: "dm", peer, ...(thread === undefined ? {} : { thread }) };
 }
 
@@ -26,7 +37,9 @@ export function sessionOwnership(route: RouteInbound, account: string): OwnsSess
     const parts = partsOf(key);
     if (parts?.kind === "api") return parts.client === caller.peer;
     if (parts?.kind !== "dm") return false;
-    return route({ address: webAddress(account, caller, parts.thread), sender: webSender(caller) }).session === key;
+    return (
+      route({ address: webAddress(account, caller, parts.thread), sender: webSender(caller) }).session === key
+    );
   };
 }
 

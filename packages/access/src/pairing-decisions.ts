@@ -26,7 +26,8 @@ export function pairingDesk(book: PairingBook, owners: Owners): PairingDesk {
     async revoke(id) {
       const found = (await book.paired()).filter((paired) => namesOf(paired).includes(id.trim()));
       const [paired, ...others] = found;
-      if (paired === undefined) throw new Fault("missing", `nobody with the id "${id}" is paired: the list of pairings shows who is`);
+      if (paired === undefined)
+        throw new Fault("missing", `nobody with the id "${id}" is paired: the list of pairings shows who is`);
       if (others.length > 0) {
         const names = found.map((each) => namesOf(each)[0]).join(", ");
         throw new Fault("conflict", `"${id}" is several: ${names}. Write the whole id`);

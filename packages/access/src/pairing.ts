@@ -33,7 +33,10 @@ export type PairingRequest = z.infer<typeof requestSchema>;
 export type Paired = z.infer<typeof pairedSchema>;
 
 /** `asked`: a new code, to be told once. `pending`: told already. `full`: too many strangers wait; say nothing. */
-export type PairingAnswer = { readonly kind: "asked"; readonly code: string } | { readonly kind: "pending" } | { readonly kind: "full" };
+export type PairingAnswer =
+  | { readonly kind: "asked"; readonly code: string }
+  | { readonly kind: "pending" }
+  | { readonly kind: "full" };
 
 export interface PairingBook {
   isPaired(who: Pick<Inbound, "channel" | "account" | "sender">): Promise<boolean>;
@@ -45,7 +48,11 @@ export interface PairingBook {
   request(code: string): Promise<PairingRequest>;
   /** Throws as `request` does. */
   approve(code: string): Promise<Paired>;
-  revoke(who: { readonly channel: string; readonly account: string; readonly senderId: string }): Promise<boolean>;
+  revoke(who: {
+    readonly channel: string;
+    readonly account: string;
+    readonly senderId: string;
+  }): Promise<boolean>;
 }
 
 export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
@@ -54,7 +61,9 @@ export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
 
   async function pending(prefix = ""): Promise<PairingRequest[]> {
     const cellsFound = await cells.list(`pairing:${prefix}`, listLimit);
-    return cellsFound.map((cell) => requestSchema.parse(JSON.parse(cell.value))).filter((request) => request.expiresAtMs > clock.now());
+    return cellsFound
+      .map((cell) => requestSchema.parse(JSON.parse(cell.value)))
+      .filter((request) => request.expiresAtMs > clock.now());
   }
 
   async function request(code: string): Promise<PairingRequest> {
@@ -75,7 +84,8 @@ export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
       const { channel, account, sender } = who;
       const open = await pending(`${accountKey(who)}:`);
       const mine = open.find((request) => request.senderId === sender.id);
-      if (mine !== undefined) return mine.askedBy === who.id ? { kind: "asked", code: mine.code } : { kind: "pending" };
+      if (mine !== undefined)
+        return mine.askedBy === who.id ? { kind: "asked", code: mine.code } : { kind: "pending" };
       if (open.length >= mostPending) return { kind: "full" };
       const request: PairingRequest = {
         code: ids.code(alphabet, codeLength),
@@ -86,12 +96,17 @@ export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
         expiresAtMs: clock.now() + codeLifeMs,
         askedBy: who.id,
       };
-      const put = await cells.put(`pairing:${place(who, sender.id)}`, JSON.stringify(request), { expect: 0, ttlMs: codeLifeMs });
+      const put = await cells.put(`pairing:${place(who, sender.id)}`, JSON.stringify(request), {
+        expect: 0,
+        ttlMs: codeLifeMs,
+      });
       return put === null ? { kind: "pending" } : { kind: "asked", code: request.code };
     },
     pending: () => pending(),
     async paired() {
-      return (await cells.list("paired:", listLimit)).map((cell) => pairedSchema.parse(JSON.parse(cell.value)));
+      return (await cells.list("paired:", listLimit)).map((cell) =>
+        pairedSchema.parse(JSON.parse(cell.value)),
+      );
     },
     request,
     async approve(code) {

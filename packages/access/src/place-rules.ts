@@ -32,11 +32,16 @@ export interface Senders {
 }
 
 /** `ids`: the chat's id and those it had before, the newest first. */
-export function telegramRules(account: TelegramAccountConfig, { address }: Place, ids: readonly string[]): PlaceRules {
+export function telegramRules(
+  account: TelegramAccountConfig,
+  { address }: Place,
+  ids: readonly string[],
+): PlaceRules {
   const group = entryOf(account.groups, ids);
   const topic = address.thread === undefined ? undefined : entryOf(group?.topics, [address.thread]);
   const policy = group?.groupPolicy ?? account.groupPolicy;
-  const users = topic?.allowFrom ?? group?.allowFrom ?? (policy === "open" ? undefined : account.groupAllowFrom);
+  const users =
+    topic?.allowFrom ?? group?.allowFrom ?? (policy === "open" ? undefined : account.groupAllowFrom);
   return {
     policy,
     served: isServed(policy, account.groups, group),
@@ -45,7 +50,10 @@ export function telegramRules(account: TelegramAccountConfig, { address }: Place
   };
 }
 
-export function discordRules(account: DiscordAccountConfig, { address, guild: guildId, parent }: Place): PlaceRules {
+export function discordRules(
+  account: DiscordAccountConfig,
+  { address, guild: guildId, parent }: Place,
+): PlaceRules {
   const { groupPolicy: policy, guilds } = account;
   const guild = guildId === undefined ? undefined : entryOf(guilds, [guildId]);
   const ids = [address.thread, address.peer, parent].filter((id) => id !== undefined);
@@ -54,15 +62,26 @@ export function discordRules(account: DiscordAccountConfig, { address, guild: gu
   const everybody = named === undefined && policy === "open";
   return {
     policy,
-    served: guildId !== undefined && isServed(policy, guilds, guild) && (guild?.channels === undefined || channel !== undefined),
+    served:
+      guildId !== undefined &&
+      isServed(policy, guilds, guild) &&
+      (guild?.channels === undefined || channel !== undefined),
     ignoresOthersMentions: channel?.ignoreOtherMentions ?? guild?.ignoreOtherMentions ?? false,
-    senders: everybody ? null : { users: named === undefined ? account.allowFrom : (named.users ?? []), roles: named?.roles ?? [] },
+    senders: everybody
+      ? null
+      : { users: named === undefined ? account.allowFrom : (named.users ?? []), roles: named?.roles ?? [] },
     ...nested([guild, channel]),
   };
 }
 
 /** For channels without rules of their own: whoever gets there is heard when calling. */
-export const openRules: PlaceRules = { policy: "open", served: true, enabled: true, senders: null, requireMention: true };
+export const openRules: PlaceRules = {
+  policy: "open",
+  served: true,
+  enabled: true,
+  senders: null,
+  requireMention: true,
+};
 
 type Entries<E> = { readonly [id: string]: E } | undefined;
 

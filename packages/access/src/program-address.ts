@@ -40,6 +40,7 @@ export function programRoute(message: {
   }
   if (channel !== "hook") return null;
   const [agent, name] = (address.channel === "hook" ? address.peer : (sender?.id ?? "")).split("/");
-  if (agent === undefined || name === undefined) throw new Fault("invalid", "a webhook's message does not say which webhook it is of");
+  if (agent === undefined || name === undefined)
+    throw new Fault("invalid", "a webhook's message does not say which webhook it is of");
   return { agent, session: formatSessionKey({ kind: "hook", agent, name }) };
 }

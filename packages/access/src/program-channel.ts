@@ -41,5 +41,8 @@ function sink(name: "api" | "hook"): Channel {
 
 /** By `<channel>:<account>`. */
 export const programSinks: ReadonlyMap<string, Channel> = new Map(
-  (["api", "hook"] as const).map((name) => [accountKey({ channel: name, account: programAccount }), sink(name)]),
+  (["api", "hook"] as const).map((name) => [
+    accountKey({ channel: name, account: programAccount }),
+    sink(name),
+  ]),
 );

@@ -37,7 +37,8 @@ export function router(options: RouteOptions): RouteInbound {
     const program = programRoute(message);
     if (program !== null) return known(program, agents);
     const binding = closest(bindings, message, moved.ids(address));
-    const agent = (address.kind === "dm" ? undefined : options.rules(message)?.agent) ?? binding?.agentId ?? fallback;
+    const agent =
+      (address.kind === "dm" ? undefined : options.rules(message)?.agent) ?? binding?.agentId ?? fallback;
     if (agent === undefined) {
       throw new Fault(
         "invalid",
@@ -61,11 +62,16 @@ function known(route: Route, agents: readonly string[]): Route {
 }
 
 /** Of equally specific bindings the first in the config. */
-function closest(bindings: readonly BindingConfig[], message: Routable, ids: readonly string[]): BindingConfig | null {
+function closest(
+  bindings: readonly BindingConfig[],
+  message: Routable,
+  ids: readonly string[],
+): BindingConfig | null {
   let best: { readonly binding: BindingConfig; readonly tier: Tier } | null = null;
   for (const binding of bindings) {
     const tier = matches(binding.match, message, ids);
-    if (tier !== null && (best === null || tiers.indexOf(tier) < tiers.indexOf(best.tier))) best = { binding, tier };
+    if (tier !== null && (best === null || tiers.indexOf(tier) < tiers.indexOf(best.tier)))
+      best = { binding, tier };
   }
   return best?.binding ?? null;
 }

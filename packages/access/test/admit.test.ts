@@ -26,7 +26,9 @@ function decide(inbound: Inbound, world: World): Promise<Admission> {
   };
   const admit = admission({
     policy: () =>
-      world.policy === null ? null : { dmPolicy: "pairing", allowFrom: [], allowBots: false, rules: () => rules, ...world.policy },
+      world.policy === null
+        ? null
+        : { dmPolicy: "pairing", allowFrom: [], allowBots: false, rules: () => rules, ...world.policy },
     isOwner: async ({ sender }) => world.owners?.includes(sender.id) ?? false,
     pairing: {
       isPaired: async ({ sender }) => world.paired?.includes(sender.id) ?? false,
@@ -34,14 +36,23 @@ function decide(inbound: Inbound, world: World): Promise<Admission> {
     },
     botLoops: { passes: () => true },
   });
-  return admit(inbound, { isCommand: world.isCommand ?? false, activation: async () => world.activation ?? null });
+  return admit(inbound, {
+    isCommand: world.isCommand ?? false,
+    activation: async () => world.activation ?? null,
+  });
 }
 
-const kindOf = async (inbound: Inbound, world: World): Promise<Admission["kind"]> => (await decide(inbound, world)).kind;
+const kindOf = async (inbound: Inbound, world: World): Promise<Admission["kind"]> =>
+  (await decide(inbound, world)).kind;
 
 describe("in private", () => {
   const dm = directMessage();
-  type Row = readonly [policy: DmPolicy, allowFrom: readonly string[], who: Pick<World, "owners" | "paired">, expected: "turn" | "refused"];
+  type Row = readonly [
+    policy: DmPolicy,
+    allowFrom: readonly string[],
+    who: Pick<World, "owners" | "paired">,
+    expected: "turn" | "refused",
+  ];
   const rows: readonly Row[] = [
     ["pairing", [], {}, "refused"],
     ["pairing", [], { paired: ["5"] }, "turn"],
@@ -64,7 +75,10 @@ describe("in private", () => {
   });
 
   test("a stranger is told the code, once for each request", async () => {
-    expect(await decide(dm, { policy: {} })).toMatchObject({ kind: "refused", say: expect.stringContaining("ABCDEFGH") });
+    expect(await decide(dm, { policy: {} })).toMatchObject({
+      kind: "refused",
+      say: expect.stringContaining("ABCDEFGH"),
+    });
   });
 });
 
@@ -89,16 +103,28 @@ describe("in a group", () => {
       ),
     ),
   );
-  test.for(rows)("policy %s, group %s, sender %s, %s: %s", async ([policy, listed, heard, called, expected, reason]) => {
-    const decided = await decide(groupMessage({ addressed: called === "called" }), {
-      policy: {},
-      rules: { policy, served: listed === "listed", senders: { users: heard === "heard" ? ["5"] : ["6"], roles: [] } },
-    });
-    expect(decided.kind).toBe(expected);
-    if (reason !== undefined) expect(decided).toMatchObject({ reason: expect.stringMatching(reason) });
-  });
+  test.for(rows)(
+    "policy %s, group %s, sender %s, %s: %s",
+    async ([policy, listed, heard, called, expected, reason]) => {
+      const decided = await decide(groupMessage({ addressed: called === "called" }), {
+        policy: {},
+        rules: {
+          policy,
+          served: listed === "listed",
+          senders: { users: heard === "heard" ? ["5"] : ["6"], roles: [] },
+        },
+      });
+      expect(decided.kind).toBe(expected);
+      if (reason !== undefined) expect(decided).toMatchObject({ reason: expect.stringMatching(reason) });
+    },
+  );
 
-  type Gate = readonly [requireMention: boolean, activation: Activation | undefined, isCommand: boolean, expected: "turn" | "context"];
+  type Gate = readonly [
+    requireMention: boolean,
+    activation: Activation | undefined,
+    isCommand: boolean,
+    expected: "turn" | "context",
+  ];
   const gates: readonly Gate[] = [
     [true, undefined, false, "context"],
     [true, undefined, true, "turn"],
@@ -112,7 +138,12 @@ describe("in a group", () => {
   test.for(gates)(
     "uncalled, requireMention %s, activation %s, command %s: %s",
     async ([requireMention, activation, isCommand, expected]) => {
-      const world: World = { policy: {}, rules: { requireMention }, isCommand, ...(activation === undefined ? {} : { activation }) };
+      const world: World = {
+        policy: {},
+        rules: { requireMention },
+        isCommand,
+        ...(activation === undefined ? {} : { activation }),
+      };
       expect(await kindOf(groupMessage(), world)).toBe(expected);
     },
   );
@@ -126,16 +157,31 @@ describe("in a group", () => {
     ["a wildcard among roles", { users: [], roles: ["*"] }, "refused"],
     ["a role that looks like the sender's id", { users: ["9"], roles: ["5"] }, "refused"],
   ] as const)("where %s is listed: %s", async ([, senders, expected]) => {
-    expect(await kindOf(groupMessage({ addressed: true, sender: { roles: ["9"] } }), { policy: {}, rules: { senders } })).toBe(expected);
+    expect(
+      await kindOf(groupMessage({ addressed: true, sender: { roles: ["9"] } }), {
+        policy: {},
+        rules: { senders },
+      }),
+    ).toBe(expected);
   });
 
   test("neither pairing nor ownership is a way in", async () => {
-    const world: World = { policy: {}, rules: { senders: { users: [], roles: [] } }, paired: ["5"], owners: ["5"] };
+    const world: World = {
+      policy: {},
+      rules: { senders: { users: [], roles: [] } },
+      paired: ["5"],
+      owners: ["5"],
+    };
     expect(await kindOf(groupMessage({ addressed: true }), world)).toBe("refused");
   });
 
   test("a switched off place is silent for everybody", async () => {
-    expect(await kindOf(groupMessage({ addressed: true }), { policy: {}, rules: { enabled: false, senders: null } })).toBe("refused");
+    expect(
+      await kindOf(groupMessage({ addressed: true }), {
+        policy: {},
+        rules: { enabled: false, senders: null },
+      }),
+    ).toBe("refused");
   });
 
   test("the group itself, writing as an anonymous admin, is no person of the same number", async () => {
@@ -147,9 +193,13 @@ describe("in a group", () => {
 test("what mentions others is left to them where the config says so, even where nobody has to call", async () => {
   const rules = { requireMention: false, ignoresOthersMentions: true };
   expect(await kindOf(groupMessage({ mentions: ["6"] }), { policy: {}, rules })).toBe("context");
-  expect(await kindOf(groupMessage({ mentions: ["6", "99"], addressed: true }), { policy: {}, rules })).toBe("turn");
+  expect(await kindOf(groupMessage({ mentions: ["6", "99"], addressed: true }), { policy: {}, rules })).toBe(
+    "turn",
+  );
   expect(await kindOf(groupMessage(), { policy: {}, rules })).toBe("turn");
-  expect(await kindOf(groupMessage({ mentions: ["6"] }), { policy: {}, rules: { requireMention: false } })).toBe("turn");
+  expect(
+    await kindOf(groupMessage({ mentions: ["6"] }), { policy: {}, rules: { requireMention: false } }),
+  ).toBe("turn");
 });
 
 describe("whoever it is", () => {
@@ -165,8 +215,14 @@ describe("whoever it is", () => {
     expect(await kindOf(bot, { policy: { allowBots: true } })).toBe("turn");
     expect(await kindOf(bot, { policy: { allowBots: "mentions" } })).toBe("turn");
     const passing = groupMessage({ sender: { isBot: true } });
-    expect(await kindOf(passing, { policy: { allowBots: "mentions" }, rules: { requireMention: false } })).toBe("refused");
-    const answering = groupMessage({ addressed: true, sender: { isBot: true }, replyTo: { messageId: "1", toBot: true } });
+    expect(
+      await kindOf(passing, { policy: { allowBots: "mentions" }, rules: { requireMention: false } }),
+    ).toBe("refused");
+    const answering = groupMessage({
+      addressed: true,
+      sender: { isBot: true },
+      replyTo: { messageId: "1", toBot: true },
+    });
     expect(await kindOf(answering, { policy: { allowBots: "mentions" } })).toBe("refused");
   });
 });
@@ -210,7 +266,8 @@ async function grantOf(world: DrawnWorld, { direct, ...event }: DrawnEvent): Pro
 }
 
 describe("whatever the config and the event", () => {
-  const without = <T>(list: readonly T[]): T[][] => list.map((_, index) => list.filter((__, other) => other !== index));
+  const without = <T>(list: readonly T[]): T[][] =>
+    list.map((_, index) => list.filter((__, other) => other !== index));
 
   test("taking an entry out of any list grants nothing more", async () => {
     await fc.assert(
@@ -237,7 +294,8 @@ describe("whatever the config and the event", () => {
         ];
         for (const each of poorer) {
           // In private everything is addressed, whatever the event says.
-          if (!event.direct || each.addressed === event.addressed) expect(await grantOf(world, each)).toBeLessThanOrEqual(before);
+          if (!event.direct || each.addressed === event.addressed)
+            expect(await grantOf(world, each)).toBeLessThanOrEqual(before);
         }
       }),
       { numRuns: 300 },

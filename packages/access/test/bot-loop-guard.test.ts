@@ -18,7 +18,11 @@ test("the 21st message of a bot within a minute is dropped, and all of the minut
 test("other bots, and the same bot in another conversation, are counted for themselves", () => {
   const loops = botLoops(virtualClock());
   for (let nth = 0; nth < 21; nth += 1) loops.passes(bot("7"));
-  expect([loops.passes(bot("7")), loops.passes(bot("8")), loops.passes(bot("7", "-200"))]).toEqual([false, true, true]);
+  expect([loops.passes(bot("7")), loops.passes(bot("8")), loops.passes(bot("7", "-200"))]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
 test("a bot that writes every four seconds is never cut", async () => {

@@ -23,8 +23,18 @@ test("a chat that moved is found by every id it had, also by the next process", 
   const after = movedChats(store.cells);
   await after.load();
   for (const moved of [before, after]) {
-    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.current(chat(peer)).peer)).toEqual(["-3", "-3", "-3", "-4"]);
-    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.first(chat(peer)).peer)).toEqual(["-1", "-1", "-1", "-4"]);
+    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.current(chat(peer)).peer)).toEqual([
+      "-3",
+      "-3",
+      "-3",
+      "-4",
+    ]);
+    expect(["-1", "-2", "-3", "-4"].map((peer) => moved.first(chat(peer)).peer)).toEqual([
+      "-1",
+      "-1",
+      "-1",
+      "-4",
+    ]);
     expect(moved.ids(chat("-2"))).toEqual(["-3", "-2", "-1"]);
     expect(moved.current(chat("-1"))).toEqual(chat("-3"));
     expect(moved.current(chat("-1", "work"))).toEqual(chat("-1", "work"));

@@ -19,7 +19,8 @@ async function desk(configured: readonly string[] = []) {
   return { at, book, own, letIn, clock };
 }
 
-const owns = (own: ReturnType<typeof owners>, id: string): Promise<boolean> => own.isOwner(directMessage({ sender: { id } }));
+const owns = (own: ReturnType<typeof owners>, id: string): Promise<boolean> =>
+  own.isOwner(directMessage({ sender: { id } }));
 
 test("the first one let in is the owner, and no longer when put out; the next one then is", async () => {
   const { at, own, letIn, book } = await desk();
@@ -29,7 +30,10 @@ test("the first one let in is the owner, and no longer when put out; the next on
   await at.revoke("2");
   expect(await owns(own, "1")).toBe(true);
   await at.revoke("telegram:default:1");
-  expect([await owns(own, "1"), await book.isPaired(directMessage({ sender: { id: "1" } }))]).toEqual([false, false]);
+  expect([await owns(own, "1"), await book.isPaired(directMessage({ sender: { id: "1" } }))]).toEqual([
+    false,
+    false,
+  ]);
   await letIn("3");
   expect(await owns(own, "3")).toBe(true);
 });

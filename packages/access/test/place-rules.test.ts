@@ -16,7 +16,8 @@ async function rulesOf(block: string, place: Place): Promise<PlaceRules | undefi
   return accessPolicy(channels, moved)(place.address)?.rules(place);
 }
 
-const group = (thread?: string, peer = "-100"): Place => groupMessage({ address: { peer, ...(thread === undefined ? {} : { thread }) } });
+const group = (thread?: string, peer = "-100"): Place =>
+  groupMessage({ address: { peer, ...(thread === undefined ? {} : { thread }) } });
 
 describe("on Telegram", () => {
   const everybody = null;
@@ -27,14 +28,39 @@ describe("on Telegram", () => {
     ["policy open, an empty map", 'groupPolicy: "open", groups: {}', false, everybody],
     ["policy open, another group in the map", 'groupPolicy: "open", groups: { "-9": {} }', false, everybody],
     ["policy open, the group in the map", 'groupPolicy: "open", groups: { "-100": {} }', true, everybody],
-    ["policy open, the group has a list of its own", 'groupPolicy: "open", groups: { "-100": { allowFrom: ["7"] } }', true, users("7")],
+    [
+      "policy open, the group has a list of its own",
+      'groupPolicy: "open", groups: { "-100": { allowFrom: ["7"] } }',
+      true,
+      users("7"),
+    ],
     ["no map but senders", 'groupAllowFrom: ["7"]', false, users("7")],
     ["the group, and nobody in it", 'groups: { "-100": {} }', true, users()],
-    ["the group, people who may write in private", 'allowFrom: ["6"], groups: { "-100": {} }', true, users("6")],
-    ["the group, people for groups", 'allowFrom: ["6"], groupAllowFrom: ["7"], groups: { "-100": {} }', true, users("7")],
-    ["the group, nobody for groups", 'allowFrom: ["6"], groupAllowFrom: [], groups: { "-100": {} }', true, users()],
+    [
+      "the group, people who may write in private",
+      'allowFrom: ["6"], groups: { "-100": {} }',
+      true,
+      users("6"),
+    ],
+    [
+      "the group, people for groups",
+      'allowFrom: ["6"], groupAllowFrom: ["7"], groups: { "-100": {} }',
+      true,
+      users("7"),
+    ],
+    [
+      "the group, nobody for groups",
+      'allowFrom: ["6"], groupAllowFrom: [], groups: { "-100": {} }',
+      true,
+      users(),
+    ],
     ["all groups", 'groups: { "*": { allowFrom: ["*"] } }', true, users("*")],
-    ["the group beside all groups", 'groups: { "*": { allowFrom: ["*"] }, "-100": { allowFrom: ["8"] } }', true, users("8")],
+    [
+      "the group beside all groups",
+      'groups: { "*": { allowFrom: ["*"] }, "-100": { allowFrom: ["8"] } }',
+      true,
+      users("8"),
+    ],
   ] as const)("with %s: served and heard", async ([, block, served, senders]) => {
     expect(await rulesOf(block, group())).toMatchObject({ served, senders });
   });
@@ -64,29 +90,47 @@ describe("on Telegram", () => {
       systemPrompt: "The group.\n\nThe topic.",
       agent: "helper",
     });
-    expect(await rulesOf(block, group("3"))).toEqual({ policy: "allowlist", senders: users("7"), ...whole, enabled: false });
+    expect(await rulesOf(block, group("3"))).toEqual({
+      policy: "allowlist",
+      senders: users("7"),
+      ...whole,
+      enabled: false,
+    });
   });
 
   test("a topic cannot switch on what its group switched off", async () => {
-    expect(await rulesOf('groups: { "-100": { enabled: false, topics: { "2": { enabled: true } } } }', group("2"))).toMatchObject({
+    expect(
+      await rulesOf('groups: { "-100": { enabled: false, topics: { "2": { enabled: true } } } }', group("2")),
+    ).toMatchObject({
       enabled: false,
     });
   });
 
   test("a group that moved keeps its entry, until its new id has one", async () => {
     const old = 'groups: { "-50": { systemPrompt: "old" }';
-    expect(await rulesOf(`${old} }`, group(undefined, "-500"))).toMatchObject({ served: true, systemPrompt: "old" });
-    expect(await rulesOf(`${old}, "-500": { systemPrompt: "new" } }`, group(undefined, "-500"))).toMatchObject({ systemPrompt: "new" });
+    expect(await rulesOf(`${old} }`, group(undefined, "-500"))).toMatchObject({
+      served: true,
+      systemPrompt: "old",
+    });
+    expect(
+      await rulesOf(`${old}, "-500": { systemPrompt: "new" } }`, group(undefined, "-500")),
+    ).toMatchObject({ systemPrompt: "new" });
   });
 
   test("ids that are words of the language find no entry", async () => {
-    expect(await rulesOf('groups: { "-9": {} }', group(undefined, "constructor"))).toMatchObject({ served: false });
+    expect(await rulesOf('groups: { "-9": {} }', group(undefined, "constructor"))).toMatchObject({
+      served: false,
+    });
   });
 });
 
 describe("on Discord", () => {
   const channel = (fields: Partial<Place> = {}, address: Partial<Place["address"]> = {}): Place =>
-    groupMessage({ guild: "1", address: { channel: "discord", kind: "channel", peer: "20", ...address }, ...fields });
+    groupMessage({
+      guild: "1",
+      address: { channel: "discord", kind: "channel", peer: "20", ...address },
+      ...fields,
+    });
 
   test.for([
     ["no server", "", channel(), false],
@@ -96,8 +140,18 @@ describe("on Discord", () => {
     ["the server with another channel", 'guilds: { "1": { channels: { "21": {} } } }', channel(), false],
     ["the server with the channel", 'guilds: { "1": { channels: { "20": {} } } }', channel(), true],
     ["the server with all channels", 'guilds: { "1": { channels: { "*": {} } } }', channel(), true],
-    ["the channel above the thread", 'guilds: { "1": { channels: { "20": {} } } }', channel({ parent: "20" }, { peer: "30" }), true],
-    ["the channel that the thread is in", 'guilds: { "1": { channels: { "20": {} } } }', channel({}, { thread: "30" }), true],
+    [
+      "the channel above the thread",
+      'guilds: { "1": { channels: { "20": {} } } }',
+      channel({ parent: "20" }, { peer: "30" }),
+      true,
+    ],
+    [
+      "the channel that the thread is in",
+      'guilds: { "1": { channels: { "20": {} } } }',
+      channel({}, { thread: "30" }),
+      true,
+    ],
     ["policy open, no server", 'groupPolicy: "open"', channel(), true],
     ["policy open, an empty map", 'groupPolicy: "open", guilds: {}', channel(), false],
   ] as const)("with %s", async ([, block, place, served]) => {
@@ -111,8 +165,18 @@ describe("on Discord", () => {
   });
 
   test.for([
-    ["nobody named: those of the account", 'allowFrom: ["3"], guilds: { "1": { channels: { "20": {} } } }', ["3"], []],
-    ["the server's people", 'allowFrom: ["3"], guilds: { "1": { users: ["4"], channels: { "20": {} } } }', ["4"], []],
+    [
+      "nobody named: those of the account",
+      'allowFrom: ["3"], guilds: { "1": { channels: { "20": {} } } }',
+      ["3"],
+      [],
+    ],
+    [
+      "the server's people",
+      'allowFrom: ["3"], guilds: { "1": { users: ["4"], channels: { "20": {} } } }',
+      ["4"],
+      [],
+    ],
     ["the server's role", 'allowFrom: ["3"], guilds: { "1": { roles: ["9"] } }', [], ["9"]],
     [
       "the channel's before the server's",
@@ -126,12 +190,18 @@ describe("on Discord", () => {
 });
 
 test("a channel says more exactly than its server whether mentions of others are ignored", async () => {
-  const block = 'guilds: { "1": { ignoreOtherMentions: true, channels: { "20": { ignoreOtherMentions: false }, "*": {} } } }';
+  const block =
+    'guilds: { "1": { ignoreOtherMentions: true, channels: { "20": { ignoreOtherMentions: false }, "*": {} } } }';
   for (const [peer, ignores] of [
     ["20", false],
     ["21", true],
   ] as const)
-    expect(await rulesOf(block, groupMessage({ guild: "1", address: { channel: "discord", kind: "channel", peer } }))).toMatchObject({
+    expect(
+      await rulesOf(
+        block,
+        groupMessage({ guild: "1", address: { channel: "discord", kind: "channel", peer } }),
+      ),
+    ).toMatchObject({
       ignoresOthersMentions: ignores,
     });
 });
@@ -142,33 +212,52 @@ describe("taking something out of a list of the config", () => {
   const maybe = { requiredKeys: [] as [] };
   const topic = fc.record({ allowFrom: ids, enabled: fc.boolean() }, maybe);
   const entry = fc.record(
-    { allowFrom: ids, enabled: fc.boolean(), groupPolicy: policy, topics: fc.dictionary(fc.constantFrom("7", "*"), topic) },
+    {
+      allowFrom: ids,
+      enabled: fc.boolean(),
+      groupPolicy: policy,
+      topics: fc.dictionary(fc.constantFrom("7", "*"), topic),
+    },
     maybe,
   );
   const accounts = fc.record(
-    { groupPolicy: policy, groupAllowFrom: ids, groups: fc.dictionary(fc.constantFrom("-100", "-200", "*"), entry) },
+    {
+      groupPolicy: policy,
+      groupAllowFrom: ids,
+      groups: fc.dictionary(fc.constantFrom("-100", "-200", "*"), entry),
+    },
     { requiredKeys: ["groupPolicy", "groupAllowFrom"] },
   );
   type Account = Pick<TelegramAccountConfig, "groupPolicy" | "groupAllowFrom" | "groups">;
 
   /** Whether person 5 is heard in topic 7 of group -100. */
   function heard(account: Account): boolean {
-    const { policy: effective, served, enabled, senders } = telegramRules(account as TelegramAccountConfig, group("7"), ["-100"]);
+    const {
+      policy: effective,
+      served,
+      enabled,
+      senders,
+    } = telegramRules(account as TelegramAccountConfig, group("7"), ["-100"]);
     const among = senders === null || senders.users.includes("5") || senders.users.includes("*");
     return effective !== "disabled" && served && enabled && among;
   }
 
-  const shorter = (list: readonly string[]): string[][] => list.map((_, index) => list.filter((__, other) => other !== index));
+  const shorter = (list: readonly string[]): string[][] =>
+    list.map((_, index) => list.filter((__, other) => other !== index));
   const without = <E>(map: { readonly [id: string]: E }, id: string): { readonly [id: string]: E } =>
     Object.fromEntries(Object.entries(map).filter(([key]) => key !== id));
 
-  function poorerGroups(groups: { readonly [id: string]: TelegramGroupConfig }): { readonly [id: string]: TelegramGroupConfig }[] {
+  function poorerGroups(groups: {
+    readonly [id: string]: TelegramGroupConfig;
+  }): { readonly [id: string]: TelegramGroupConfig }[] {
     // An exact entry beside "*" is an exception from it, so taking that out is no narrowing.
     const removable = Object.keys(groups).filter((id) => id === "*" || !("*" in groups));
     return [
       ...removable.map((id) => without(groups, id)),
       ...Object.entries(groups).flatMap(([id, { allowFrom, ...rest }]) =>
-        allowFrom === undefined ? [] : shorter(allowFrom).map((list) => ({ ...groups, [id]: { ...rest, allowFrom: list } })),
+        allowFrom === undefined
+          ? []
+          : shorter(allowFrom).map((list) => ({ ...groups, [id]: { ...rest, allowFrom: list } })),
       ),
     ];
   }
@@ -179,7 +268,9 @@ describe("taking something out of a list of the config", () => {
         fc.pre(!heard(account));
         const poorer: Account[] = [
           ...shorter(account.groupAllowFrom).map((groupAllowFrom) => ({ ...account, groupAllowFrom })),
-          ...(account.groups === undefined ? [] : poorerGroups(account.groups).map((groups) => ({ ...account, groups }))),
+          ...(account.groups === undefined
+            ? []
+            : poorerGroups(account.groups).map((groups) => ({ ...account, groups }))),
         ];
         for (const each of poorer) expect(heard(each)).toBe(false);
       }),

@@ -8,7 +8,11 @@ import { directMessage, groupMessage } from "@parley/testkit";
 
 const nothingMoved = movedChats({ list: async () => [], put: async () => null });
 
-function agentFor(message: Routable, bindings: readonly BindingConfig[], more: Partial<RouteOptions> = {}): string {
+function agentFor(
+  message: Routable,
+  bindings: readonly BindingConfig[],
+  more: Partial<RouteOptions> = {},
+): string {
   const agents = ["main", ...bindings.map((binding) => binding.agentId)];
   const route = router({
     agents,
@@ -82,7 +86,9 @@ describe("a binding matches only where all that it says holds", () => {
 
   test("without its roles the sender matches no role", () => {
     expect(
-      agentFor({ ...inThread, sender: undefined } as never, [{ agentId: "other", match: { ...at, guildId: "1", roles: ["9"] } }]),
+      agentFor({ ...inThread, sender: undefined } as never, [
+        { agentId: "other", match: { ...at, guildId: "1", roles: ["9"] } },
+      ]),
     ).toBe("main");
   });
 });
@@ -91,12 +97,19 @@ describe("threads and topics", () => {
   test("a forum topic goes where its group goes, and its id is no peer", () => {
     const topic = groupMessage({ address: { thread: "7" } });
     const bound = (id: string): string =>
-      agentFor(topic, [{ agentId: "bound", match: { channel: "telegram", accountId: "default", peer: { kind: "group", id } } }]);
+      agentFor(topic, [
+        {
+          agentId: "bound",
+          match: { channel: "telegram", accountId: "default", peer: { kind: "group", id } },
+        },
+      ]);
     expect([bound("-100"), bound("7")]).toEqual(["bound", "main"]);
   });
 
   test("a thread that is named by its channel and its own id is found by either, by its own first", () => {
-    const thread = groupMessage({ address: { ...at, account: "work", kind: "channel", peer: "7", thread: "70" } });
+    const thread = groupMessage({
+      address: { ...at, account: "work", kind: "channel", peer: "7", thread: "70" },
+    });
     const own: BindingConfig = { agentId: "own", match: { ...at, peer: { kind: "channel", id: "70" } } };
     const parent: BindingConfig = { agentId: "parent", match: { ...at, peer: { kind: "channel", id: "7" } } };
     expect(agentFor(thread, [parent])).toBe("parent");
@@ -105,16 +118,27 @@ describe("threads and topics", () => {
 
   test("the agent of a topic's own entry comes before every binding, and not in private", () => {
     const bindings: readonly BindingConfig[] = [
-      { agentId: "bound", match: { channel: "telegram", accountId: "default", peer: { kind: "group", id: "-100" } } },
+      {
+        agentId: "bound",
+        match: { channel: "telegram", accountId: "default", peer: { kind: "group", id: "-100" } },
+      },
     ];
     const rules = () => ({ agent: "topical" });
-    expect(agentFor(groupMessage(), bindings, { rules, agents: ["main", "bound", "topical"] })).toBe("topical");
+    expect(agentFor(groupMessage(), bindings, { rules, agents: ["main", "bound", "topical"] })).toBe(
+      "topical",
+    );
     expect(agentFor(directMessage(), bindings, { rules })).toBe("main");
   });
 });
 
 describe("where nothing matches", () => {
-  const bare = { bindings: [], dmScope: "main", identityLinks: {}, rules: () => null, moved: nothingMoved } as const;
+  const bare = {
+    bindings: [],
+    dmScope: "main",
+    identityLinks: {},
+    rules: () => null,
+    moved: nothingMoved,
+  } as const;
   test("one agent alone answers, whatever its name", () => {
     expect(router({ ...bare, agents: ["solo"] })(directMessage()).agent).toBe("solo");
   });
@@ -122,7 +146,9 @@ describe("where nothing matches", () => {
     expect(router({ ...bare, agents: ["a", "main"] })(directMessage()).agent).toBe("main");
   });
   test("several agents without main are an error that says what to do", () => {
-    expect(() => router({ ...bare, agents: ["a", "b"] })(directMessage())).toThrow(/no agent is bound to telegram:default.*add a binding/);
+    expect(() => router({ ...bare, agents: ["a", "b"] })(directMessage())).toThrow(
+      /no agent is bound to telegram:default.*add a binding/,
+    );
   });
 });
 
@@ -151,7 +177,11 @@ describe("the session", () => {
 
   test("takes its scope from the binding before the config's", () => {
     const bindings: readonly BindingConfig[] = [
-      { agentId: "main", match: { channel: "telegram", accountId: "default" }, session: { dmScope: "per-peer" } },
+      {
+        agentId: "main",
+        match: { channel: "telegram", accountId: "default" },
+        session: { dmScope: "per-peer" },
+      },
     ];
     expect(key(directMessage(), { bindings })).toBe("agent:main:dm:5");
   });
@@ -160,7 +190,10 @@ describe("the session", () => {
     const moved = movedChats({ list: async () => [], put: async () => null });
     await moved.learn({ channel: "telegram", account: "default" }, "-100", "-200");
     const bindings: readonly BindingConfig[] = [
-      { agentId: "bound", match: { channel: "telegram", accountId: "default", peer: { kind: "group", id: "-100" } } },
+      {
+        agentId: "bound",
+        match: { channel: "telegram", accountId: "default", peer: { kind: "group", id: "-100" } },
+      },
     ];
     const now = groupMessage({ address: { peer: "-200" } });
     expect(key(now, { moved, bindings, agents: ["main", "bound"] })).toBe("agent:bound:telegram:group:-100");

@@ -1,6 +1,12 @@
 // The agent: its loop, the prompt compiler, the workspace files it is made from, and the parser of its replies.
 export { type PromptBudget, promptBudget } from "./prompt/budget.ts";
-export { type CompiledPrompt, compile, type FileReport, hashOf, type SectionReport } from "./prompt/compile.ts";
+export {
+  type CompiledPrompt,
+  compile,
+  type FileReport,
+  hashOf,
+  type SectionReport,
+} from "./prompt/compile.ts";
 export { heartbeatToken, silentToken } from "./prompt/control-tokens.ts";
 export {
   type Comparable,
@@ -77,14 +83,24 @@ export {
   type HookFile,
 } from "./workspace/bootstrap.ts";
 export { type EnsuredWorkspace, ensureWorkspace } from "./workspace/ensure-workspace.ts";
-export { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./workspace/snapshot.ts";
+export {
+  type BootstrapFile,
+  type BootstrapName,
+  bootstrapNames,
+  type BootstrapSnapshot,
+} from "./workspace/snapshot.ts";
 export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
 export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/warning.ts";
 export { essentialsOf } from "./context/essentials.ts";
 export { flushRequest, flushSystem } from "./context/flush-prompt.ts";
 export { contextKeeper, type Keeper, longLog } from "./context/keeper.ts";
 export { narrowed } from "./context/narrow.ts";
-export { defaultCompaction, defaultPruning, type CompactionSettings, type PruningSettings } from "./context/settings.ts";
+export {
+  defaultCompaction,
+  defaultPruning,
+  type CompactionSettings,
+  type PruningSettings,
+} from "./context/settings.ts";
 export { tokensOfText } from "./context/size.ts";
 export { type Placed, standing } from "./context/standing.ts";
 export { summarise, type Summarised, type SummaryInput } from "./context/summarise.ts";

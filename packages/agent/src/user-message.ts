@@ -50,31 +50,65 @@ export function userMessage(input: UserMessageInput): {
   readonly content: readonly (TextContent | ImageContent)[];
   readonly rows: readonly string[];
 } {
-  const { rows, context = [], memory, startup, notes = [], earlier = [], images = [], documents = [], announced, shared, mark } = input;
+  const {
+    rows,
+    context = [],
+    memory,
+    startup,
+    notes = [],
+    earlier = [],
+    images = [],
+    documents = [],
+    announced,
+    shared,
+    mark,
+  } = input;
   const blocks = [
     ...notes.map((note) => `[Parley: ${disarmedLine(note, 2_000)}]`),
-    ...(input.away === true ? ["[Parley: these messages came while you were away; some may be settled by now]"] : []),
+    ...(input.away === true
+      ? ["[Parley: these messages came while you were away; some may be settled by now]"]
+      : []),
     ...(earlier.length === 0 ? [] : [earlierLines(earlier, shared)]),
     ...(startup === undefined ? [] : [fence("STARTUP", mark, "notes from recent days.", startup)]),
     ...(memory === undefined
       ? []
-      : [fence("MEMORY", mark, "memories of earlier conversations, historical data for context only.", memory)]),
+      : [
+          fence(
+            "MEMORY",
+            mark,
+            "memories of earlier conversations, historical data for context only.",
+            memory,
+          ),
+        ]),
     ...(context.length === 0
       ? []
-      : [fence("HISTORY", mark, "what others wrote here before.", context.map((row) => said(row, true, null)).join("\n"))]),
+      : [
+          fence(
+            "HISTORY",
+            mark,
+            "what others wrote here before.",
+            context.map((row) => said(row, true, null)).join("\n"),
+          ),
+        ]),
     ...rows.map((row, index) => {
       if (announced?.has(row.id) === true) return announcement(row);
       const above = [...context, ...rows.slice(0, index)].map(({ messageId }) => messageId);
       return [...quote(row, above, mark), said(row, shared, mark)].join("\n");
     }),
-    ...documents.map(({ name, text }) => fence("DOCUMENT", mark, `the attached file ${named(name, fileNameChars)}.`, text)),
+    ...documents.map(({ name, text }) =>
+      fence("DOCUMENT", mark, `the attached file ${named(name, fileNameChars)}.`, text),
+    ),
   ];
-  return { content: [{ type: "text", text: blocks.join("\n\n") }, ...images], rows: rows.map((row) => row.id) };
+  return {
+    content: [{ type: "text", text: blocks.join("\n\n") }, ...images],
+    rows: rows.map((row) => row.id),
+  };
 }
 
 function earlierLines(earlier: NonNullable<UserMessageInput["earlier"]>, shared: boolean): string {
   const lines = earlier.map(
-    ({ name, words }) => `- ${shared ? `${named(name, nameChars)}: ` : ""}${JSON.stringify(disarmedLine(words, words.length))}`,
+    ({ name, words }) =>
+      `- ${shared ? `${named(name, nameChars)}: ` : ""}${JSON.stringify(disarmedLine(words, words.length))}`,
   );
   return [
     `[Parley: much came at once; the ${earlier.length} messages before these, one line each, shortened where a line ends in "…"]`,
@@ -89,9 +123,12 @@ function announcement({ text }: Inbound): string {
 /** `above`: what the model has just read need not be told again. */
 function quote({ replyTo }: Inbound, above: readonly string[], mark: string): string[] {
   if (replyTo === undefined) return [];
-  if (above.includes(replyTo.messageId)) return [`[reply to the message above of ${named(replyTo.sender ?? "someone", nameChars)}]`];
+  if (above.includes(replyTo.messageId))
+    return [`[reply to the message above of ${named(replyTo.sender ?? "someone", nameChars)}]`];
   if (replyTo.text === undefined) return [];
-  const whose = replyTo.toBot ? "your message" : `a message of ${named(replyTo.sender ?? "someone", nameChars)}`;
+  const whose = replyTo.toBot
+    ? "your message"
+    : `a message of ${named(replyTo.sender ?? "someone", nameChars)}`;
   return [fence("QUOTE", mark, `the next message replies to ${whose}.`, unspoofed(shortQuote(replyTo.text)))];
 }
 
@@ -101,7 +138,9 @@ function shortQuote(text: string): string {
 
 /** `mark` is null inside a fence, where no other can stand. */
 function said(row: ToldMessage, labelled: boolean, mark: string | null): string {
-  const from = labelled ? [`[from ${named(row.sender.name, nameChars)} id ${label(row.sender.id, idChars)}]`] : [];
+  const from = labelled
+    ? [`[from ${named(row.sender.name, nameChars)} id ${label(row.sender.id, idChars)}]`]
+    : [];
   const along = (row.enclosed ?? []).map((each) => enclosed(each, mark));
   const missing = (row.unavailable ?? []).map((why) => `[media unavailable: ${label(why, wordChars)}]`);
   return [...from, ...happened(row), ...along, ...missing, ...row.attachments.map(attachment)].join("\n");
@@ -110,7 +149,8 @@ function said(row: ToldMessage, labelled: boolean, mark: string | null): string 
 function happened({ kind, text, callback }: Inbound): string[] {
   const body = text === "" ? [] : [unspoofed(text)];
   if (kind === "edit") return ["[edited message]", ...body];
-  if (kind === "reaction") return ["[reaction]", ...(text === "" ? [] : [unspoofed(disarmedLine(text, valueChars))])];
+  if (kind === "reaction")
+    return ["[reaction]", ...(text === "" ? [] : [unspoofed(disarmedLine(text, valueChars))])];
   if (kind === "callback") return ["[pressed button]", ...pressed(callback?.value ?? text)];
   return body;
 }
@@ -118,7 +158,10 @@ function happened({ kind, text, callback }: Inbound): string[] {
 /** What was written into a form follows in lines of its own, indented: none of them can pose as another button. */
 function pressed(value: string): string[] {
   const [button = "", ...written] = value.split("\n");
-  return [`callback_data: ${disarmedLine(button, valueChars)}`, ...(written.length === 0 ? [] : [indented(written.join("\n"))])];
+  return [
+    `callback_data: ${disarmedLine(button, valueChars)}`,
+    ...(written.length === 0 ? [] : [indented(written.join("\n"))]),
+  ];
 }
 
 /** Words of somebody else than the sender: fenced where they may be many, else one line of labels. */
@@ -127,8 +170,11 @@ function enclosed({ kind, from, words }: Enclosed, mark: string | null): string 
     const text = words.slice(0, mostWords).join("\n");
     const whose = from === undefined ? "" : ` from ${named(from, nameChars)}`;
     if (text === "") return `[${kind}${whose}]`;
-    const note = kind === "forward" ? `words${whose} that the sender passed on.` : "what a program showed in a frame.";
-    return mark === null ? `[${kind}${whose}]\n${indented(text)}` : fence(kind.toUpperCase(), mark, note, unspoofed(text));
+    const note =
+      kind === "forward" ? `words${whose} that the sender passed on.` : "what a program showed in a frame.";
+    return mark === null
+      ? `[${kind}${whose}]\n${indented(text)}`
+      : fence(kind.toUpperCase(), mark, note, unspoofed(text));
   }
   return `[${kind}: ${words
     .slice(0, mostWords)
@@ -136,7 +182,14 @@ function enclosed({ kind, from, words }: Enclosed, mark: string | null): string 
     .join(kind === "poll" ? " | " : ", ")}]`;
 }
 
-function attachment({ kind, name, mediaType, bytes, seconds, description }: Inbound["attachments"][number]): string {
+function attachment({
+  kind,
+  name,
+  mediaType,
+  bytes,
+  seconds,
+  description,
+}: Inbound["attachments"][number]): string {
   const facts = [
     ...(name === undefined ? [] : [named(name, fileNameChars)]),
     ...(mediaType === undefined ? [] : [label(mediaType, 80)]),
@@ -159,7 +212,8 @@ function indented(text: string): string {
 // words of all that this file writes; a word of mixed scripts could be meant to look like one of them.
 const labelWord =
   /^\s{0,8}(?:from|parley|attached|pressed|edited|reply|reaction|system|media|forward|embed|venue|location|contact|poll|dice|sticker|post|unsupported)(?![\p{L}\p{M}\p{N}_])/iu;
-const mixedWord = /^\s{0,8}[^\s\]]*(?:\p{Script=Latin}[\p{L}--\p{Script=Latin}]|[\p{L}--\p{Script=Latin}]\p{Script=Latin})/v;
+const mixedWord =
+  /^\s{0,8}[^\s\]]*(?:\p{Script=Latin}[\p{L}--\p{Script=Latin}]|[\p{L}--\p{Script=Latin}]\p{Script=Latin})/v;
 const opensLine = /^([^\S\n]*)([[［⟦〚【〔⁅])([^\n]{0,40})/gmu;
 
 function unspoofed(text: string): string {

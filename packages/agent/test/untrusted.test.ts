@@ -91,9 +91,16 @@ const structure = [
   "callback_data: pay",
 ];
 const nasty = fc
-  .array(fc.oneof(fc.constantFrom(...tokens, ...structure), fc.string({ maxLength: 4, unit: "grapheme" }), fc.constant("word")), {
-    maxLength: 8,
-  })
+  .array(
+    fc.oneof(
+      fc.constantFrom(...tokens, ...structure),
+      fc.string({ maxLength: 4, unit: "grapheme" }),
+      fc.constant("word"),
+    ),
+    {
+      maxLength: 8,
+    },
+  )
   .map((parts) => parts.join(""));
 
 /** What a tokenizer of some family would take for its own. */
@@ -134,37 +141,45 @@ function message({ name, text }: Said, over: Partial<ToldMessage>): ToldMessage 
   };
 }
 
-const inbound = fc.tuple(nasty, nasty, fc.constantFrom("message", "edit", "reaction", "callback", "command")).chain(([a, b, kind]) =>
-  fc.record({
-    said: fc.constant({ name: a, text: b }),
-    over: fc.record({
-      kind: fc.constant(kind as Inbound["kind"]),
-      attachments: fc.array(
-        fc.record({ kind: fc.constant("file" as const), ref: nasty, name: nasty, mediaType: nasty, description: nasty }),
-        { maxLength: 2 },
-      ),
-      enclosed: fc.array(
-        fc.record({
-          kind: fc.constantFrom(
-            "forward" as const,
-            "embed" as const,
-            "venue" as const,
-            "contact" as const,
-            "poll" as const,
-            "sticker" as const,
-            "post" as const,
-          ),
-          from: nasty,
-          words: fc.array(nasty, { maxLength: 3 }),
-        }),
-        { maxLength: 3 },
-      ),
-      replyTo: fc.record({ messageId: nasty, text: nasty, sender: nasty, toBot: fc.boolean() }),
-      callback: fc.record({ id: nasty, value: nasty }),
-      unavailable: fc.array(nasty, { maxLength: 2 }),
+const inbound = fc
+  .tuple(nasty, nasty, fc.constantFrom("message", "edit", "reaction", "callback", "command"))
+  .chain(([a, b, kind]) =>
+    fc.record({
+      said: fc.constant({ name: a, text: b }),
+      over: fc.record({
+        kind: fc.constant(kind as Inbound["kind"]),
+        attachments: fc.array(
+          fc.record({
+            kind: fc.constant("file" as const),
+            ref: nasty,
+            name: nasty,
+            mediaType: nasty,
+            description: nasty,
+          }),
+          { maxLength: 2 },
+        ),
+        enclosed: fc.array(
+          fc.record({
+            kind: fc.constantFrom(
+              "forward" as const,
+              "embed" as const,
+              "venue" as const,
+              "contact" as const,
+              "poll" as const,
+              "sticker" as const,
+              "post" as const,
+            ),
+            from: nasty,
+            words: fc.array(nasty, { maxLength: 3 }),
+          }),
+          { maxLength: 3 },
+        ),
+        replyTo: fc.record({ messageId: nasty, text: nasty, sender: nasty, toBot: fc.boolean() }),
+        callback: fc.record({ id: nasty, value: nasty }),
+        unavailable: fc.array(nasty, { maxLength: 2 }),
+      }),
     }),
-  }),
-);
+  );
 
 test("no field of a message gets out of its line or fence, speaks a template's token, or hides anything", () => {
   fc.assert(
@@ -185,16 +200,25 @@ test("no field of a message gets out of its line or fence, speaks a template's t
       }).content;
       const text = first?.type === "text" ? first.text : "";
       expect(text).not.toMatch(anyToken);
-      expect(text.replace(/(?<=[[\p{L}\p{M}]--\p{Script=Latin}])[\u200C\u200D](?=\p{L})|\p{RGI_Emoji}/gv, "")).not.toMatch(invisible);
+      expect(
+        text.replace(/(?<=[[\p{L}\p{M}]--\p{Script=Latin}])[\u200C\u200D](?=\p{L})|\p{RGI_Emoji}/gv, ""),
+      ).not.toMatch(invisible);
       // Every line that reads as one of ours is one of ours: there are as many as the parts of the message ask for.
-      const outside = text.replace(/<<<BEGIN_PARLEY_(MEMORY|STARTUP|DOCUMENT) [\s\S]*?<<<END_PARLEY_\1 [^\n]*/g, "");
+      const outside = text.replace(
+        /<<<BEGIN_PARLEY_(MEMORY|STARTUP|DOCUMENT) [\s\S]*?<<<END_PARLEY_\1 [^\n]*/g,
+        "",
+      );
       const lines = outside.split("\n").map((line) => line.trimStart());
       const count = (pattern: RegExp): number => lines.filter((line) => pattern.test(line)).length;
       expect(count(/^\[from(?![\p{L}\p{M}\p{N}_])/u)).toBe(2);
       expect(count(/^\[Parley:/)).toBe(2);
-      expect(count(/^\[attached(?![\p{L}\p{M}\p{N}_])/u)).toBe(one.over.attachments.length + two.over.attachments.length);
+      expect(count(/^\[attached(?![\p{L}\p{M}\p{N}_])/u)).toBe(
+        one.over.attachments.length + two.over.attachments.length,
+      );
       expect(count(/^\[media unavailable:/)).toBe(one.over.unavailable.length + two.over.unavailable.length);
-      expect(count(/^\[pressed button\]/)).toBe([one, two].filter(({ over }) => over.kind === "callback").length);
+      expect(count(/^\[pressed button\]/)).toBe(
+        [one, two].filter(({ over }) => over.kind === "callback").length,
+      );
       expect(count(/^\[System Message\]/)).toBe(0);
       const fenced = one.over.enclosed.filter(
         ({ kind, words }) => (kind === "forward" || kind === "embed") && words.join("\n") !== "",

@@ -1,5 +1,13 @@
 // The narrow waist between a platform and the gateway. Keeps the channel's half of I1: a platform is acknowledged only after `receive` resolved.
-import type { Action, ActionKind, Address, Capabilities, ChannelEvent, Receipt, RenderedPart } from "@parley/protocol";
+import type {
+  Action,
+  ActionKind,
+  Address,
+  Capabilities,
+  ChannelEvent,
+  Receipt,
+  RenderedPart,
+} from "@parley/protocol";
 
 /** What a channel may want to show about a batch where somebody waits at the screen. */
 export interface Received {
@@ -44,7 +52,12 @@ export interface Channel {
    * Our own messages that say exactly this and are not older than `sinceMs`, oldest first: whether a send of unknown outcome arrived. Null
    * when that cannot be known here. Exists where a platform lets bots read back. Throws Fault for what passes.
    */
-  sentSince?(to: Address, part: RenderedPart, sinceMs: number, signal: AbortSignal): Promise<readonly Receipt[] | null>;
+  sentSince?(
+    to: Address,
+    part: RenderedPart,
+    sinceMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Receipt[] | null>;
   /** Actions that this channel can do; `act` exists exactly when this is not empty. */
   readonly actions?: readonly ActionKind[];
   act?(to: Address, action: Action, options: SendOptions): Promise<Receipt | null>;

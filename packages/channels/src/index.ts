@@ -17,4 +17,5 @@ export { telegramActions, telegramCapabilities } from "./telegram/capabilities.t
 export { telegram, type TelegramChannel, type TelegramOptions } from "./telegram/telegram.ts";
 export type { TelegramWebhook, WebhookHandler } from "./telegram/webhook.ts";
 
-export const discord = async (options: DiscordOptions): Promise<Channel> => (await import("./discord/discord.ts")).discord(options);
+export const discord = async (options: DiscordOptions): Promise<Channel> =>
+  (await import("./discord/discord.ts")).discord(options);

@@ -100,7 +100,11 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
         health = { state: "ok", lastInboundAtMs: clock.now() };
       } catch (error) {
         // Not durable, so offered again, as a platform would.
-        health = { ...health, state: "degraded", reason: error instanceof Error ? error.message : String(error) };
+        health = {
+          ...health,
+          state: "degraded",
+          reason: error instanceof Error ? error.message : String(error),
+        };
         await sleep(clock, reofferMs, ending.signal);
       }
     }
@@ -121,7 +125,8 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     switch (action.kind) {
       case "edit": {
         const message = found(action.messageId);
-        if (message.part.kind !== "text") throw new Fault("unsupported", "only texts can be edited on the loopback");
+        if (message.part.kind !== "text")
+          throw new Fault("unsupported", "only texts can be edited on the loopback");
         const { buttons: _old, ...part } = message.part;
         const buttons = action.buttons === undefined ? {} : { buttons: action.buttons };
         messages.set(message.id, { ...message, part: { ...part, ...action.text, ...buttons }, edited: true });
@@ -146,7 +151,8 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     capabilities,
     actions: ["edit", "remove", "react"],
     async start(to) {
-      if (receive !== null || ending.signal.aborted) throw new Fault("invalid", "the loopback was started before: make a new one");
+      if (receive !== null || ending.signal.aborted)
+        throw new Fault("invalid", "the loopback was started before: make a new one");
       receive = to;
       health = { state: "ok" };
       wake();
@@ -178,7 +184,8 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
     async download(ref, limitBytes) {
       const bytes = files.get(ref);
       if (bytes === undefined) throw new Fault("missing", `there is no file "${ref}" on the loopback`);
-      if (bytes.length > limitBytes) throw new Fault("invalid", `the file has ${bytes.length} bytes, over the limit of ${limitBytes}`);
+      if (bytes.length > limitBytes)
+        throw new Fault("invalid", `the file has ${bytes.length} bytes, over the limit of ${limitBytes}`);
       return { bytes };
     },
     says(text, { from = "person", address, addressed, fields } = {}) {
@@ -208,7 +215,8 @@ export function loopback({ account, clock, name = "loopback" }: LoopbackOptions)
       files.set(ref, bytes);
       return { ...attachment, ref, bytes: bytes.length };
     },
-    sent: (peer) => [...messages.values()].filter((message) => peer === undefined || message.to.peer === peer),
+    sent: (peer) =>
+      [...messages.values()].filter((message) => peer === undefined || message.to.peer === peer),
     accepted: () => accepted,
     failsNext: (fault) => void faults.push(fault),
     typed: () => typed,

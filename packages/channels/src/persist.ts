@@ -21,14 +21,19 @@ export function backoffMs(failures: number, ids: Ids): number {
 
 /** How long to wait after this failure: the platform's own word first. */
 export function waitAfterMs(error: unknown, failures: number, ids: Ids): number {
-  return isFault(error, "rate_limited") && error.retryAfterMs !== undefined ? error.retryAfterMs : backoffMs(failures, ids);
+  return isFault(error, "rate_limited") && error.retryAfterMs !== undefined
+    ? error.retryAfterMs
+    : backoffMs(failures, ids);
 }
 
 /**
  * Calls until it succeeds. Null when the signal ended it, or when the platform denies the account for good (health is `down` then).
  * Only for calls that may be repeated freely.
  */
-export async function untilDone<T>(call: () => Promise<T>, { clock, ids, health, signal }: Persistence): Promise<T | null> {
+export async function untilDone<T>(
+  call: () => Promise<T>,
+  { clock, ids, health, signal }: Persistence,
+): Promise<T | null> {
   for (let failures = 1; !signal.aborted; failures++) {
     try {
       return await call();

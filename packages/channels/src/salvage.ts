@@ -26,7 +26,8 @@ export const snowflakeId = when((value) => typeof value === "string" && /^\d{1,2
 /** Elements that cannot be read are left out alone. */
 export function list(part: Part): Part {
   return (value, at, left) => {
-    if (Array.isArray(value)) return value.map((one, index) => part(one, `${at}[${index}]`, left)).filter((one) => one !== undefined);
+    if (Array.isArray(value))
+      return value.map((one, index) => part(one, `${at}[${index}]`, left)).filter((one) => one !== undefined);
     left.push(at);
     return undefined;
   };
@@ -38,7 +39,9 @@ type Parts = { readonly [key: string]: Part };
 export function object(needed: Parts, more: Parts = {}): Part {
   return (value, at, left) => {
     const given =
-      typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null;
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? (value as Readonly<Record<string, unknown>>)
+        : null;
     if (given === null) {
       left.push(at);
       return undefined;
@@ -50,7 +53,8 @@ export function object(needed: Parts, more: Parts = {}): Part {
       read[key] = found;
     }
     for (const [key, part] of Object.entries(more)) {
-      const found = given[key] === undefined || given[key] === null ? undefined : part(given[key], `${at}.${key}`, left);
+      const found =
+        given[key] === undefined || given[key] === null ? undefined : part(given[key], `${at}.${key}`, left);
       if (found !== undefined) read[key] = found;
     }
     return read;

@@ -17,7 +17,8 @@ const mostMessages = 500;
 
 export function shownTexts(): ShownTexts {
   const shown = new Map<string, string>();
-  const keyOf = ({ peer, thread }: Address, messageId: string): string => JSON.stringify([peer, thread, messageId]);
+  const keyOf = ({ peer, thread }: Address, messageId: string): string =>
+    JSON.stringify([peer, thread, messageId]);
   const remember = (key: string, text: RenderedText, buttons: Rows): void => {
     shown.delete(key);
     shown.set(key, wordsOf(text, buttons));

@@ -37,7 +37,8 @@ export function tokenWatch({ ask, everyMs, clock, log, signal }: TokenWatchOptio
       reason = null;
     },
     refused(why) {
-      if (reason === null) log.error({ reason: why }, "the token is refused: answers wait until it is right again");
+      if (reason === null)
+        log.error({ reason: why }, "the token is refused: answers wait until it is right again");
       reason = why;
       asking ??= askAgain().finally(() => {
         asking = null;
@@ -45,6 +46,8 @@ export function tokenWatch({ ask, everyMs, clock, log, signal }: TokenWatchOptio
     },
     // What is down or stopped already has its own reason, which says what to do.
     over: (health) =>
-      reason === null || health.state === "stopped" || health.state === "down" ? health : { ...health, state: "down", reason },
+      reason === null || health.state === "stopped" || health.state === "down"
+        ? health
+        : { ...health, state: "down", reason },
   };
 }

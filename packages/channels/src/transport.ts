@@ -62,7 +62,8 @@ export function transport(clock: Clock, platform: string, proxy?: string): Trans
     agents[line].clear();
   };
   return {
-    exchange: (request) => exchange(clock, platform, agentFor(request.line, new URL(request.url).protocol), request),
+    exchange: (request) =>
+      exchange(clock, platform, agentFor(request.line, new URL(request.url).protocol), request),
     renewPoll: () => drop("poll"),
     close() {
       for (const agent of agents.calls.values()) closeIdle(agent);
@@ -74,7 +75,8 @@ export function transport(clock: Clock, platform: string, proxy?: string): Trans
 /** Destroying the agent would cut what is being sent at this moment, and nobody would know whether it arrived. */
 function closeIdle(agent: http.Agent): void {
   agent.maxFreeSockets = 0;
-  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) socket.destroy();
 }
 
 function exchange(
@@ -106,10 +108,15 @@ function exchange(
     let stalled: Timer | null = null;
     const moved = (): void => {
       stalled?.cancel();
-      if (stallMs !== undefined) stalled = clock.after(stallMs, () => fail(`nothing came from ${platform} for ${stallMs} ms`));
+      if (stallMs !== undefined)
+        stalled = clock.after(stallMs, () => fail(`nothing came from ${platform} for ${stallMs} ms`));
     };
-    const deadline = clock.after(deadlineMs, () => fail(`no whole answer from ${platform} within ${deadlineMs} ms`));
-    const connecting = clock.after(connectMs, () => fail(`no connection to ${platform} within ${connectMs} ms`));
+    const deadline = clock.after(deadlineMs, () =>
+      fail(`no whole answer from ${platform} within ${deadlineMs} ms`),
+    );
+    const connecting = clock.after(connectMs, () =>
+      fail(`no connection to ${platform} within ${connectMs} ms`),
+    );
     signal?.addEventListener("abort", onAbort);
 
     request.on("socket", (socket) => {
@@ -129,16 +136,26 @@ function exchange(
       response.on("data", (chunk: Buffer) => {
         moved();
         size += chunk.length;
-        if (size > maxBytes) return fail(`${platform}'s answer is longer than ${maxBytes} bytes`, undefined, "invalid");
+        if (size > maxBytes)
+          return fail(`${platform}'s answer is longer than ${maxBytes} bytes`, undefined, "invalid");
         chunks.push(chunk);
       });
       response.on("end", () =>
-        settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) })),
+        settle(() =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            bytes: Buffer.concat(chunks),
+          }),
+        ),
       );
       response.on("error", (cause) => fail(`${platform}'s answer was cut off: ${errorWord(cause)}`, cause));
     });
     if (body === undefined || typeof body === "string") request.end(body);
-    else void writeAll(request, body).catch((cause: unknown) => fail("the request's body could not be read", cause));
+    else
+      void writeAll(request, body).catch((cause: unknown) =>
+        fail("the request's body could not be read", cause),
+      );
   });
 }
 

@@ -114,7 +114,12 @@ export function webChannel(options: WebChannelOptions): WebChannel {
     trouble = undefined;
     lastInboundAtMs = clock.now();
     // After the row is durable: a crash here costs other tabs the echo until the client repeats its request, never the message.
-    await options.publish(conversationKey(said.address), inbound.id, { role: "user", text: said.text, html: "", atMs });
+    await options.publish(conversationKey(said.address), inbound.id, {
+      role: "user",
+      text: said.text,
+      html: "",
+      atMs,
+    });
   }
 
   return {
@@ -129,7 +134,8 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       await Promise.allSettled(inFlight);
     },
     health() {
-      const fresh = trouble !== undefined && clock.mono() - trouble.atMono < troubleShownMs ? trouble : undefined;
+      const fresh =
+        trouble !== undefined && clock.mono() - trouble.atMono < troubleShownMs ? trouble : undefined;
       return {
         state: receive === null ? "stopped" : fresh === undefined ? "ok" : "degraded",
         ...(fresh === undefined ? {} : { reason: fresh.reason }),
@@ -137,7 +143,10 @@ export function webChannel(options: WebChannelOptions): WebChannel {
       };
     },
     async submit(said) {
-      if (receive === null) throw new Fault("unavailable", "the gateway is stopping; the message was not taken", { retryAfterMs: 1_000 });
+      if (receive === null)
+        throw new Fault("unavailable", "the gateway is stopping; the message was not taken", {
+          retryAfterMs: 1_000,
+        });
       const work = accept(receive, said);
       inFlight.add(work);
       try {

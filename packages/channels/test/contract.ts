@@ -94,7 +94,11 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
       return event.address;
     };
     const send = (to: Address, part: RenderedPart, options: Partial<SendOptions> = {}) =>
-      platform.channel.send(to, part, { idempotencyKey: `key-${++sends}`, signal: new AbortController().signal, ...options });
+      platform.channel.send(to, part, {
+        idempotencyKey: `key-${++sends}`,
+        signal: new AbortController().signal,
+        ...options,
+      });
     const act: NonNullable<Channel["act"]> = (to, action, options) => {
       if (platform.channel.act === undefined) throw new Error("the channel has no act");
       return platform.channel.act(to, action, options);
@@ -159,7 +163,11 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
       async "a direct message is addressed"() {
         await platform.channel.start(receive);
         platform.says("dm", "hello");
-        expect((await received(1))[0]).toMatchObject({ addressed: true, address: { kind: "dm" }, text: "hello" });
+        expect((await received(1))[0]).toMatchObject({
+          addressed: true,
+          address: { kind: "dm" },
+          text: "hello",
+        });
       },
       async "an exact mention is addressed"() {
         await platform.channel.start(receive);
@@ -245,7 +253,11 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
       async "an edit changes the message, and the same edit again succeeds"() {
         const to = await privateChat();
         const { messageId } = await send(to, text("first"));
-        const edit = { kind: "edit", messageId, text: { text: "second", entities: [], plain: "second" } } as const;
+        const edit = {
+          kind: "edit",
+          messageId,
+          text: { text: "second", entities: [], plain: "second" },
+        } as const;
         await act(to, edit, options());
         await act(to, edit, options());
         expect(platform.shown()).toEqual(["second"]);
@@ -267,7 +279,8 @@ export function channelContract({ name, open, skip }: ContractOptions): void {
         platform.sendsFile?.(bytes);
         const ref = (await received(1))[0]?.attachments[0]?.ref;
         const { download } = platform.channel;
-        if (ref === undefined || download === undefined) throw new Error("skip this case or give sendsFile() and download()");
+        if (ref === undefined || download === undefined)
+          throw new Error("skip this case or give sendsFile() and download()");
         const { signal } = new AbortController();
         expect([...(await download(ref, bytes.length, signal)).bytes]).toEqual([...bytes]);
         await expectFault("invalid", download(ref, bytes.length - 1, signal));

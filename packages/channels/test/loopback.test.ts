@@ -21,13 +21,20 @@ channelContract({
       acknowledged: () => channel.accepted().length,
       shown: () => channel.sent("person").map(({ part }) => (part.kind === "text" ? part.text : part.kind)),
       advance: (byMs) => clock.advance(byMs),
-      limitsNextSend: (retryAfterMs) => channel.failsNext(new Fault("rate_limited", "slow down", { retryAfterMs })),
+      limitsNextSend: (retryAfterMs) =>
+        channel.failsNext(new Fault("rate_limited", "slow down", { retryAfterMs })),
       losesNextAnswer: () => channel.failsNext(new Fault("ambiguous", "the answer was lost")),
-      sendsFile: (bytes) => void channel.says("", { fields: { attachments: [channel.attaches(bytes, { kind: "file" })] } }),
+      sendsFile: (bytes) =>
+        void channel.says("", { fields: { attachments: [channel.attaches(bytes, { kind: "file" })] } }),
       close: async () => {},
     };
   },
-  skip: [{ case: "a token that is refused rejects start with Fault denied", reason: "there is nobody to refuse it" }],
+  skip: [
+    {
+      case: "a token that is refused rejects start with Fault denied",
+      reason: "there is nobody to refuse it",
+    },
+  ],
 });
 
 test("a send under the same key is shown once and gets the same receipt", async () => {

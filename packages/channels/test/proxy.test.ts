@@ -49,7 +49,9 @@ test("polls and sends go through the proxy, with its name and password", async (
   await expect.poll(() => heard).toEqual(["message"]);
   await rig.channel.send(dm, part, { idempotencyKey: "k", signal: new AbortController().signal });
   expect(new Set(seen.map(([credentials]) => credentials))).toEqual(new Set([`Basic ${btoa("ann:secret")}`]));
-  expect(new Set(seen.map(([, path]) => path.split("/").at(-1)))).toEqual(new Set(["getMe", "getUpdates", "sendMessage"]));
+  expect(new Set(seen.map(([, path]) => path.split("/").at(-1)))).toEqual(
+    new Set(["getMe", "getUpdates", "sendMessage"]),
+  );
   expect(rig.fake.calls()).toHaveLength(seen.length);
 });
 

@@ -58,8 +58,14 @@ channelContract({
   skip: [
     { case: "an exact mention is addressed", reason: "the web chat has no groups" },
     { case: "a bystander's message in a group is not addressed", reason: "the web chat has no groups" },
-    { case: "a rate limit is Fault rate_limited with the wait, and nothing is sent", reason: "the event log is ours and has no limit" },
-    { case: "a token that is refused rejects start with Fault denied", reason: "the control plane has checked every client before" },
+    {
+      case: "a rate limit is Fault rate_limited with the wait, and nothing is sent",
+      reason: "the event log is ours and has no limit",
+    },
+    {
+      case: "a token that is refused rejects start with Fault denied",
+      reason: "the control plane has checked every client before",
+    },
     {
       case: "an answer that was lost after the request went out is Fault ambiguous",
       reason: "an append either resolved or did not happen",
@@ -68,21 +74,31 @@ channelContract({
       case: "an edit changes the message, and the same edit again succeeds",
       reason: "a page shows growing answers by deltas, not by edits",
     },
-    { case: "a removed message is gone, and removing it again succeeds", reason: "an event that was shown is not taken back" },
-    { case: "an attachment is downloaded whole, and not beyond the limit", reason: "the web chat takes no files yet" },
+    {
+      case: "a removed message is gone, and removing it again succeeds",
+      reason: "an event that was shown is not taken back",
+    },
+    {
+      case: "an attachment is downloaded whole, and not beyond the limit",
+      reason: "the web chat takes no files yet",
+    },
   ],
 });
 
 test("a send under the same key is one event", async () => {
   const { channel, shown } = open();
   const options = { idempotencyKey: "delivery-1", signal: new AbortController().signal };
-  expect(await channel.send(person, text("once"), options)).toEqual(await channel.send(person, text("once"), options));
+  expect(await channel.send(person, text("once"), options)).toEqual(
+    await channel.send(person, text("once"), options),
+  );
   expect(shown()).toEqual(["once"]);
 });
 
 test("a channel that does not receive refuses what is said, so that the client keeps it", async () => {
   const { channel } = open();
-  await expect(channel.submit({ id: "m1", address: person, senderName: "Person", text: "hi" })).rejects.toMatchObject({
+  await expect(
+    channel.submit({ id: "m1", address: person, senderName: "Person", text: "hi" }),
+  ).rejects.toMatchObject({
     code: "unavailable",
   });
 });

@@ -6,10 +6,17 @@ import type { Store } from "@parley/store";
 import { movedChats, type MovedChats } from "@parley/access";
 
 /** Resolves once what earlier runs learned is known. */
-export async function movedChatsOfNodes({ cells }: Pick<Store, "cells">, bus: Bus, log: Log): Promise<MovedChats> {
+export async function movedChatsOfNodes(
+  { cells }: Pick<Store, "cells">,
+  bus: Bus,
+  log: Log,
+): Promise<MovedChats> {
   const book = movedChats(cells);
   await book.load();
-  bus.hear("moved", () => void book.load().catch((error: unknown) => log.warn({ error }, "moved chats could not be read")));
+  bus.hear(
+    "moved",
+    () => void book.load().catch((error: unknown) => log.warn({ error }, "moved chats could not be read")),
+  );
   return {
     ...book,
     async learn(...move) {

@@ -49,7 +49,10 @@ export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
     return () => timer.cancel();
   };
   const stops = bus.shared
-    ? [every(lookEveryMs, (stream) => own.appended(stream)), every(sayEveryMs, (stream) => bus.tell("followed", stream))]
+    ? [
+        every(lookEveryMs, (stream) => own.appended(stream)),
+        every(sayEveryMs, (stream) => bus.tell("followed", stream)),
+      ]
     : [];
 
   return {
@@ -61,7 +64,8 @@ export function hubOfNodes(own: Hub, bus: Bus, clock: Clock): HubOfNodes {
     show(stream, event, payload) {
       own.show(stream, event, payload);
       // What is no talk, as lines of the log, is of this node.
-      if (event.startsWith("chat.") && isFollowedElsewhere(stream)) bus.tell("show", JSON.stringify([stream, event, payload]));
+      if (event.startsWith("chat.") && isFollowedElsewhere(stream))
+        bus.tell("show", JSON.stringify([stream, event, payload]));
     },
     follow(stream, follower) {
       const stop = own.follow(stream, follower);

@@ -82,7 +82,8 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
   /** Null until channels open: a worker leads nothing, and neither does anybody in safe mode. */
   let lent: ClusterWork | null = null;
   const term = (account: string): number | undefined => led.get(account)?.term() ?? undefined;
-  const ledChannel = (account: string): Channel | null => (term(account) === undefined ? null : (wired.channels.get(account) ?? null));
+  const ledChannel = (account: string): Channel | null =>
+    term(account) === undefined ? null : (wired.channels.get(account) ?? null);
 
   const channels = new Map<string, Channel>();
   const show = (account: string): void => {
@@ -92,7 +93,11 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     else
       channels.set(
         account,
-        distantChannel({ bus, channel: () => wired.channels.get(account) ?? made, leads: () => term(account) !== undefined }),
+        distantChannel({
+          bus,
+          channel: () => wired.channels.get(account) ?? made,
+          leads: () => term(account) !== undefined,
+        }),
       );
   };
   for (const account of wired.channels.keys()) show(account);
@@ -112,9 +117,13 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
       return work.receive(events);
     };
     const leave = async (): Promise<void> => {
-      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.roll.othersLead().catch(() => false))) return;
+      if (clock.mono() - leftAtMono < leaveAgainMs || !(await work.roll.othersLead().catch(() => false)))
+        return;
       leftAtMono = clock.mono();
-      log.warn({ account, reason: wired.channels.get(account)?.health().reason }, "nothing is heard here: another node may try");
+      log.warn(
+        { account, reason: wired.channels.get(account)?.health().reason },
+        "nothing is heard here: another node may try",
+      );
       await led.get(account)?.stepAside();
     };
     led.set(
@@ -133,7 +142,11 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
           const stopServing = work.waker.serve(account);
           const delivering = work.pools.lead(account, () => term(account) ?? 0);
           const channel = wired.channels.get(account);
-          const stopLooking = whenAiling({ health: () => wired.channels.get(account)?.health(), clock, ails: leave });
+          const stopLooking = whenAiling({
+            health: () => wired.channels.get(account)?.health(),
+            clock,
+            ails: leave,
+          });
           begun = {
             async end() {
               ending.abort();
@@ -147,7 +160,8 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
               if (!isCalled(account)) await wired.renew(account);
             },
           };
-          if (channel !== undefined && !isCalled(account)) await work.startChannel(channel, ending.signal, receive);
+          if (channel !== undefined && !isCalled(account))
+            await work.startChannel(channel, ending.signal, receive);
         },
         async lost() {
           await begun?.end();
@@ -171,7 +185,8 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
 
   async function openCalled(account: string): Promise<void> {
     const channel = wired.channels.get(account);
-    if (lent !== null && channel !== undefined && isCalled(account)) await lent.startChannel(channel, never, lent.receive);
+    if (lent !== null && channel !== undefined && isCalled(account))
+      await lent.startChannel(channel, never, lent.receive);
   }
 
   async function renew(account: string, config: Config): Promise<void> {
@@ -180,7 +195,10 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     await wired.renew(account, config);
     show(account);
     await openCalled(account);
-    log.info({ account, gone: !wired.channels.has(account) }, "the account's connection changed with the config");
+    log.info(
+      { account, gone: !wired.channels.has(account) },
+      "the account's connection changed with the config",
+    );
   }
 
   return {
@@ -194,7 +212,9 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     async open(opened, work) {
       if (role === "worker") return;
       lent = work;
-      const accounts = opened.map(({ name, account }) => accountKey({ channel: name, account })).filter((account) => !isWeb(account));
+      const accounts = opened
+        .map(({ name, account }) => accountKey({ channel: name, account }))
+        .filter((account) => !isWeb(account));
       for (const account of accounts) if (!led.has(account)) stand(account, work);
       await Promise.all(accounts.map(openCalled));
     },

@@ -84,7 +84,12 @@ export function leadership(options: LeadershipOptions): Leadership {
     if (isAside) return;
     const found = await cells.get(key);
     // The answer of an earlier put may have been lost: what it wrote is ours.
-    const cell = found === null ? await cells.put(key, mine, { expect: 0, ttlMs: termMs }) : found.value === mine ? found : null;
+    const cell =
+      found === null
+        ? await cells.put(key, mine, { expect: 0, ttlMs: termMs })
+        : found.value === mine
+          ? found
+          : null;
     if (cell === null || ended) return;
     if (found !== null && !(await cells.touch(key, cell.version, termMs))) return;
     if (ended) return void (await cells.touch(key, cell.version, 1));
@@ -127,7 +132,9 @@ export function leadership(options: LeadershipOptions): Leadership {
     held = null;
     watch?.cancel();
     log[ended || isAside ? "info" : "warn"]({ account, reason }, "leads the account no longer");
-    changing = changing.then(options.lost).catch((error: unknown) => log.error({ account, error }, "could not end leading"));
+    changing = changing
+      .then(options.lost)
+      .catch((error: unknown) => log.error({ account, error }, "could not end leading"));
     again(lookEveryMs);
   }
 

@@ -35,7 +35,10 @@ const wellFormed = /^[\w.-]{1,63}$/;
 /** Throws Fault("conflict") where another process stands already. */
 export function takePlace({ home, pid, name, shared }: PlaceOptions): NodePlace {
   if (name !== undefined && !wellFormed.test(name))
-    throw new Fault("invalid", `--node ${JSON.stringify(name)}: up to 63 letters, digits, dots, dashes and underscores`);
+    throw new Fault(
+      "invalid",
+      `--node ${JSON.stringify(name)}: up to 63 letters, digits, dots, dashes and underscores`,
+    );
   const folderOf = (node: string): string => join(home, "nodes", node);
   const host = hostname();
   if (name !== undefined && shared) return placeIn(folderOf(name), name, lockHome(folderOf(name), pid));
@@ -61,7 +64,8 @@ function placeIn(dir: string, name: string, lock: HomeLock): NodePlace {
     name,
     // A lock of this host says nothing about processes of another one that mounts the same folder.
     deadBoot: before !== null && before.host === hostname() ? before.boot : null,
-    settle: (boot) => writeFileSync(file, JSON.stringify({ boot, host: hostname() } satisfies Stood), { mode: 0o600 }),
+    settle: (boot) =>
+      writeFileSync(file, JSON.stringify({ boot, host: hostname() } satisfies Stood), { mode: 0o600 }),
     release: lock.release,
   };
 }
@@ -80,6 +84,7 @@ function stoodIn(file: string): Stood | null {
 export function roleOf(word: string | undefined): Role {
   if (word === undefined) return "all";
   const role = roles.find((known) => known === word);
-  if (role === undefined) throw new Fault("invalid", `--role ${JSON.stringify(word)}: write ${roles.join(", ")}`);
+  if (role === undefined)
+    throw new Fault("invalid", `--role ${JSON.stringify(word)}: write ${roles.join(", ")}`);
   return role;
 }

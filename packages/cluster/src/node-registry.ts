@@ -28,7 +28,8 @@ export interface NodeView extends NodeLine {
 }
 
 /** Whether it could lead an account now. */
-export const canLead = ({ up, role, state }: NodeView): boolean => up && role !== "worker" && state === "running";
+export const canLead = ({ up, role, state }: NodeView): boolean =>
+  up && role !== "worker" && state === "running";
 
 export interface Roll {
   list(): Promise<readonly NodeView[]>;
@@ -45,7 +46,10 @@ const silentAfterMs = 10_000;
 const shownMs = 24 * 3_600_000;
 const mostNodes = 1_000;
 
-export function readRoll(cells: Pick<Cells, "list">, clock: Pick<Clock, "now">): () => Promise<readonly NodeView[]> {
+export function readRoll(
+  cells: Pick<Cells, "list">,
+  clock: Pick<Clock, "now">,
+): () => Promise<readonly NodeView[]> {
   return async () => {
     const found = (await cells.list(prefix, mostNodes)).map(({ value, expiresAtMs }) => ({
       ...(JSON.parse(value) as NodeLine),
@@ -75,7 +79,11 @@ export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): R
   let left = false;
   const write = (state?: string): Promise<unknown> => {
     const now = line();
-    return cells.put(`${prefix}${now.node}`, JSON.stringify(state === undefined ? now : { ...now, state, leads: [] }), { ttlMs: shownMs });
+    return cells.put(
+      `${prefix}${now.node}`,
+      JSON.stringify(state === undefined ? now : { ...now, state, leads: [] }),
+      { ttlMs: shownMs },
+    );
   };
   const beat = (): void => {
     write()
@@ -101,7 +109,9 @@ export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): R
     async leave() {
       left = true;
       timer.cancel();
-      await write("gone").catch((error: unknown) => log.debug({ error }, "the roll of nodes could not be written"));
+      await write("gone").catch((error: unknown) =>
+        log.debug({ error }, "the roll of nodes could not be written"),
+      );
     },
   };
 }

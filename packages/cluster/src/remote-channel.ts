@@ -27,12 +27,16 @@ export function distantChannel({ bus, channel, leads }: DistantOptions): Channel
     send: (to, part, options) => channel().send(to, part, options),
     ...(first.sentSince === undefined
       ? {}
-      : { sentSince: async (...args: Parameters<NonNullable<Channel["sentSince"]>>) => (await channel().sentSince?.(...args)) ?? null }),
+      : {
+          sentSince: async (...args: Parameters<NonNullable<Channel["sentSince"]>>) =>
+            (await channel().sentSince?.(...args)) ?? null,
+        }),
     ...(first.act === undefined
       ? {}
       : {
           act: async (to: Address, action: Action, options: Parameters<NonNullable<Channel["act"]>>[2]) => {
-            if (leads() || action.kind !== "edit") return (await channel().act?.(to, action, options)) ?? null;
+            if (leads() || action.kind !== "edit")
+              return (await channel().act?.(to, action, options)) ?? null;
             tellEdit(bus, to, action);
             return null;
           },
@@ -45,7 +49,9 @@ export function distantChannel({ bus, channel, leads }: DistantOptions): Channel
             bus.tell(topic, JSON.stringify(to));
           },
         }),
-    ...(first.settle === undefined ? {} : { settle: async (events: readonly string[]) => channel().settle?.(events) }),
+    ...(first.settle === undefined
+      ? {}
+      : { settle: async (events: readonly string[]) => channel().settle?.(events) }),
     ...(first.download === undefined
       ? {}
       : {

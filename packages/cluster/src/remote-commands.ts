@@ -28,12 +28,21 @@ const lookEveryMs = 250;
 const mostAsks = 8;
 const mostSeen = 200;
 
-export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: CommandsOfNodesOptions): Commands {
+export function commandsOfNodes({
+  own,
+  records,
+  filesAt,
+  bus,
+  clock,
+  log,
+}: CommandsOfNodesOptions): Commands {
   /** Of other nodes, for what was told of their output. */
   const seen = new Map<string, Command>();
   const tell = (word: Word): void => bus.tell(topic, JSON.stringify(word));
   bus.hear(topic, (text) => {
-    obey(JSON.parse(text) as Word).catch((error: unknown) => log.info({ error }, "what another node asked of a command was not done"));
+    obey(JSON.parse(text) as Word).catch((error: unknown) =>
+      log.info({ error }, "what another node asked of a command was not done"),
+    );
   });
 
   async function obey({ ask, session, id, text = "" }: Word): Promise<void> {
@@ -63,9 +72,14 @@ export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: Comm
     const look = async (): Promise<void> => {
       const found = (await records()).find((each) => each.id === id && each.session === session);
       // Its node forgot it: it is over.
-      record = found ?? (record.state === "running" ? { ...record, state: "lost", endedAtMs: clock.now() } : record);
+      record =
+        found ?? (record.state === "running" ? { ...record, state: "lost", endedAtMs: clock.now() } : record);
     };
-    const until = async (forMs: number, signal: AbortSignal | undefined, enough: () => Promise<boolean>): Promise<void> => {
+    const until = async (
+      forMs: number,
+      signal: AbortSignal | undefined,
+      enough: () => Promise<boolean>,
+    ): Promise<void> => {
       const untilMono = clock.mono() + forMs;
       for (;;) {
         await look();
@@ -75,7 +89,8 @@ export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: Comm
       }
     };
     const ask = (word: Pick<Word, "ask" | "text">): void => {
-      if (record.state !== "running") throw new Fault("missing", `the command ${id} is over: ${record.state}`);
+      if (record.state !== "running")
+        throw new Fault("missing", `the command ${id} is over: ${record.state}`);
       tell({ ...word, session, id });
     };
     const command: Command = {
@@ -96,7 +111,10 @@ export function commandsOfNodes({ own, records, filesAt, bus, clock, log }: Comm
           await command.ended(2 * lookEveryMs);
         }
         if (record.state === "running")
-          throw new Fault("unavailable", `the node that runs the command ${id} does not answer: it may still run`);
+          throw new Fault(
+            "unavailable",
+            `the node that runs the command ${id} does not answer: it may still run`,
+          );
       },
     };
     return command;

@@ -1,6 +1,15 @@
 // Previews of turns that run on other nodes. A worker says the text so far, newest wins; the account's leader edits the message, in the pace
 // of the account. Before the final text is written the edits of that message are over, so that none can undo it.
-import { accountKey, isFault, sleep, type Action, type Address, type Clock, type Log, deadline } from "@parley/protocol";
+import {
+  accountKey,
+  isFault,
+  sleep,
+  type Action,
+  type Address,
+  type Clock,
+  type Log,
+  deadline,
+} from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Bus } from "@parley/queue";
 
@@ -56,7 +65,11 @@ export function leaderEdits({ bus, leads, clock, log }: LeaderEditsOptions): Lea
     }
     if (underWay.size >= mostUnderWay) return;
     const ending = new AbortController();
-    const begun: UnderWay = { latest: edit, ending, work: Promise.resolve().then(() => run(key, account, to, begun)) };
+    const begun: UnderWay = {
+      latest: edit,
+      ending,
+      work: Promise.resolve().then(() => run(key, account, to, begun)),
+    };
     underWay.set(key, begun);
   });
 
@@ -83,7 +96,10 @@ export function leaderEdits({ bus, leads, clock, log }: LeaderEditsOptions): Lea
       await channel.act?.(to, edit, { idempotencyKey: `edit/${edit.messageId}`, signal: timeout.signal });
       return paceMs;
     } catch (error) {
-      log.debug({ error, messageId: edit.messageId }, "preview edit failed; the final answer will be written all the same");
+      log.debug(
+        { error, messageId: edit.messageId },
+        "preview edit failed; the final answer will be written all the same",
+      );
       if (isFault(error, "rate_limited")) {
         mine.latest ??= edit;
         return error.retryAfterMs ?? paceMs;

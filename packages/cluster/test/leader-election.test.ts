@@ -18,7 +18,13 @@ let standing: Leadership[];
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "parley-leaders-"));
   clock = virtualClock();
-  store = await sqliteStore({ path: join(dir, "state.db"), clock, log: silentLog, bootId: "boot", onFatal: () => {} });
+  store = await sqliteStore({
+    path: join(dir, "state.db"),
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: () => {},
+  });
   [told, standing] = [[], []];
 });
 afterEach(async () => {
@@ -29,7 +35,11 @@ afterEach(async () => {
 
 type Weather = "fine" | "away" | "answers are lost";
 
-function stand(node: string, weather: () => Weather = () => "fine", begins: () => Promise<void> = async () => {}): Leadership {
+function stand(
+  node: string,
+  weather: () => Weather = () => "fine",
+  begins: () => Promise<void> = async () => {},
+): Leadership {
   const through =
     <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
@@ -74,7 +84,8 @@ test("one leads; when it is cut off it ends before the next one begins, within t
   const first = stand("a", () => weather);
   await pass(300);
   const second = stand("b");
-  const never = (): void => expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2);
+  const never = (): void =>
+    expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2);
   await pass(20_000, never);
   expect(told).toEqual(["a leads"]);
   const term = first.term();
@@ -131,7 +142,9 @@ test("who steps aside is followed by another one, and leads again where there is
   const second = stand("b");
   await pass(300);
   await first.stepAside();
-  await pass(7_000, () => expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2));
+  await pass(7_000, () =>
+    expect([first.term(), second.term()].filter((term) => term !== null).length).toBeLessThan(2),
+  );
   expect(told.slice(3)).toEqual(["a ended", "b leads"]);
 });
 
@@ -142,7 +155,10 @@ test("made anew, a leader ends and begins in the same term, and one who stands b
   await pass(300);
   const term = first.term();
   await Promise.all([first.anew(between), second.anew(between)]);
-  expect([told.toSorted(), first.term()]).toEqual([["a ended", "a leads", "a leads", "changed", "changed"], term]);
+  expect([told.toSorted(), first.term()]).toEqual([
+    ["a ended", "a leads", "a leads", "changed", "changed"],
+    term,
+  ]);
   await first.anew(async () => {
     throw new Error("no such config");
   });

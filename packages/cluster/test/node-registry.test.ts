@@ -27,7 +27,13 @@ test.each([
   const fatal = (error: unknown): never => {
     throw error;
   };
-  const { cells, close } = await sqliteStore({ path: ":memory:", clock, log: silentLog, bootId: "boot", onFatal: fatal });
+  const { cells, close } = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: fatal,
+  });
   onTestFinished(close);
   let written = 0;
   let turns = 0;

@@ -8,7 +8,11 @@ async function told(healthAt: (ms: number) => ChannelHealth): Promise<number> {
   const clock = virtualClock();
   const began = clock.mono();
   let times = 0;
-  const stop = whenAiling({ health: () => healthAt(clock.mono() - began), clock, ails: async () => void (times += 1) });
+  const stop = whenAiling({
+    health: () => healthAt(clock.mono() - began),
+    clock,
+    ails: async () => void (times += 1),
+  });
   for (let at = 0; at < 60_000; at += 500) await clock.advance(500);
   stop();
   const before = times;
@@ -20,10 +24,18 @@ async function told(healthAt: (ms: number) => ChannelHealth): Promise<number> {
 test.each<readonly [string, boolean, (ms: number) => ChannelHealth]>([
   ["never began", true, () => ({ state: "starting" })],
   ["is refused", true, () => ({ state: "down", reason: "the token" })],
-  ["heard once and then nothing more", true, (ms) => ({ state: ms < 5_000 ? "ok" : "degraded", lastInboundAtMs: 1 })],
+  [
+    "heard once and then nothing more",
+    true,
+    (ms) => ({ state: ms < 5_000 ? "ok" : "degraded", lastInboundAtMs: 1 }),
+  ],
   ["hears", false, () => ({ state: "ok" })],
   ["was away for a moment", false, (ms) => ({ state: ms % 20_000 < 15_000 ? "degraded" : "ok" })],
-  ["is degraded and hears all the same", false, (ms) => ({ state: "degraded", lastInboundAtMs: Math.floor(ms / 10_000) })],
+  [
+    "is degraded and hears all the same",
+    false,
+    (ms) => ({ state: "degraded", lastInboundAtMs: Math.floor(ms / 10_000) }),
+  ],
 ])("a connection that %s: %s", async (_what, ails, health) => {
   expect((await told(health)) > 0).toBe(ails);
 });

@@ -3,4 +3,7 @@ import { writeFileSync } from "node:fs";
 import { configJsonSchema } from "../src/index.ts";
 import { configReference } from "../src/reference.ts";
 
-writeFileSync(new URL("../../../docs/configuration.md", import.meta.url), configReference(configJsonSchema()));
+writeFileSync(
+  new URL("../../../docs/configuration.md", import.meta.url),
+  configReference(configJsonSchema()),
+);

@@ -2,4 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { configJsonSchema } from "../src/index.ts";
 
-writeFileSync(new URL("../../../config/parley.schema.json", import.meta.url), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+writeFileSync(
+  new URL("../../../config/parley.schema.json", import.meta.url),
+  `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
+);

@@ -15,7 +15,10 @@ export function accountPath(channel: "telegram" | "discord", account: string, fi
   return own ? ["channels", channel, "accounts", account] : ["channels", channel];
 }
 
-export function telegramAccounts(file: ConfigFile, env: Env): { readonly [account: string]: TelegramAccountConfig } {
+export function telegramAccounts(
+  file: ConfigFile,
+  env: Env,
+): { readonly [account: string]: TelegramAccountConfig } {
   const { accounts, ...root } = file.channels.telegram;
   const result: { [account: string]: TelegramAccountConfig } = {};
   for (const [id, own] of entries(accounts, root)) {
@@ -40,13 +43,18 @@ export function telegramAccounts(file: ConfigFile, env: Env): { readonly [accoun
       reactionNotifications: merged.reactionNotifications ?? "own",
       inlineButtons: merged.capabilities?.inlineButtons ?? "allowlist",
       ...(merged.reactionLevel === undefined ? {} : { reactionLevel: merged.reactionLevel }),
-      ...(webhookUrl === undefined || webhookSecret === undefined ? {} : { webhook: { url: webhookUrl, secret: webhookSecret } }),
+      ...(webhookUrl === undefined || webhookSecret === undefined
+        ? {}
+        : { webhook: { url: webhookUrl, secret: webhookSecret } }),
     };
   }
   return result;
 }
 
-export function discordAccounts(file: ConfigFile, env: Env): { readonly [account: string]: DiscordAccountConfig } {
+export function discordAccounts(
+  file: ConfigFile,
+  env: Env,
+): { readonly [account: string]: DiscordAccountConfig } {
   const { accounts, ...root } = file.channels.discord;
   const result: { [account: string]: DiscordAccountConfig } = {};
   for (const [id, own] of entries(accounts, root)) {
@@ -74,13 +82,21 @@ export function discordAccounts(file: ConfigFile, env: Env): { readonly [account
 }
 
 /** The default account stands first, whether it is written out or not. */
-function entries<A extends object>(accounts: { readonly [id: string]: A }, root: A): readonly (readonly [string, A])[] {
+function entries<A extends object>(
+  accounts: { readonly [id: string]: A },
+  root: A,
+): readonly (readonly [string, A])[] {
   const own = Object.entries(accounts);
   return Object.hasOwn(accounts, defaultAccount) ? own : [[defaultAccount, root], ...own];
 }
 
 /** A token is never inherited by another account: two accounts with one token would take each other's messages. */
-function tokenOf(id: string, own: Secret | undefined, root: Secret | undefined, fromEnv: string | undefined): Secret | undefined {
+function tokenOf(
+  id: string,
+  own: Secret | undefined,
+  root: Secret | undefined,
+  fromEnv: string | undefined,
+): Secret | undefined {
   if (own !== undefined || id !== defaultAccount) return own;
   return root ?? (fromEnv === undefined || fromEnv === "" ? undefined : secret(fromEnv));
 }

@@ -13,17 +13,34 @@ export function advice(config: Config): readonly Finding[] {
   return [
     ...(/^0\D?$/.test(agents.defaults.heartbeat.every)
       ? []
-      : [finding(["agents", "defaults", "heartbeat", "every"], "heartbeats are explained in the prompt and not sent yet", later)]),
+      : [
+          finding(
+            ["agents", "defaults", "heartbeat", "every"],
+            "heartbeats are explained in the prompt and not sent yet",
+            later,
+          ),
+        ]),
     ...(messages.tts.auto === "off"
       ? []
-      : [finding(["messages", "tts", "auto"], "replies are not spoken yet, and the agent is told nothing of it", later)]),
+      : [
+          finding(
+            ["messages", "tts", "auto"],
+            "replies are not spoken yet, and the agent is told nothing of it",
+            later,
+          ),
+        ]),
     ...Object.entries(models.providers).flatMap(([name, provider]) => tooLongAnswers(name, provider)),
     ...Object.entries(channels.telegram).flatMap(([account, { botToken, apiRoot }]) =>
       apiRoot !== telegramRoot || /^\d+:[^\s/?#]+$/.test(botToken.reveal())
         ? []
         : [
             finding(
-              ["channels", "telegram", ...(account === defaultAccount ? [] : ["accounts", account]), "botToken"],
+              [
+                "channels",
+                "telegram",
+                ...(account === defaultAccount ? [] : ["accounts", account]),
+                "botToken",
+              ],
               "this is no token of a bot, so the account stays down",
               "Copy it again from @BotFather: <number>:<secret>",
             ),
@@ -61,7 +78,9 @@ function hookFindings({ token, endpoints }: Config["hooks"]): Finding[] {
   ];
   return held.flatMap(([at, secret]) => {
     const weakness = secret === undefined ? null : tokenWeakness(secret.reveal());
-    return weakness === null ? [] : [finding(at, `it can be guessed: ${weakness}`, "Use what `openssl rand -hex 32` prints")];
+    return weakness === null
+      ? []
+      : [finding(at, `it can be guessed: ${weakness}`, "Use what `openssl rand -hex 32` prints")];
   });
 }
 
@@ -70,11 +89,20 @@ function linkFindings({ session, channels }: Config): Finding[] {
   return Object.entries(session.identityLinks).flatMap(([person, ids]) =>
     ids.flatMap((id, index) => {
       const channel = id.slice(0, id.indexOf(":"));
-      const isThere = channel === "web" ? channels.web.enabled : Object.keys(channels[channel as "telegram" | "discord"] ?? {}).length > 0;
+      const isThere =
+        channel === "web"
+          ? channels.web.enabled
+          : Object.keys(channels[channel as "telegram" | "discord"] ?? {}).length > 0;
       const at = ["session", "identityLinks", person, index];
       return isThere
         ? []
-        : [finding(at, `"${id}" is on ${channel}, which has no account here`, `Set up channels.${channel}, or remove the link`)];
+        : [
+            finding(
+              at,
+              `"${id}" is on ${channel}, which has no account here`,
+              `Set up channels.${channel}, or remove the link`,
+            ),
+          ];
     }),
   );
 }
@@ -83,7 +111,13 @@ function linkFindings({ session, channels }: Config): Finding[] {
 function namedFindings(at: ConfigPath, ids: readonly string[]): Finding[] {
   return ids.flatMap((id, index) =>
     /^(?:telegram|discord):(?![1-9]\d*$)/.test(id)
-      ? [finding([...at, index], `"${id}" is nobody: ids are numbers there`, "Use the numeric id; /whoami shows it")]
+      ? [
+          finding(
+            [...at, index],
+            `"${id}" is nobody: ids are numbers there`,
+            "Use the numeric id; /whoami shows it",
+          ),
+        ]
       : [],
   );
 }

@@ -11,7 +11,10 @@ export interface ModelChoice {
 
 /** By `PROVIDER/MODEL`: what people may choose. Empty: every declared model. */
 export interface ModelBook {
-  readonly [ref: string]: { readonly alias?: string; readonly params?: { readonly thinking?: ThinkingLevel } };
+  readonly [ref: string]: {
+    readonly alias?: string;
+    readonly params?: { readonly thinking?: ThinkingLevel };
+  };
 }
 
 /** Most of a day and of a month; what is absent is not capped. */
@@ -38,7 +41,11 @@ export interface AgentDefaults {
   readonly bootstrapTotalMaxChars: number;
   readonly bootstrapPromptTruncationWarning: "off" | "once" | "always";
   readonly repoRoot?: string;
-  readonly heartbeat: { readonly every: string; readonly prompt: string; readonly includeSystemPromptSection: boolean };
+  readonly heartbeat: {
+    readonly every: string;
+    readonly prompt: string;
+    readonly includeSystemPromptSection: boolean;
+  };
   readonly silentReply: { readonly group: "deny" | "allow" };
   readonly contextPruning: ContextPruningConfig;
   readonly compaction: CompactionConfig;

@@ -56,7 +56,9 @@ export interface DiscordAccountConfig {
   readonly groupPolicy: GroupPolicy;
   /** As `groups`. */
   readonly guilds?: {
-    readonly [guild: string]: DiscordPlaceConfig & { readonly channels?: { readonly [channel: string]: DiscordPlaceConfig } };
+    readonly [guild: string]: DiscordPlaceConfig & {
+      readonly channels?: { readonly [channel: string]: DiscordPlaceConfig };
+    };
   };
   readonly allowBots: boolean | "mentions";
   readonly streaming: Streaming;

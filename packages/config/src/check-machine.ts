@@ -24,11 +24,21 @@ export interface MachineFindings {
 export async function machineFindings(
   file: ConfigFile,
   config: Config,
-  { places, address, everyAgent }: { readonly places: Places; readonly address: boolean; readonly everyAgent: boolean },
+  {
+    places,
+    address,
+    everyAgent,
+  }: { readonly places: Places; readonly address: boolean; readonly everyAgent: boolean },
 ): Promise<MachineFindings> {
-  const agents = await Promise.all(config.agents.list.map((_, index) => workspaceFindings(file, config, index)));
+  const agents = await Promise.all(
+    config.agents.list.map((_, index) => workspaceFindings(file, config, index)),
+  );
   const someWork = !everyAgent && agents.some((trouble) => trouble.length === 0);
-  const found = await Promise.all([keptSecretFindings(config, places), tlsFindings(config), address ? listenFindings(config) : []]);
+  const found = await Promise.all([
+    keptSecretFindings(config, places),
+    tlsFindings(config),
+    address ? listenFindings(config) : [],
+  ]);
   const warnings = [...(someWork ? agents.flat() : []), ...(await hookWarnings(config, places))];
   return { findings: [...(someWork ? [] : agents.flat()), ...found.flat(), ...pathFindings(file)], warnings };
 }
@@ -38,7 +48,8 @@ async function workspaceFindings(file: ConfigFile, { agents }: Config, index: nu
   const trouble = agent === undefined ? null : await folderTrouble(agent.workspace);
   if (trouble === null) return [];
   const isOwn = file.agents.list[index]?.workspace !== undefined;
-  const at: ConfigPath = isOwn || index > 0 ? ["agents", "list", index, "workspace"] : ["agents", "defaults", "workspace"];
+  const at: ConfigPath =
+    isOwn || index > 0 ? ["agents", "list", index, "workspace"] : ["agents", "defaults", "workspace"];
   return [finding(at, trouble, "Name a folder that the user of the daemon may write to")];
 }
 
@@ -48,8 +59,12 @@ function pathFindings({ agents, tools, skills, hooks, store }: ConfigFile): Find
     [["agents", "defaults", "repoRoot"], agents.defaults.repoRoot],
     ...tools.fs.readRoots.map((path, index) => [["tools", "fs", "readRoots", index], path] as const),
     ...skills.load.extraDirs.map((path, index) => [["skills", "load", "extraDirs", index], path] as const),
-    ...hooks.internal.handlers.map(({ module }, index) => [["hooks", "internal", "handlers", index, "module"], module] as const),
-    ...Object.entries(store.redis?.tls ?? {}).map(([key, path]) => [["store", "redis", "tls", key], path] as const),
+    ...hooks.internal.handlers.map(
+      ({ module }, index) => [["hooks", "internal", "handlers", index, "module"], module] as const,
+    ),
+    ...Object.entries(store.redis?.tls ?? {}).map(
+      ([key, path]) => [["store", "redis", "tls", key], path] as const,
+    ),
   ];
   return paths.flatMap(([at, path]) => {
     const trouble = path === undefined ? null : pathTrouble(path);
@@ -58,7 +73,10 @@ function pathFindings({ agents, tools, skills, hooks, store }: ConfigFile): Find
 }
 
 /** Keys that the gateway made, in place of some that the config does not have. */
-async function keptSecretFindings({ gateway, commands }: Config, { home, tokenPath }: Places): Promise<Finding[]> {
+async function keptSecretFindings(
+  { gateway, commands }: Config,
+  { home, tokenPath }: Places,
+): Promise<Finding[]> {
   const kept: (readonly [ConfigPath, string])[] = [
     ...(gateway.auth.token === undefined ? [[["gateway", "auth", "token"], tokenPath] as const] : []),
     ...(commands.ownerDisplay === "hash" && commands.ownerDisplaySecret === undefined
@@ -69,13 +87,31 @@ async function keptSecretFindings({ gateway, commands }: Config, { home, tokenPa
     kept.map(async ([at, path]): Promise<Finding[]> => {
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => error);
       if (text instanceof Error) {
-        const lasts = text.code === "EACCES" || text.code === "EPERM" || text.code === "EISDIR" || text.code === "ENOTDIR";
+        const lasts =
+          text.code === "EACCES" ||
+          text.code === "EPERM" ||
+          text.code === "EISDIR" ||
+          text.code === "ENOTDIR";
         return lasts
-          ? [finding(at, `is not set, and ${path} cannot be read: ${text.message}`, "Give the file to the user of the daemon")]
+          ? [
+              finding(
+                at,
+                `is not set, and ${path} cannot be read: ${text.message}`,
+                "Give the file to the user of the daemon",
+              ),
+            ]
           : [];
       }
       const isShort = text.trim().length < leastKeptChars;
-      return isShort ? [finding(at, `is not set, and what ${path} holds is too short to be safe`, "Delete the file: it is made anew")] : [];
+      return isShort
+        ? [
+            finding(
+              at,
+              `is not set, and what ${path} holds is too short to be safe`,
+              "Delete the file: it is made anew",
+            ),
+          ]
+        : [];
     }),
   );
   return found.flat();
@@ -93,7 +129,13 @@ async function tlsFindings({ store: { driver, redis } }: Config): Promise<Findin
     const path = tls[key];
     if (path === undefined || pathTrouble(path) !== null) return undefined;
     return readFile(path, "utf8").catch((error: Error) => {
-      found.push(finding([...at, key], `${path} cannot be read: ${error.message}`, "Name a PEM file that the user of the daemon may read"));
+      found.push(
+        finding(
+          [...at, key],
+          `${path} cannot be read: ${error.message}`,
+          "Name a PEM file that the user of the daemon may read",
+        ),
+      );
       return undefined;
     });
   };
@@ -102,7 +144,13 @@ async function tlsFindings({ store: { driver, redis } }: Config): Promise<Findin
     createSecureContext({ ca, cert, key });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    found.push(finding(at, `these certificates cannot be used: ${why}`, "Name PEM files; certFile and keyFile belong together"));
+    found.push(
+      finding(
+        at,
+        `these certificates cannot be used: ${why}`,
+        "Name PEM files; certFile and keyFile belong together",
+      ),
+    );
   }
   return found;
 }
@@ -112,7 +160,13 @@ async function listenFindings({ gateway: { bind } }: Config): Promise<Finding[]>
   if (isIP(bind) === 0) return [];
   const code = await listenTrouble(bind, 0);
   if (code === null) return [];
-  return [finding(["gateway", "bind"], `this machine has no address ${bind} to listen on (${code})`, 'Use "lan" or an address of it')];
+  return [
+    finding(
+      ["gateway", "bind"],
+      `this machine has no address ${bind} to listen on (${code})`,
+      'Use "lan" or an address of it',
+    ),
+  ];
 }
 
 /** The system's code; null when it can be listened on. It is, for a moment. */

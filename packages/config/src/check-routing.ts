@@ -20,7 +20,13 @@ export function routingFindings(file: ConfigFile, config: Config): readonly Find
 function agentFindings(at: ConfigPath, agent: string, agents: ReadonlySet<string>): Finding[] {
   return agents.has(agent)
     ? []
-    : [finding([...at, "agentId"], `there is no agent "${agent}"`, `Add it to agents.list, or use one of ${[...agents].join(", ")}`)];
+    : [
+        finding(
+          [...at, "agentId"],
+          `there is no agent "${agent}"`,
+          `Add it to agents.list, or use one of ${[...agents].join(", ")}`,
+        ),
+      ];
 }
 
 function webhookFindings({ hooks, channels }: Config, agents: ReadonlySet<string>, name: string): Finding[] {
@@ -29,12 +35,16 @@ function webhookFindings({ hooks, channels }: Config, agents: ReadonlySet<string
   if (hook === undefined) return [];
   const found = hook.agentId === undefined ? [] : agentFindings(at, hook.agentId, agents);
   if (hook.agentId === undefined && agents.size > 1 && !agents.has("main")) {
-    found.push(finding(at, "nothing says which agent is told", `Set agentId to one of ${[...agents].join(", ")}`));
+    found.push(
+      finding(at, "nothing says which agent is told", `Set agentId to one of ${[...agents].join(", ")}`),
+    );
   }
   if (hook.token === undefined && hook.secret === undefined && hooks.token === undefined) {
     found.push(finding(at, "anybody could call it", "Set token or secret beside it, or hooks.token for all"));
   }
-  return hook.deliver === undefined ? found : [...found, ...deliverFindings([...at, "deliver"], hook.deliver, channels)];
+  return hook.deliver === undefined
+    ? found
+    : [...found, ...deliverFindings([...at, "deliver"], hook.deliver, channels)];
 }
 
 function deliverFindings(at: ConfigPath, deliver: string, channels: Config["channels"]): Finding[] {
@@ -50,7 +60,11 @@ function deliverFindings(at: ConfigPath, deliver: string, channels: Config["chan
   }
 }
 
-function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<string>, index: number): Finding[] {
+function bindingFindings(
+  { bindings, channels }: Config,
+  agents: ReadonlySet<string>,
+  index: number,
+): Finding[] {
   const binding = bindings[index];
   if (binding === undefined) return [];
   const { channel, accountId, guildId, roles } = binding.match;
@@ -58,20 +72,38 @@ function bindingFindings({ bindings, channels }: Config, agents: ReadonlySet<str
   const found = agentFindings(at, binding.agentId, agents);
   const twin = bindings.findIndex((other) => matchText(other) === matchText(binding));
   if (twin < index) {
-    found.push(finding([...at, "match"], `bindings[${twin}] says the same, and comes first`, "Remove one of them, or say more in one"));
+    found.push(
+      finding(
+        [...at, "match"],
+        `bindings[${twin}] says the same, and comes first`,
+        "Remove one of them, or say more in one",
+      ),
+    );
   }
   const accounts = accountsOf(channels);
   if (!accounts.has(channel)) {
     const known = [...accounts.keys()].join(", ");
-    found.push(finding([...at, "match", "channel"], `there is no channel "${channel}"`, `Use one of ${known}`));
+    found.push(
+      finding([...at, "match", "channel"], `there is no channel "${channel}"`, `Use one of ${known}`),
+    );
   }
   if (roles !== undefined && guildId === undefined) {
-    found.push(finding([...at, "match", "roles"], "roles belong to a server, and none is named", "Set guildId beside them"));
+    found.push(
+      finding(
+        [...at, "match", "roles"],
+        "roles belong to a server, and none is named",
+        "Set guildId beside them",
+      ),
+    );
   }
   // An account without its token is switched off for now, which is no mistake.
   if (accountId !== "*" && accountId !== "default" && accounts.get(channel)?.includes(accountId) === false) {
     found.push(
-      finding([...at, "match", "accountId"], `${channel} has no account "${accountId}"`, 'Name one that has a token, or "*" for all'),
+      finding(
+        [...at, "match", "accountId"],
+        `${channel} has no account "${accountId}"`,
+        'Name one that has a token, or "*" for all',
+      ),
     );
   }
   return found;
@@ -98,20 +130,42 @@ function placeAgents({ channels }: ConfigFile): (readonly [ConfigPath, string])[
   return found;
 }
 
-type Places = { readonly [id: string]: { readonly agentId?: string; readonly topics?: Places; readonly channels?: Places } } | undefined;
+type Places =
+  | {
+      readonly [id: string]: {
+        readonly agentId?: string;
+        readonly topics?: Places;
+        readonly channels?: Places;
+      };
+    }
+  | undefined;
 
 /** A channel's own block and those of its accounts. */
-function blocks<A extends object>(channel: string, block: A & { readonly accounts: { readonly [id: string]: A } }): [ConfigPath, A][] {
+function blocks<A extends object>(
+  channel: string,
+  block: A & { readonly accounts: { readonly [id: string]: A } },
+): [ConfigPath, A][] {
   const at = ["channels", channel];
-  return [[at, block], ...Object.entries(block.accounts).map(([id, account]): [ConfigPath, A] => [[...at, "accounts", id], account])];
+  return [
+    [at, block],
+    ...Object.entries(block.accounts).map(([id, account]): [ConfigPath, A] => [
+      [...at, "accounts", id],
+      account,
+    ]),
+  ];
 }
 
 /** With several agents somebody must own what no narrow binding names. */
-function unansweredFindings({ bindings, channels, agents: { list } }: Config, agents: ReadonlySet<string>): Finding[] {
+function unansweredFindings(
+  { bindings, channels, agents: { list } }: Config,
+  agents: ReadonlySet<string>,
+): Finding[] {
   if (agents.size === 1 || agents.has("main")) return [];
   const open = [...accountsOf(channels)].flatMap(([channel, accounts]) =>
     accounts
-      .filter((account) => !bindings.some(({ match }) => match.channel === channel && catchesAll(match, account)))
+      .filter(
+        (account) => !bindings.some(({ match }) => match.channel === channel && catchesAll(match, account)),
+      )
       .map((account) => `${channel}:${account}`),
   );
   const [first] = open;
@@ -119,13 +173,22 @@ function unansweredFindings({ bindings, channels, agents: { list } }: Config, ag
   const [channel, account] = first.split(":");
   const fix = `Call one agent "main", or bind { agentId: "${list[0]?.id}", match: { channel: "${channel}", accountId: "${account}" } }`;
   return [
-    finding(["agents", "list"], `no agent would answer on ${open.join(", ")}: no binding names it whole and no agent is "main"`, fix),
+    finding(
+      ["agents", "list"],
+      `no agent would answer on ${open.join(", ")}: no binding names it whole and no agent is "main"`,
+      fix,
+    ),
   ];
 }
 
 function catchesAll(match: Config["bindings"][number]["match"], account: string): boolean {
   const { accountId, peer, guildId, roles } = match;
-  return (accountId === "*" || accountId === account) && peer === undefined && guildId === undefined && roles === undefined;
+  return (
+    (accountId === "*" || accountId === account) &&
+    peer === undefined &&
+    guildId === undefined &&
+    roles === undefined
+  );
 }
 
 /** By channel; names come from the file, so only a map may be asked for them. */
@@ -141,13 +204,21 @@ function resetFindings(file: ConfigFile): Finding[] {
   const { session } = file;
   const policies = [
     [["session", "reset"], session.reset] as const,
-    ...Object.entries(session.resetByType).map(([type, policy]) => [["session", "resetByType", type], policy] as const),
-    ...Object.entries(session.resetByChannel).map(([channel, policy]) => [["session", "resetByChannel", channel], policy] as const),
+    ...Object.entries(session.resetByType).map(
+      ([type, policy]) => [["session", "resetByType", type], policy] as const,
+    ),
+    ...Object.entries(session.resetByChannel).map(
+      ([channel, policy]) => [["session", "resetByChannel", channel], policy] as const,
+    ),
   ];
   const channels = Object.keys(file.channels);
   const unknown = Object.keys(session.resetByChannel).filter((channel) => !channels.includes(channel));
   const lost = unknown.map((channel) =>
-    finding(["session", "resetByChannel", channel], `there is no channel "${channel}"`, `Use one of ${channels.join(", ")}`),
+    finding(
+      ["session", "resetByChannel", channel],
+      `there is no channel "${channel}"`,
+      `Use one of ${channels.join(", ")}`,
+    ),
   );
   const endless = policies.flatMap(([at, policy]) =>
     policy.mode === "idle" && policy.idleMinutes === undefined

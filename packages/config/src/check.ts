@@ -34,17 +34,27 @@ function gatewayFindings({ gateway }: Config): Finding[] {
   if (isLoopbackBind(bind)) return [];
   const reach = `"${bind}" lets other machines reach the gateway`;
   if (auth.token === undefined) {
-    return [finding(["gateway", "bind"], `${reach}, and no token is set`, 'Set gateway.auth.token, or use "loopback"')];
+    return [
+      finding(
+        ["gateway", "bind"],
+        `${reach}, and no token is set`,
+        'Set gateway.auth.token, or use "loopback"',
+      ),
+    ];
   }
   const weakness = tokenWeakness(auth.token.reveal());
   const fix = 'Write what `openssl rand -hex 32` prints, or set gateway.bind to "loopback"';
-  return weakness === null ? [] : [finding(["gateway", "auth", "token"], `${reach}, and this token can be guessed: ${weakness}`, fix)];
+  return weakness === null
+    ? []
+    : [finding(["gateway", "auth", "token"], `${reach}, and this token can be guessed: ${weakness}`, fix)];
 }
 
 function storeFindings({ store: { driver, redis } }: Config): Finding[] {
   if (redis === undefined) {
     const fix = 'Set store.redis.url to "redis://host:6379", or use "sqlite"';
-    return driver === "redis" ? [finding(["store", "driver"], '"redis" needs to know where Redis is', fix)] : [];
+    return driver === "redis"
+      ? [finding(["store", "driver"], '"redis" needs to know where Redis is', fix)]
+      : [];
   }
   const url = redis.url.reveal();
   const known = url.startsWith("/") || (/^rediss?:\/\/./.test(url) && URL.canParse(url));
@@ -58,7 +68,9 @@ function providerFindings({ models }: Config): Finding[] {
     if (name === "rehearsal") return [finding(at, '"rehearsal" is built in', "Choose another name")];
     if (wellKnownProviders.has(name)) return [];
     const missing = (["api", "baseUrl"] as const).filter((key) => provider[key] === undefined);
-    return missing.map((key) => finding(at, `"${name}" is no well-known provider and has no ${key}`, `Set ${key}`));
+    return missing.map((key) =>
+      finding(at, `"${name}" is no well-known provider and has no ${key}`, `Set ${key}`),
+    );
   });
 }
 
@@ -67,7 +79,9 @@ function modelFindings(file: ConfigFile, { agents, models }: Config): Finding[] 
     [["agents", "defaults", "model"], modelRefs(agents.defaults.model)],
     // An inherited choice is reported once, where it stands.
     ...agents.list.flatMap((agent, index) =>
-      file.agents.list[index]?.model === undefined ? [] : [[["agents", "list", index, "model"], modelRefs(agent.model)] as const],
+      file.agents.list[index]?.model === undefined
+        ? []
+        : [[["agents", "list", index, "model"], modelRefs(agent.model)] as const],
     ),
   ];
   return chosen.flatMap(([at, refs]) =>
@@ -88,7 +102,9 @@ function modelBookFindings({ agents, models }: Config): Finding[] {
     const holder = holders.get(alias.toLowerCase());
     holders.set(alias.toLowerCase(), holder ?? ref);
     if (holder !== undefined)
-      found.push(finding([...at, "alias"], `"${alias}" is the alias of "${holder}" already`, "Choose another alias"));
+      found.push(
+        finding([...at, "alias"], `"${alias}" is the alias of "${holder}" already`, "Choose another alias"),
+      );
     if (modelCommandWords.has(alias.toLowerCase())) {
       found.push(finding([...at, "alias"], `"${alias}" is a word of /model itself`, "Choose another alias"));
     }
@@ -102,7 +118,13 @@ function transcribeFindings({ messages: { audio }, models: { providers } }: Conf
   const name = audio.transcribe.slice(0, audio.transcribe.indexOf("/"));
   if (Object.hasOwn(providers, name)) return [];
   const fix = `Add models.providers.${name} with its apiKey, or remove the key`;
-  return [finding(["messages", "audio", "transcribe"], `"${audio.transcribe}" names the provider "${name}", which does not exist`, fix)];
+  return [
+    finding(
+      ["messages", "audio", "transcribe"],
+      `"${audio.transcribe}" names the provider "${name}", which does not exist`,
+      fix,
+    ),
+  ];
 }
 
 const modelCommandWords = new Set(["list", "status", "default", "reset"]);
@@ -110,7 +132,9 @@ const modelCommandWords = new Set(["list", "status", "default", "reset"]);
 function agentFindings({ agents }: ConfigFile): Finding[] {
   const ids = agents.list.map((agent) => agent.id);
   return ids.flatMap((id, index) =>
-    ids.indexOf(id) === index ? [] : [finding(["agents", "list", index, "id"], `the agent "${id}" stands twice`, "Give it another id")],
+    ids.indexOf(id) === index
+      ? []
+      : [finding(["agents", "list", index, "id"], `the agent "${id}" stands twice`, "Give it another id")],
   );
 }
 
@@ -118,10 +142,12 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
   const found: Finding[] = [];
   for (const channel of ["telegram", "discord"] as const) {
     const holders = new Map<string, string>();
-    for (const id of Object.keys(file.channels[channel].accounts)) found.push(...accountIdFindings(channel, id));
+    for (const id of Object.keys(file.channels[channel].accounts))
+      found.push(...accountIdFindings(channel, id));
     for (const [id, account] of Object.entries(config.channels[channel])) {
       const at = accountPath(channel, id, file);
-      const [key, token]: [string, Secret] = "botToken" in account ? ["botToken", account.botToken] : ["token", account.token];
+      const [key, token]: [string, Secret] =
+        "botToken" in account ? ["botToken", account.botToken] : ["token", account.token];
       const holder = holders.get(token.reveal());
       if (holder === undefined) holders.set(token.reveal(), id);
       else
@@ -134,10 +160,13 @@ function channelFindings(file: ConfigFile, config: Config): Finding[] {
         );
       found.push(...dmFindings(at, account.dmPolicy, account.allowFrom));
     }
-    for (const id of [null, ...Object.keys(file.channels[channel].accounts)]) found.push(...tokenFindings(file, config, channel, id));
+    for (const id of [null, ...Object.keys(file.channels[channel].accounts)])
+      found.push(...tokenFindings(file, config, channel, id));
   }
   for (const at of webhookPlaces(file)) {
-    found.push(finding(at, "a webhook without a secret would accept forged messages", "Set webhookSecret beside it"));
+    found.push(
+      finding(at, "a webhook without a secret would accept forged messages", "Set webhookSecret beside it"),
+    );
   }
   for (const [id, { proxy, webhook }] of Object.entries(config.channels.telegram)) {
     if (proxy !== undefined && !isProxyAddress(proxy.reveal())) {
@@ -167,28 +196,54 @@ function isProxyAddress(text: string): boolean {
 
 function accountIdFindings(channel: string, id: string): Finding[] {
   const at = ["channels", channel, "accounts", id];
-  if (reservedWords.has(id)) return [finding(at, `"${id}" is a word of session keys and cannot name an account`, "Choose another id")];
-  return isAgentId(id) ? [] : [finding(at, `"${id}" is not an account id`, 'Use a-z, 0-9, "_" and "-", at most 64 characters')];
+  if (reservedWords.has(id))
+    return [finding(at, `"${id}" is a word of session keys and cannot name an account`, "Choose another id")];
+  return isAgentId(id)
+    ? []
+    : [finding(at, `"${id}" is not an account id`, 'Use a-z, 0-9, "_" and "-", at most 64 characters')];
 }
 
 /** An entry under `accounts` without a token would be silently ignored. */
-function tokenFindings(file: ConfigFile, config: Config, channel: "telegram" | "discord", id: string | null): Finding[] {
+function tokenFindings(
+  file: ConfigFile,
+  config: Config,
+  channel: "telegram" | "discord",
+  id: string | null,
+): Finding[] {
   if (id === null || Object.hasOwn(config.channels[channel], id)) return [];
   const { accounts, enabled } = file.channels[channel];
   if (enabled === false || accounts[id]?.enabled === false) return [];
   const key = channel === "telegram" ? "botToken" : "token";
-  return [finding(["channels", channel, "accounts", id], `the account "${id}" has no ${key}`, `Set ${key}, or enabled: false`)];
+  return [
+    finding(
+      ["channels", channel, "accounts", id],
+      `the account "${id}" has no ${key}`,
+      `Set ${key}, or enabled: false`,
+    ),
+  ];
 }
 
 function dmFindings(at: ConfigPath, policy: DmPolicy, allowFrom: readonly string[]): Finding[] {
   if (policy === "open" && !allowFrom.includes("*")) {
-    return [finding([...at, "dmPolicy"], 'dmPolicy "open" lets everybody in and must say so', 'Set allowFrom: ["*"], or use "pairing"')];
+    return [
+      finding(
+        [...at, "dmPolicy"],
+        'dmPolicy "open" lets everybody in and must say so',
+        'Set allowFrom: ["*"], or use "pairing"',
+      ),
+    ];
   }
   // Under "allowlist" the star counts in groups alone.
   if (policy === "allowlist" && allowFrom.every((id) => id === "*")) {
     const what = allowFrom.length === 0 ? "an empty allowFrom" : 'allowFrom: ["*"]';
     const fix = allowFrom.length === 0 ? 'use "pairing" or "disabled"' : 'use "open" for everybody';
-    return [finding([...at, "dmPolicy"], `dmPolicy "allowlist" with ${what} lets nobody in`, `List ids in allowFrom, or ${fix}`)];
+    return [
+      finding(
+        [...at, "dmPolicy"],
+        `dmPolicy "allowlist" with ${what} lets nobody in`,
+        `List ids in allowFrom, or ${fix}`,
+      ),
+    ];
   }
   return [];
 }
@@ -196,9 +251,14 @@ function dmFindings(at: ConfigPath, policy: DmPolicy, allowFrom: readonly string
 function webhookPlaces({ channels }: ConfigFile): ConfigPath[] {
   const { accounts, ...root } = channels.telegram;
   const places: ConfigPath[] = [];
-  if (root.webhookUrl !== undefined && root.webhookSecret === undefined) places.push(["channels", "telegram", "webhookUrl"]);
+  if (root.webhookUrl !== undefined && root.webhookSecret === undefined)
+    places.push(["channels", "telegram", "webhookUrl"]);
   for (const [id, account] of Object.entries(accounts)) {
-    if (account.webhookUrl !== undefined && account.webhookSecret === undefined && root.webhookSecret === undefined) {
+    if (
+      account.webhookUrl !== undefined &&
+      account.webhookSecret === undefined &&
+      root.webhookSecret === undefined
+    ) {
       places.push(["channels", "telegram", "accounts", id, "webhookUrl"]);
     }
   }
@@ -210,7 +270,11 @@ function skillFindings({ skills }: Config): Finding[] {
     Object.keys(env)
       .filter(isUnsafeEnvName)
       .map((name) =>
-        finding(["skills", "entries", key, "env", name], `${name} changes how programs run and is not set for a skill`, "Remove it"),
+        finding(
+          ["skills", "entries", key, "env", name],
+          `${name} changes how programs run and is not set for a skill`,
+          "Remove it",
+        ),
       ),
   );
 }

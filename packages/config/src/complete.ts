@@ -43,7 +43,11 @@ export function complete(file: ConfigFile, env: Env, home: string): Config {
     gateway: file.gateway,
     models: { providers },
     agents: { defaults, list },
-    channels: { telegram: telegramAccounts(file, env), discord: discordAccounts(file, env), web: file.channels.web },
+    channels: {
+      telegram: telegramAccounts(file, env),
+      discord: discordAccounts(file, env),
+      web: file.channels.web,
+    },
     bindings: file.bindings,
     session: file.session,
     messages: file.messages,

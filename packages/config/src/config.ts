@@ -119,7 +119,11 @@ export interface SessionConfig {
   readonly dmScope: DmScope;
   readonly identityLinks: { readonly [person: string]: readonly string[] };
   readonly reset: ResetPolicy;
-  readonly resetByType: { readonly direct?: ResetPolicy; readonly group?: ResetPolicy; readonly thread?: ResetPolicy };
+  readonly resetByType: {
+    readonly direct?: ResetPolicy;
+    readonly group?: ResetPolicy;
+    readonly thread?: ResetPolicy;
+  };
   readonly resetByChannel: { readonly [channel: string]: ResetPolicy };
 }
 

@@ -75,12 +75,17 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
       return await readFile(path, "utf8");
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-      throw new Fault("unavailable", `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      throw new Fault(
+        "unavailable",
+        `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { cause },
+      );
     }
   }
 
   function load(text: string | null): Promise<LoadedConfig> {
-    const read = async (file: string): Promise<string | null> => (file === path ? text : readFile(file, "utf8").catch(missing));
+    const read = async (file: string): Promise<string | null> =>
+      file === path ? text : readFile(file, "utf8").catch(missing);
     return loadConfig({ env, home, readFile: read, wouldStart: "change" });
   }
 
@@ -91,14 +96,19 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
     return mine;
   }
 
-  function write(baseHash: string | undefined, make: (text: string) => string, byPlaces = false): Promise<ConfigWritten> {
+  function write(
+    baseHash: string | undefined,
+    make: (text: string) => string,
+    byPlaces = false,
+  ): Promise<ConfigWritten> {
     return inTurn(async () => {
       const before = await textNow();
       const text = before ?? "";
       if (baseHash !== undefined && baseHash !== hashOf(text)) throw moved(path);
       const next = make(text);
       const changed = differing(parseDocument(text).value, parseDocument(next).value, []);
-      if (next === text) return { path, hash: hashOf(text), changed, backup: null, warnings: [], problems: [] };
+      if (next === text)
+        return { path, hash: hashOf(text), changed, backup: null, warnings: [], problems: [] };
       const found = await verdictOf(load(before));
       const fresh = load(next);
       const { problems, warnings } = await verdictOf(fresh);
@@ -127,7 +137,10 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
     }
     await putBack(before, next);
     await takeUp();
-    throw new Fault("invalid", `the change is not in the file, because it cannot be brought into force: ${why.join("; ")}`);
+    throw new Fault(
+      "invalid",
+      `the change is not in the file, because it cannot be brought into force: ${why.join("; ")}`,
+    );
   }
 
   async function putBack(before: string | null, next: string): Promise<void> {
@@ -156,11 +169,14 @@ export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOpt
     validate: (text) => verdictOf(load(text)),
     change: (changes, baseHash) => write(baseHash, (text) => editConfig(text, changes, path), true),
     patch: (patch, baseHash, replacePaths = []) =>
-      write(baseHash, (text) => editConfig(text, changesTo(parseDocument(text).value, patch, { as: "patch", replacePaths }), path)),
+      write(baseHash, (text) =>
+        editConfig(text, changesTo(parseDocument(text).value, patch, { as: "patch", replacePaths }), path),
+      ),
     apply: (whole, baseHash) =>
       write(baseHash, (text) => {
         const current = parseDocument(text).value;
-        if (typeof whole !== "string") return editConfig(text, changesTo(current, whole, { as: "whole" }), path);
+        if (typeof whole !== "string")
+          return editConfig(text, changesTo(current, whole, { as: "whole" }), path);
         return editConfig(whole, unmasked(parseDocument(whole).value as Json, current, []), path);
       }),
   };
@@ -176,10 +192,15 @@ async function verdictOf(loading: Promise<LoadedConfig>): Promise<ConfigVerdict>
 }
 
 /** A mistake is gone, and nothing is wrong at the places that changed that was right before. What one mistake hid may show elsewhere. */
-function mends(before: readonly ConfigProblem[], after: readonly ConfigProblem[], changed: readonly string[]): boolean {
+function mends(
+  before: readonly ConfigProblem[],
+  after: readonly ConfigProblem[],
+  changed: readonly string[],
+): boolean {
   const among = (list: readonly ConfigProblem[]) => (one: ConfigProblem) =>
     list.some(({ path, message }) => path === one.path && message === one.message);
-  const touches = (one: ConfigProblem): boolean => changed.some((place) => isWithin(one.path, place) || isWithin(place, one.path));
+  const touches = (one: ConfigProblem): boolean =>
+    changed.some((place) => isWithin(one.path, place) || isWithin(place, one.path));
   return !before.every(among(after)) && after.every((one) => among(before)(one) || !touches(one));
 }
 
@@ -193,7 +214,10 @@ function hashOf(text: string): string {
 }
 
 function moved(path: string): Fault {
-  return new Fault("conflict", `${path} changed since it was read. Read it again (config.get) and repeat the change on top of it`);
+  return new Fault(
+    "conflict",
+    `${path} changed since it was read. Read it again (config.get) and repeat the change on top of it`,
+  );
 }
 
 function missing(error: unknown): null {
@@ -208,11 +232,14 @@ function unmasked(value: Json, current: unknown, path: ConfigPath): ConfigChange
       ? (current as { [key: string]: unknown })[key]
       : undefined;
   if (isMask(value)) {
-    if (current !== undefined && redactFile(current as Json, path) === value) return [{ set: path, to: current as Json }];
+    if (current !== undefined && redactFile(current as Json, path) === value)
+      return [{ set: path, to: current as Json }];
     throw noSecretThere(path);
   }
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, each]) => unmasked(each, known(key), [...path, Array.isArray(value) ? Number(key) : key]));
+  return Object.entries(value).flatMap(([key, each]) =>
+    unmasked(each, known(key), [...path, Array.isArray(value) ? Number(key) : key]),
+  );
 }
 
 /** The smallest blocks that differ, by name. */

@@ -47,7 +47,11 @@ function syntaxProblem(error: unknown): ConfigProblem {
 
 function plain(node: ValueNode, path: ConfigPath, problems: ConfigProblem[]): unknown {
   if (path.length > deepest) {
-    problems.push({ path: formatPath(path.slice(0, 3)), ...node.loc.start, message: `nested more than ${deepest} levels deep` });
+    problems.push({
+      path: formatPath(path.slice(0, 3)),
+      ...node.loc.start,
+      message: `nested more than ${deepest} levels deep`,
+    });
     return null;
   }
   switch (node.type) {
@@ -66,13 +70,22 @@ function plain(node: ValueNode, path: ConfigPath, problems: ConfigProblem[]): un
   }
 }
 
-function plainObject(node: ObjectNode, path: ConfigPath, problems: ConfigProblem[]): { [key: string]: unknown } {
+function plainObject(
+  node: ObjectNode,
+  path: ConfigPath,
+  problems: ConfigProblem[],
+): { [key: string]: unknown } {
   const result: { [key: string]: unknown } = {};
   for (const member of node.members) {
     const key = keyOf(member);
-    const at = { path: formatPath([...path, key]), line: member.name.loc.start.line, column: member.name.loc.start.column };
+    const at = {
+      path: formatPath([...path, key]),
+      line: member.name.loc.start.line,
+      column: member.name.loc.start.column,
+    };
     if (key === "__proto__") problems.push({ ...at, message: "this key is not allowed", fix: "Remove it" });
-    else if (Object.hasOwn(result, key)) problems.push({ ...at, message: "this key stands twice in its block", fix: "Keep one" });
+    else if (Object.hasOwn(result, key))
+      problems.push({ ...at, message: "this key stands twice in its block", fix: "Keep one" });
     else result[key] = plain(member.value, [...path, key], problems);
   }
   return result;

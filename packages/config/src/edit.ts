@@ -17,7 +17,10 @@ export function editConfig(text: string, changes: readonly ConfigChange[], file 
   const start = text.trim() === "" ? "{\n}\n" : text;
   const { problems } = parseDocument(start);
   if (problems.length > 0) throw new ConfigFault(file, problems);
-  return changes.reduce((now, change) => ("set" in change ? set(now, change.set, change.to) : remove(now, change.remove)), start);
+  return changes.reduce(
+    (now, change) => ("set" in change ? set(now, change.set, change.to) : remove(now, change.remove)),
+    start,
+  );
 }
 
 /** A block or list of the file. */
@@ -56,10 +59,14 @@ function set(text: string, path: ConfigPath, to: Json): string {
       node = found.value;
       continue;
     }
-    const value = path.slice(depth + 1).reduceRight<Json>((inner, outer) => (typeof outer === "number" ? [inner] : { [outer]: inner }), to);
+    const value = path
+      .slice(depth + 1)
+      .reduceRight<Json>((inner, outer) => (typeof outer === "number" ? [inner] : { [outer]: inner }), to);
     if (node.type === "Object") return insert(source, containerOf(node), String(step), value);
-    if (node.type === "Array" && isIndex(step, node.elements.length)) return insert(source, containerOf(node), null, value);
-    if (node.type === "Array") throw noSuchPlace(path, `the list has ${node.elements.length} entries, so "${step}" is no place in it`);
+    if (node.type === "Array" && isIndex(step, node.elements.length))
+      return insert(source, containerOf(node), null, value);
+    if (node.type === "Array")
+      throw noSuchPlace(path, `the list has ${node.elements.length} entries, so "${step}" is no place in it`);
     return replace(source, node, typeof step === "number" ? [value] : { [step]: value });
   }
   return replace(source, node, to);
@@ -90,11 +97,20 @@ function containerOf(node: Extract<ValueNode, { type: "Object" | "Array" }>): Co
 
 function replace({ text, style }: Source, node: ValueNode, to: Json): string {
   const { start, end } = node.loc;
-  return text.slice(0, start.offset) + asIn(text, jsonText(to, lineIndent(text, start.offset), style)) + text.slice(end.offset);
+  return (
+    text.slice(0, start.offset) +
+    asIn(text, jsonText(to, lineIndent(text, start.offset), style)) +
+    text.slice(end.offset)
+  );
 }
 
 /** `key`: null in a list. Behind the last item, and behind the comment that stands on its line. */
-function insert({ text, tokens, style }: Source, { open, close, items }: Container, key: string | null, value: Json): string {
+function insert(
+  { text, tokens, style }: Source,
+  { open, close, items }: Container,
+  key: string | null,
+  value: Json,
+): string {
   const last = items.at(-1);
   const isInline = last !== undefined && !text.slice(open, close).includes("\n");
   const outer = lineIndent(text, open);
@@ -109,12 +125,17 @@ function insert({ text, tokens, style }: Source, { open, close, items }: Contain
   for (const token of behind) {
     // In a block without items every comment stays above what is put in.
     const isOnLine = last === undefined || !text.slice(at, token.loc.start.offset).includes("\n");
-    if (isOnLine || isComma(token) || behind.some((each) => isComma(each) && each.loc.start.offset > at)) at = token.loc.end.offset;
+    if (isOnLine || isComma(token) || behind.some((each) => isComma(each) && each.loc.start.offset > at))
+      at = token.loc.end.offset;
     else break;
   }
   const before = isSeparated ? text.slice(0, at) : `${text.slice(0, lastEnd)},${text.slice(lastEnd, at)}`;
   const closesHere = !text.slice(at, close).includes("\n") && text.slice(at, close).trim() === "";
-  return before + asIn(text, `\n${indent}${entry},${closesHere ? `\n${outer}` : ""}`) + text.slice(closesHere ? close : at);
+  return (
+    before +
+    asIn(text, `\n${indent}${entry},${closesHere ? `\n${outer}` : ""}`) +
+    text.slice(closesHere ? close : at)
+  );
 }
 
 function remove(text: string, path: ConfigPath): string {
@@ -132,7 +153,8 @@ function remove(text: string, path: ConfigPath): string {
   const lineStart = text.lastIndexOf("\n", start - 1) + 1;
   const tail = lineTail(text, tokens, after);
   // Alone on its lines: they go, with the comment behind it.
-  if (tail !== null && text.slice(lineStart, start).trim() === "") return text.slice(0, lineStart) + text.slice(tail);
+  if (tail !== null && text.slice(lineStart, start).trim() === "")
+    return text.slice(0, lineStart) + text.slice(tail);
   if (after > end) return text.slice(0, start) + text.slice(after).replace(/^[^\S\n]+/, "");
   const before = tokens.findLast((token) => token.loc.end.offset <= start);
   const from = before !== undefined && isComma(before) ? before.loc.start.offset : start;

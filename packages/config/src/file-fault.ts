@@ -9,18 +9,30 @@ export function fileFault(error: unknown): Fault | null {
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return new Fault("unavailable", `${what} could not be written, the disk is full: ${message}. Free some space, then try again`, {
-        cause: error,
-      });
+      return new Fault(
+        "unavailable",
+        `${what} could not be written, the disk is full: ${message}. Free some space, then try again`,
+        {
+          cause: error,
+        },
+      );
     case "EROFS":
-      return new Fault("denied", `${what} could not be written: ${message}. Mount it for writing, or set PARLEY_HOME to another folder`, {
-        cause: error,
-      });
+      return new Fault(
+        "denied",
+        `${what} could not be written: ${message}. Mount it for writing, or set PARLEY_HOME to another folder`,
+        {
+          cause: error,
+        },
+      );
     case "EACCES":
     case "EPERM":
-      return new Fault("denied", `${what} may not be used: ${message}. Run this as the user whom it belongs to, or give it to this one`, {
-        cause: error,
-      });
+      return new Fault(
+        "denied",
+        `${what} may not be used: ${message}. Run this as the user whom it belongs to, or give it to this one`,
+        {
+          cause: error,
+        },
+      );
     default:
       return null;
   }

@@ -28,7 +28,11 @@ export async function gatewayTokenIn(path: string, ids: Ids): Promise<string> {
   } catch (cause) {
     throw unusable(path, cause);
   }
-  if (token.length < 16) throw new Fault("invalid", `the token in ${path} is too short to be safe; delete the file and start again`);
+  if (token.length < 16)
+    throw new Fault(
+      "invalid",
+      `the token in ${path} is too short to be safe; delete the file and start again`,
+    );
   return token;
 }
 

@@ -45,7 +45,8 @@ export function placesIn(env: Env, home?: string): Places {
   const named = env["PARLEY_CONFIG"];
   return {
     home: root,
-    configPath: named === undefined || named === "" ? join(root, "parley.json5") : expandPath(named, process.cwd()),
+    configPath:
+      named === undefined || named === "" ? join(root, "parley.json5") : expandPath(named, process.cwd()),
     tokenPath: join(root, "gateway-token"),
     portPath: join(root, "gateway-port"),
   };

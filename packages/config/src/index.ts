@@ -7,7 +7,14 @@ export type * from "./config.ts";
 export type * from "./provider-config.ts";
 export type * from "./skill-config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
-export { configDesk, type ConfigDesk, type ConfigDeskOptions, type ConfigReading, type ConfigVerdict, type ConfigWritten } from "./desk.ts";
+export {
+  configDesk,
+  type ConfigDesk,
+  type ConfigDeskOptions,
+  type ConfigReading,
+  type ConfigVerdict,
+  type ConfigWritten,
+} from "./desk.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { fileFault } from "./file-fault.ts";

@@ -21,7 +21,9 @@ export function jsonText(value: Json, indent: string, style: TextStyle): string 
     if (plain && flat.length <= lineChars) return flat;
     return `[\n${value.map((each) => `${inner}${jsonText(each, inner, style)},\n`).join("")}${indent}]`;
   }
-  const members = Object.entries(value).map(([key, each]) => `${inner}${keyText(key, style)}: ${jsonText(each, inner, style)},\n`);
+  const members = Object.entries(value).map(
+    ([key, each]) => `${inner}${keyText(key, style)}: ${jsonText(each, inner, style)},\n`,
+  );
   return members.length === 0 ? "{}" : `{\n${members.join("")}${indent}}`;
 }
 

@@ -28,9 +28,11 @@ const agent: Fixes = {
   name: identity,
   params: sampling,
   promptMode: "Remove it: people get the full prompt, sub-agents the minimal one",
-  skipBootstrap: "Remove it: files that are there are never overwritten; delete BOOTSTRAP.md to end the introduction",
+  skipBootstrap:
+    "Remove it: files that are there are never overwritten; delete BOOTSTRAP.md to end the introduction",
   subagents: later,
-  systemPromptOverride: "Write it into AGENTS.md or SOUL.md, or change them with a hook (hooks.internal.handlers, agent:bootstrap)",
+  systemPromptOverride:
+    "Write it into AGENTS.md or SOUL.md, or change them with a hook (hooks.internal.handlers, agent:bootstrap)",
   thinkingLevel: "Use thinkingDefault",
   typingIntervalSeconds: typing,
   typingMode: typing,
@@ -58,7 +60,8 @@ const blocks: { readonly [block: string]: Fixes } = {
     env: "Set variables where the gateway is started; skills have theirs under skills.entries.NAME.env",
     identity,
     meta: "Remove it",
-    plugins: "Remove it: tools and channels are part of Parley; hooks.internal.handlers runs code of your own",
+    plugins:
+      "Remove it: tools and channels are part of Parley; hooks.internal.handlers runs code of your own",
     routing: "Use bindings",
     talk: later,
     ui: "Remove it",
@@ -75,7 +78,14 @@ const blocks: { readonly [block: string]: Fixes } = {
     prompt: "Remove it: what to keep is told by Parley; AGENTS.md may say more",
     systemPrompt: "Remove it: what to keep is told by Parley; AGENTS.md may say more",
   },
-  "agents.defaults.heartbeat": { activeHours: later, ackMaxChars: later, model: later, session: later, target: later, to: later },
+  "agents.defaults.heartbeat": {
+    activeHours: later,
+    ackMaxChars: later,
+    model: later,
+    session: later,
+    target: later,
+    to: later,
+  },
   "agents.defaults.models.params": {
     cacheRetention: sampling,
     maxTokens: "Use maxTokens of the model under models.providers",
@@ -103,7 +113,10 @@ const blocks: { readonly [block: string]: Fixes } = {
     path: "Remove it: webhooks are at /hooks/NAME",
     presets: "Use endpoints.NAME",
   },
-  "hooks.internal": { entries: "Use handlers: [{ event, module }]", load: "Use handlers: [{ event, module }]" },
+  "hooks.internal": {
+    entries: "Use handlers: [{ event, module }]",
+    load: "Use handlers: [{ event, module }]",
+  },
   logging: {
     consoleLevel: "Use level",
     consoleStyle: "Remove it: a terminal gets words, everything else JSON",
@@ -112,7 +125,10 @@ const blocks: { readonly [block: string]: Fixes } = {
   },
   memory: { backend: later, qmd: later },
   models: { mode: "Remove it: what is declared is added to what is known" },
-  "models.providers": { auth: "Remove it: apiKey and headers say it", authHeader: "Remove it: apiKey and headers say it" },
+  "models.providers": {
+    auth: "Remove it: apiKey and headers say it",
+    authHeader: "Remove it: apiKey and headers say it",
+  },
   "models.providers.models": {
     api: "Set api at the provider; make a second provider for another",
     name: "Remove it, or give an alias in agents.defaults.models",
@@ -144,6 +160,10 @@ export function fixOfKnownAgentKey(at: ConfigPath): string | null {
 /** The block's name without the names that somebody chose: the same for each agent, provider and model. */
 function blockOf(at: ConfigPath): string {
   const chosen =
-    at[0] === "models" && at[1] === "providers" ? 2 : at[0] === "agents" && at[1] === "defaults" && at[2] === "models" ? 3 : -1;
+    at[0] === "models" && at[1] === "providers"
+      ? 2
+      : at[0] === "agents" && at[1] === "defaults" && at[2] === "models"
+        ? 3
+        : -1;
   return at.filter((step, index) => typeof step === "string" && index !== chosen).join(".");
 }

@@ -18,7 +18,8 @@ const noAck = "Remove it: typing is shown while the agent works";
 const account: Fixes = {
   ackReaction: noAck,
   ackReactionScope: noAck,
-  actions: 'Remove it, or narrow what the agent may do with tools: { deny: ["message"] } at a group, or tools.deny',
+  actions:
+    'Remove it, or narrow what the agent may do with tools: { deny: ["message"] } at a group, or tools.deny',
   blockStreaming: streaming,
   blockStreamingCoalesce: streaming,
   botLoopProtection: "Remove it: with allowBots loops of bots are cut by a fixed rule",
@@ -26,7 +27,8 @@ const account: Fixes = {
   configWrites: "Remove it: Parley does not write to this file by itself",
   contextVisibility: "Remove it: only what allowed senders say is kept as context",
   defaultAccount: 'Name the account "default"; bindings choose others by accountId',
-  dmHistoryLimit: "Remove it: a private conversation is kept whole and compacted (agents.defaults.compaction)",
+  dmHistoryLimit:
+    "Remove it: a private conversation is kept whole and compacted (agents.defaults.compaction)",
   dms: "Remove it: a private conversation is kept whole and compacted (agents.defaults.compaction)",
   draftChunk: streaming,
   errorPolicy: errors,
@@ -86,7 +88,8 @@ const discord: Fixes = {
   ignoreOtherMentions: "Put it into guilds, at the server or the channel",
   maxLinesPerMessage: "Remove it: a message is cut by its characters only",
   mentionAliases: "Remove it: mentions in answers ring nobody",
-  pluralkit: 'Remove it: what a proxy writes comes from a webhook, which allowBots: "mentions" lets through where it calls',
+  pluralkit:
+    'Remove it: what a proxy writes comes from a webhook, which allowBots: "mentions" lets through where it calls',
   presence: noPresence,
   requireMention: "Put it into guilds, at the server or the channel",
   slashCommand: "Remove it: an answer to a slash command is seen by everybody who sees the command",
@@ -134,14 +137,16 @@ const blocks: { readonly [block: string]: Fixes } = {
   messages: {
     ackReaction: noAck,
     ackReactionScope: noAck,
-    inbound: "Remove it: parts of one message are waited for by themselves; messages.queue.debounceMs is for the mode collect",
+    inbound:
+      "Remove it: parts of one message are waited for by themselves; messages.queue.debounceMs is for the mode collect",
     removeAckAfterReply: noAck,
     responsePrefix: prefix,
     statusReactions: noAck,
   },
   "messages.groupChat": {
     mentionPatterns: mentions,
-    unmentionedInbound: "Remove it: what nobody called the agent for is context; requireMention: false at a group makes it a question",
+    unmentionedInbound:
+      "Remove it: what nobody called the agent for is context; requireMention: false at a group makes it a question",
     visibleReplies: "Remove it: an answer is always sent to where its question came from",
   },
   "messages.queue": { byChannel: "Remove it: /queue sets the mode of one conversation" },

@@ -8,22 +8,28 @@ const answersWithinMs = 1_000;
 /** Words for the middle of a sentence: `another Parley (process 12: node ...)`. */
 export async function listenerAt(host: string, port: number): Promise<string> {
   const near = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  const [isParley, found] = await Promise.all([answersAsParley(near, port), processAt(port).catch(() => null)]);
+  const [isParley, found] = await Promise.all([
+    answersAsParley(near, port),
+    processAt(port).catch(() => null),
+  ]);
   const who = isParley ? "another Parley" : "another program";
   return found === null ? who : `${who} (process ${found.pid}: ${found.command})`;
 }
 
 function answersAsParley(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const asking = get({ host, port, path: "/healthz", headers: { host: "localhost" }, timeout: answersWithinMs }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > 100) response.destroy();
-      });
-      response.once("close", () => resolve(/^\{"ok":(?:true|false)\}$/.test(text)));
-    });
+    const asking = get(
+      { host, port, path: "/healthz", headers: { host: "localhost" }, timeout: answersWithinMs },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          text += chunk;
+          if (text.length > 100) response.destroy();
+        });
+        response.once("close", () => resolve(/^\{"ok":(?:true|false)\}$/.test(text)));
+      },
+    );
     asking.once("timeout", () => asking.destroy());
     asking.once("error", () => resolve(false));
   });
@@ -51,17 +57,23 @@ const listening = "0A";
 /** Names of the listening sockets, as the links of processes have them. Rejects where there is no /proc. */
 async function socketsAt(port: number): Promise<ReadonlySet<string>> {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
-  const tables = await Promise.all([readFile("/proc/net/tcp", "utf8"), readFile("/proc/net/tcp6", "utf8").catch(() => "")]);
+  const tables = await Promise.all([
+    readFile("/proc/net/tcp", "utf8"),
+    readFile("/proc/net/tcp6", "utf8").catch(() => ""),
+  ]);
   const rows = tables.flatMap((table) => table.split("\n").map((row) => row.trim().split(/\s+/)));
   return new Set(
-    rows.filter(([, local = "", , state]) => state === listening && local.endsWith(`:${hex}`)).map((row) => `socket:[${row[9]}]`),
+    rows
+      .filter(([, local = "", , state]) => state === listening && local.endsWith(`:${hex}`))
+      .map((row) => `socket:[${row[9]}]`),
   );
 }
 
 async function holderOf(sockets: ReadonlySet<string>): Promise<string | null> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const files = await readdir(`/proc/${pid}/fd`).catch(() => []);
-    for (const file of files) if (sockets.has(await readlink(`/proc/${pid}/fd/${file}`).catch(() => ""))) return pid;
+    for (const file of files)
+      if (sockets.has(await readlink(`/proc/${pid}/fd/${file}`).catch(() => ""))) return pid;
   }
   return null;
 }

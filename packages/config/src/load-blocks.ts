@@ -22,7 +22,8 @@ export async function loadBlocks(
       text,
       others.map((key) => ({ remove: [key] })),
     );
-    const read = async (asked: string): Promise<string> => (asked === configPath ? alone : readFile(asked, "utf8"));
+    const read = async (asked: string): Promise<string> =>
+      asked === configPath ? alone : readFile(asked, "utf8");
     return await loadConfig({ env, readFile: read });
   } catch {
     // Whatever is wrong with it has been told; here it only means that the blocks cannot be had.

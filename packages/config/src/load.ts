@@ -113,7 +113,11 @@ async function read(env: Env, readText: ReadText, path: string): Promise<ConfigD
   const named = env["PARLEY_CONFIG"];
   if (named === undefined || named === "") return emptyDocument;
   throw new ConfigFault(path, [
-    { path: "", message: "does not exist, but PARLEY_CONFIG names it", fix: "Create it, or unset PARLEY_CONFIG" },
+    {
+      path: "",
+      message: "does not exist, but PARLEY_CONFIG names it",
+      fix: "Create it, or unset PARLEY_CONFIG",
+    },
   ]);
 }
 
@@ -147,7 +151,10 @@ function fileOf(value: unknown): FileReading {
 }
 
 function versionOf(value: unknown): number {
-  const version: unknown = typeof value === "object" && value !== null ? (value as { configVersion?: unknown }).configVersion : undefined;
+  const version: unknown =
+    typeof value === "object" && value !== null
+      ? (value as { configVersion?: unknown }).configVersion
+      : undefined;
   return typeof version === "number" ? version : configVersion;
 }
 

@@ -15,12 +15,22 @@ export interface MergeOptions {
 }
 
 /** Throws Fault("invalid") for a mask where nothing is masked, and for a patch that would take entries out of a list unsaid. */
-export function changesTo(current: unknown, wanted: JsonObject, options: MergeOptions): readonly ConfigChange[] {
+export function changesTo(
+  current: unknown,
+  wanted: JsonObject,
+  options: MergeOptions,
+): readonly ConfigChange[] {
   return blockChanges(isBlock(current) ? current : {}, wanted, [], options);
 }
 
-function blockChanges(current: JsonObject, wanted: JsonObject, path: ConfigPath, options: MergeOptions): ConfigChange[] {
-  const gone = options.as === "whole" ? Object.keys(current).filter((key) => !Object.hasOwn(wanted, key)) : [];
+function blockChanges(
+  current: JsonObject,
+  wanted: JsonObject,
+  path: ConfigPath,
+  options: MergeOptions,
+): ConfigChange[] {
+  const gone =
+    options.as === "whole" ? Object.keys(current).filter((key) => !Object.hasOwn(wanted, key)) : [];
   return [
     ...gone.map((key) => ({ remove: [...path, key] })),
     ...Object.entries(wanted).flatMap(([key, value]) => {
@@ -30,7 +40,12 @@ function blockChanges(current: JsonObject, wanted: JsonObject, path: ConfigPath,
   ];
 }
 
-function valueChanges(current: Json | undefined, wanted: Json, path: ConfigPath, options: MergeOptions): ConfigChange[] {
+function valueChanges(
+  current: Json | undefined,
+  wanted: Json,
+  path: ConfigPath,
+  options: MergeOptions,
+): ConfigChange[] {
   const isPatch = options.as === "patch";
   if (wanted === null && isPatch) return current === undefined ? [] : [{ remove: path }];
   // As it was shown: also a URL whose password alone is masked.
@@ -45,12 +60,20 @@ function valueChanges(current: Json | undefined, wanted: Json, path: ConfigPath,
   return [{ set: path, to }];
 }
 
-function refuseLoss(current: readonly Json[], to: Json, path: ConfigPath, replacePaths: readonly string[]): void {
+function refuseLoss(
+  current: readonly Json[],
+  to: Json,
+  path: ConfigPath,
+  replacePaths: readonly string[],
+): void {
   const kept: readonly Json[] = Array.isArray(to) ? to : [];
   const lost = current.filter((entry) => !kept.some((each) => isDeepStrictEqual(each, entry))).length;
   const name = formatPath(path);
   if (lost === 0 || replacePaths.includes(name)) return;
-  throw new Fault("invalid", `${name} would lose ${lost} of its ${current.length} entries. Name it in replacePaths if that is meant`);
+  throw new Fault(
+    "invalid",
+    `${name} would lose ${lost} of its ${current.length} entries. Name it in replacePaths if that is meant`,
+  );
 }
 
 function refuseMasks(value: Json, path: ConfigPath): void {
@@ -61,7 +84,8 @@ function refuseMasks(value: Json, path: ConfigPath): void {
     );
   }
   if (typeof value !== "object" || value === null) return;
-  for (const [key, each] of Object.entries(value)) refuseMasks(each, [...path, Array.isArray(value) ? Number(key) : key]);
+  for (const [key, each] of Object.entries(value))
+    refuseMasks(each, [...path, Array.isArray(value) ? Number(key) : key]);
 }
 
 export function isMask(value: Json): value is string {
@@ -70,7 +94,10 @@ export function isMask(value: Json): value is string {
 
 export function noSecretThere(path: ConfigPath): Fault {
   const place = formatPath(path);
-  return new Fault("invalid", `${place}: "${mask}" stands for a secret, but the file has another or none there. Give the secret itself`);
+  return new Fault(
+    "invalid",
+    `${place}: "${mask}" stands for a secret, but the file has another or none there. Give the secret itself`,
+  );
 }
 
 /** In a patch null means absence, also inside of what is new. */

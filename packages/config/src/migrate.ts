@@ -29,14 +29,19 @@ export interface Migrated {
 
 /** Files of a newer version are left as they are. */
 export function migrated(value: unknown, known: readonly Migration[] = migrations): Migrated {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return { value, from: null, steps: [] };
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { value, from: null, steps: [] };
   const file = value as JsonObject;
   const stated: Json | undefined = file["configVersion"];
   const from = typeof stated === "number" ? stated : 1;
   const steps = known.filter(({ to }) => to > from);
   const last = steps.at(-1);
   if (last === undefined) return { value, from: null, steps };
-  return { value: { ...steps.reduce((now, { migrate }) => migrate(now), file), configVersion: last.to }, from, steps };
+  return {
+    value: { ...steps.reduce((now, { migrate }) => migrate(now), file), configVersion: last.to },
+    from,
+    steps,
+  };
 }
 
 export interface Rewritten {
@@ -47,7 +52,10 @@ export interface Rewritten {
 }
 
 /** Null when the file is of this version, or is not there. Throws Fault("unavailable") when the folder cannot be written. */
-export async function rewriteMigrated(path: string, known: readonly Migration[] = migrations): Promise<Rewritten | null> {
+export async function rewriteMigrated(
+  path: string,
+  known: readonly Migration[] = migrations,
+): Promise<Rewritten | null> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw new Fault("unavailable", `${path} cannot be read: ${error.message}`, { cause: error });
@@ -60,6 +68,9 @@ export async function rewriteMigrated(path: string, known: readonly Migration[] 
   const backup = `${path}.v${next.from}.bak`;
   // The first one is the one that a person wrote.
   if ((await stat(backup).catch(() => null)) === null) await replaceFile(backup, text);
-  await replaceFile(path, editConfig(text, changesTo(value, next.value as JsonObject, { as: "whole" }), path));
+  await replaceFile(
+    path,
+    editConfig(text, changesTo(value, next.value as JsonObject, { as: "whole" }), path),
+  );
   return { from: next.from, backup, says: next.steps.map(({ says }) => says) };
 }

@@ -20,7 +20,8 @@ function editDistance(from: string, to: string): number {
     for (let j = 1; j <= to.length; j += 1) {
       const same = from[i - 1] === to[j - 1] ? 0 : 1;
       let edits = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
-      if (i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]) edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1);
+      if (i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1])
+        edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1);
       row.push(edits);
     }
     [beforeLast, last] = [last, row];

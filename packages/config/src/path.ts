@@ -15,7 +15,11 @@ export function parseConfigPath(text: string): ConfigPath {
     if (key !== undefined) path.push(key);
     else if (index !== undefined) path.push(Number(index));
     else if (quoted !== undefined) path.push(JSON.parse(quoted) as string);
-    else throw new Fault("invalid", `"${text}" is no path: stuck at "${text.slice(at)}". Write it like channels.telegram.allowFrom[0]`);
+    else
+      throw new Fault(
+        "invalid",
+        `"${text}" is no path: stuck at "${text.slice(at)}". Write it like channels.telegram.allowFrom[0]`,
+      );
   }
   if (path.length === 0) throw new Fault("invalid", "the path is empty. Write it like gateway.port");
   return path;

@@ -18,7 +18,11 @@ export class ConfigFault extends Fault {
   readonly problems: readonly ConfigProblem[];
 
   constructor(file: string, problems: readonly ConfigProblem[], cause?: unknown) {
-    super("invalid", problems.map((problem) => describeProblem(file, problem)).join("\n"), cause === undefined ? {} : { cause });
+    super(
+      "invalid",
+      problems.map((problem) => describeProblem(file, problem)).join("\n"),
+      cause === undefined ? {} : { cause },
+    );
     this.problems = problems;
   }
 }

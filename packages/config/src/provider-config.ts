@@ -1,7 +1,12 @@
 // What the rest of Parley reads of models.providers.*. Nothing is filled in here but lists: what is absent, the models package knows better.
 import type { Secret } from "./secret.ts";
 
-export type ProviderApi = "openai-completions" | "openai-responses" | "anthropic-messages" | "google-generative-ai" | "ollama";
+export type ProviderApi =
+  | "openai-completions"
+  | "openai-responses"
+  | "anthropic-messages"
+  | "google-generative-ai"
+  | "ollama";
 
 /** What is absent, the models package fills from what it knows about the provider's name and the model's id. */
 export interface ProviderConfig {
@@ -27,5 +32,10 @@ export interface ModelConfig {
   readonly reasoning?: boolean;
   readonly compat?: { readonly supportedReasoningEfforts?: readonly string[] };
   /** US dollars per million tokens. */
-  readonly cost?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number };
+  readonly cost?: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+  };
 }

@@ -70,7 +70,9 @@ export function modelTrouble(
     return {
       message: `"${ref}" names the provider "${name}", which does not exist`,
       fix: [
-        ...(variable === undefined ? [`Add it under models.providers.${name}`] : [`Set ${variable} in the environment`]),
+        ...(variable === undefined
+          ? [`Add it under models.providers.${name}`]
+          : [`Set ${variable} in the environment`]),
         ...(names.length > 0 ? [`or use one of: ${names.join(", ")}`] : []),
       ].join(", "),
     };

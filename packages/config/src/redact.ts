@@ -13,10 +13,13 @@ export function redact(config: Config): Json {
 /** What the file itself says, which may be wrong in any way: masks by place and by name. References to a secret are shown, they are none. */
 export function redactFile(value: Json, path: ConfigPath = []): Json {
   if (typeof value === "string") return isMasked(path) && !/^\$\{\w+\}$/.test(value) ? mask : shown(value);
-  if (typeof value !== "object" || value === null) return isMasked(path) && typeof value === "number" ? mask : value;
+  if (typeof value !== "object" || value === null)
+    return isMasked(path) && typeof value === "number" ? mask : value;
   if (isReference(value)) return value;
   if (Array.isArray(value)) return value.map((each, index) => redactFile(each, [...path, index]));
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, redactFile(each, [...path, key])]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, redactFile(each, [...path, key])]),
+  );
 }
 
 /** `skills.entries.x.env` is a block of variables, so what stands behind the word counts too. */
@@ -30,7 +33,9 @@ function isMasked(path: ConfigPath): boolean {
   return path.some((step, depth) => {
     const at = path.slice(0, depth + 1);
     return (
-      isSecretPath(at) || /(?:token|secret|password|passwd|api_?key)$/i.test(String(step)) || (path[0] === "skills" && at.at(-2) === "env")
+      isSecretPath(at) ||
+      /(?:token|secret|password|passwd|api_?key)$/i.test(String(step)) ||
+      (path[0] === "skills" && at.at(-2) === "env")
     );
   });
 }

@@ -29,19 +29,24 @@ export function configReference(schema: JsonSchema): string {
 }
 
 function table(keys: readonly Key[]): string {
-  const rows = keys.map(({ path, takes, standard, says }) => `| \`${path}\` | ${takes} | ${standard} | ${says} |`);
+  const rows = keys.map(
+    ({ path, takes, standard, says }) => `| \`${path}\` | ${takes} | ${standard} | ${says} |`,
+  );
   return `${["| key | takes | default | |", "| --- | --- | --- | --- |", ...rows].join("\n")}\n`;
 }
 
 /** The leaves below a block, in the order of the schema. */
 function keysIn(block: JsonSchema, path: string): readonly Key[] {
-  const named = Object.entries(propertiesOf(block)).map(([key, each]) => [path === "" ? key : `${path}.${key}`, each] as const);
+  const named = Object.entries(propertiesOf(block)).map(
+    ([key, each]) => [path === "" ? key : `${path}.${key}`, each] as const,
+  );
   const any = block["additionalProperties"];
   const free = isSchema(any) && Object.keys(any).length > 0 ? [[`${path}.NAME`, any] as const] : [];
   return [...named, ...free].flatMap(([at, each]) => {
     const below = belowOf(each, at);
     if (below.length === 0) return [keyOf(at, each)];
-    const own = describe(each) === "" ? [] : [{ path: at, takes: "block", standard: "", says: describe(each) }];
+    const own =
+      describe(each) === "" ? [] : [{ path: at, takes: "block", standard: "", says: describe(each) }];
     return [...own, ...below];
   });
 }
@@ -64,7 +69,13 @@ function keyOf(path: string, schema: JsonSchema): Key {
 }
 
 function takesOf(schema: JsonSchema): string {
-  const { type, const: fixed, enum: choices, minimum, maximum } = schema as { readonly [keyword: string]: unknown };
+  const {
+    type,
+    const: fixed,
+    enum: choices,
+    minimum,
+    maximum,
+  } = schema as { readonly [keyword: string]: unknown };
   if (formsOf(schema).some(isReference)) return "secret";
   if (Array.isArray(schema["anyOf"])) return [...new Set(formsOf(schema).map(takesOf))].join(" or ");
   if (fixed !== undefined) return code(fixed);

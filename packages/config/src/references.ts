@@ -11,11 +11,22 @@ export interface Surroundings {
 }
 
 /** Keys whose value is a secret, wherever they stand: only there a reference object is read, and no message shows what was written. */
-const secretKeys: ReadonlySet<string | number> = new Set(["apiKey", "botToken", "token", "webhookSecret", "ownerDisplaySecret", "secret"]);
+const secretKeys: ReadonlySet<string | number> = new Set([
+  "apiKey",
+  "botToken",
+  "token",
+  "webhookSecret",
+  "ownerDisplaySecret",
+  "secret",
+]);
 
 /** `url` is a secret where it may hold a password; a header may be one. */
 export function isSecretPath(path: ConfigPath): boolean {
-  return secretKeys.has(path.at(-1) ?? "") || path.join(".") === "store.redis.url" || (path[0] === "models" && path.at(-2) === "headers");
+  return (
+    secretKeys.has(path.at(-1) ?? "") ||
+    path.join(".") === "store.redis.url" ||
+    (path[0] === "models" && path.at(-2) === "headers")
+  );
 }
 
 /** Stands in for a value that could not be had, so that one missing variable is one problem and not two. */
@@ -33,7 +44,9 @@ export async function resolveReferences(
     if (typeof node !== "object" || node === null) return node;
     const reference = isSecretPath(path) ? referenceIn(node) : null;
     if (reference !== null) return resolve(reference, path);
-    const entries = Object.entries(node).map(async ([key, each]) => [key, await walk(each, [...path, key])] as const);
+    const entries = Object.entries(node).map(
+      async ([key, each]) => [key, await walk(each, [...path, key])] as const,
+    );
     return Object.fromEntries(await Promise.all(entries));
   }
 
@@ -66,7 +79,10 @@ export async function resolveReferences(
       // Reported with all other problems of the file instead of ending the list here.
       what = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
     }
-    report(path, { message: `the secret file ${file} ${what}`, fix: "Write the secret into it, readable only by the user of the daemon" });
+    report(path, {
+      message: `the secret file ${file} ${what}`,
+      fix: "Write the secret into it, readable only by the user of the daemon",
+    });
     return unresolved;
   }
 

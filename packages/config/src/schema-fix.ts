@@ -16,7 +16,8 @@ const forms: { readonly [expected: string]: string } = {
 export function schemaFix(issue: z.core.$ZodIssue, at: ConfigPath): string {
   const form = issue.code === "invalid_type" ? forms[String(issue.expected)] : undefined;
   if (form !== undefined) return form;
-  if (issue.code === "invalid_value") return `Use ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (issue.code === "invalid_value")
+    return `Use ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
   if (issue.code === "too_big") return `Use at most ${issue.maximum}${unitOf(issue.origin)}`;
   if (issue.code === "too_small") return `Use at least ${issue.minimum}${unitOf(issue.origin)}`;
   // Elements are described with their list.

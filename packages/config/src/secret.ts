@@ -15,7 +15,12 @@ const secrets = new WeakSet<object>();
 
 export function secret(value: string): Secret {
   const shown = (): string => mask;
-  const holder: Secret & { [inspectHook]: () => string } = { reveal: () => value, toString: shown, toJSON: shown, [inspectHook]: shown };
+  const holder: Secret & { [inspectHook]: () => string } = {
+    reveal: () => value,
+    toString: shown,
+    toJSON: shown,
+    [inspectHook]: shown,
+  };
   secrets.add(holder);
   return Object.freeze(holder);
 }

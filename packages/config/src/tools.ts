@@ -79,7 +79,15 @@ export function sandboxOf(...layers: readonly (SandboxFile | undefined)[]): Sand
     scope: first("scope") ?? "agent",
     workspaceAccess: first("workspaceAccess") ?? "none",
     network: first("network") ?? false,
-    limits: { memoryMb: first("memoryMb") ?? 1_024, processes: first("pidsLimit") ?? 256, cpuSeconds: first("cpuSeconds") ?? 600 },
-    docker: { image: layers.map((layer) => layer?.docker.image).find((image) => image !== undefined) ?? "debian:stable-slim" },
+    limits: {
+      memoryMb: first("memoryMb") ?? 1_024,
+      processes: first("pidsLimit") ?? 256,
+      cpuSeconds: first("cpuSeconds") ?? 600,
+    },
+    docker: {
+      image:
+        layers.map((layer) => layer?.docker.image).find((image) => image !== undefined) ??
+        "debian:stable-slim",
+    },
   };
 }

@@ -15,7 +15,9 @@ export async function folderTrouble(path: string): Promise<string | null> {
   if (typeof found === "string") return `${path} cannot be used: ${found}`;
   if (found !== null) {
     if (!found.isDirectory()) return `${path} is a file, not a folder`;
-    return (await mayBe(path, constants.R_OK | constants.X_OK)) ? null : `${path} may not be read by the user of the daemon`;
+    return (await mayBe(path, constants.R_OK | constants.X_OK))
+      ? null
+      : `${path} may not be read by the user of the daemon`;
   }
   if ((await lstat(path).catch(() => null)) !== null) return `${path} is a link that leads nowhere`;
   return roomTrouble(path, dirname(path));
@@ -24,7 +26,9 @@ export async function folderTrouble(path: string): Promise<string | null> {
 /** Of a path that may be anything: null when it can name something at all. */
 export function pathTrouble(path: string): string | null {
   if (path.includes("\0")) return "the path has a NUL";
-  const isLong = Buffer.byteLength(path) > longestPath || path.split("/").some((name) => Buffer.byteLength(name) > longestName);
+  const isLong =
+    Buffer.byteLength(path) > longestPath ||
+    path.split("/").some((name) => Buffer.byteLength(name) > longestName);
   return isLong ? "the path is longer than file systems take" : null;
 }
 
@@ -46,7 +50,8 @@ async function roomTrouble(path: string, above: string): Promise<string | null> 
 async function mayBe(path: string, mode: number): Promise<boolean> {
   return access(path, mode).then(
     () => true,
-    (error: NodeJS.ErrnoException) => error.code !== "EACCES" && error.code !== "EPERM" && error.code !== "EROFS",
+    (error: NodeJS.ErrnoException) =>
+      error.code !== "EACCES" && error.code !== "EPERM" && error.code !== "EROFS",
   );
 }
 

@@ -22,7 +22,9 @@ export function finding(at: ConfigPath, message: string, fix: string): Finding {
   return { at, problem: { message, fix } };
 }
 
-export type Validation = { readonly ok: true; readonly file: ConfigFile } | { readonly ok: false; readonly findings: readonly Finding[] };
+export type Validation =
+  | { readonly ok: true; readonly file: ConfigFile }
+  | { readonly ok: false; readonly findings: readonly Finding[] };
 
 export function validate(value: unknown): Validation {
   const parsed = configSchema.safeParse(value, { reportInput: true });
@@ -33,11 +35,15 @@ export function validate(value: unknown): Validation {
 function findings(issue: z.core.$ZodIssue): readonly Finding[] {
   const at = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...at, key], key));
-  if (issue.code === "invalid_key") return [finding(at, issue.issues[0]?.message ?? "not a valid key", "Rename the key")];
+  if (issue.code === "invalid_key")
+    return [finding(at, issue.issues[0]?.message ?? "not a valid key", "Rename the key")];
   if (issue.code === "invalid_union") {
     // An object can only have been meant as the object form: its own mistakes say more than "no form fits".
-    const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
-    if (inner.length > 0) return inner.flatMap((each) => findings({ ...each, path: [...issue.path, ...each.path] }));
+    const inner = issue.errors
+      .flat()
+      .filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
+    if (inner.length > 0)
+      return inner.flatMap((each) => findings({ ...each, path: [...issue.path, ...each.path] }));
   }
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
   const isSecret = isSecretPath(at) || (at[0] === "skills" && at[3] === "env");

@@ -15,7 +15,9 @@ export function tokenWeakness(token: string): string | null {
   const rest = token.replaceAll(guessed, "");
   if (rest.length < leastChars) return "it is made of words that everybody tries";
   if (new Set(rest).size < leastDifferent || isRow(rest) || isRepeated(rest)) return "it repeats itself";
-  return rest.length * bitsOfOne(rest) < leastBits ? "it has too few different characters for its length" : null;
+  return rest.length * bitsOfOne(rest) < leastBits
+    ? "it has too few different characters for its length"
+    : null;
 }
 
 /** More than half of its characters follow the one before: 0123, aaaa, zyxw. */

@@ -9,7 +9,9 @@ const newFileMode = 0o600;
 /** A link is followed and stays a link; the mode of the file stays, unless it is to be `isPrivate`. Throws Fault("unavailable") when the folder cannot be written. */
 export async function replaceFile(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
   const target = await realpath(path).catch(ifMissing(path));
-  const mode = isPrivate ? newFileMode : await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
+  const mode = isPrivate
+    ? newFileMode
+    : await stat(target).then((found) => found.mode & 0o777, ifMissing(newFileMode));
   const fresh = `${target}.${process.pid}.new`;
   try {
     const file = await open(fresh, "w", mode);
@@ -26,9 +28,13 @@ export async function replaceFile(path: string, text: string, { isPrivate = fals
   } catch (cause) {
     await rm(fresh, { force: true });
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Fault("unavailable", `${target} could not be written: ${reason}. Check that the daemon's user may write its folder`, {
-      cause,
-    });
+    throw new Fault(
+      "unavailable",
+      `${target} could not be written: ${reason}. Check that the daemon's user may write its folder`,
+      {
+        cause,
+      },
+    );
   }
 }
 

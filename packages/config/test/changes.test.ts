@@ -11,9 +11,14 @@ test("the same file in other words changes nothing", async () => {
 });
 
 test("the smallest blocks that differ are named; a list is one; an account that came or went is one", async () => {
-  const before = await config({ channels: { telegram: { botToken: "1:a", allowFrom: ["7"] } }, agents: { list: [{ id: "main" }] } });
+  const before = await config({
+    channels: { telegram: { botToken: "1:a", allowFrom: ["7"] } },
+    agents: { list: [{ id: "main" }] },
+  });
   const after = await config({
-    channels: { telegram: { botToken: "1:a", allowFrom: ["7", "8"], accounts: { two: { botToken: "2:b" } } } },
+    channels: {
+      telegram: { botToken: "1:a", allowFrom: ["7", "8"], accounts: { two: { botToken: "2:b" } } },
+    },
     messages: { queue: { cap: 3 } },
     agents: { list: [{ id: "main" }, { id: "other" }] },
   });
@@ -28,7 +33,10 @@ test("the smallest blocks that differ are named; a list is one; an account that 
 
 test("a secret that a file holds is compared by its value and never told", async () => {
   const file = { channels: { telegram: { botToken: { file: "token" } } } };
-  const [old, fresh] = [await config(file, { "/home/token": "1:aaa" }), await config(file, { "/home/token": "1:bbb\n" })];
+  const [old, fresh] = [
+    await config(file, { "/home/token": "1:aaa" }),
+    await config(file, { "/home/token": "1:bbb\n" }),
+  ];
   const keys = changedKeys(old, fresh);
   expect(keys).toEqual(["channels.telegram.default.botToken"]);
   expect(JSON.stringify(keys)).not.toContain("bbb");
@@ -36,11 +44,15 @@ test("a secret that a file holds is compared by its value and never told", async
 });
 
 test("what was opened at the start waits for the next one", () => {
-  expect(restartKeys(["gateway.port", "gateway.portal", "store.driver", "messages.queue.cap", "gateway.auth.token"])).toEqual([
-    "gateway.port",
-    "store.driver",
-    "gateway.auth.token",
-  ]);
+  expect(
+    restartKeys([
+      "gateway.port",
+      "gateway.portal",
+      "store.driver",
+      "messages.queue.cap",
+      "gateway.auth.token",
+    ]),
+  ).toEqual(["gateway.port", "store.driver", "gateway.auth.token"]);
 });
 
 test("the files that a config came from are told", async () => {
@@ -48,6 +60,10 @@ test("the files that a config came from are told", async () => {
     "/home/parley.json5": "{ channels: { telegram: { botToken: { file: 'token' } } } }",
     "/home/token": "1:a",
   };
-  const { reads } = await loadConfig({ env: {}, home: "/home", readFile: async (path) => files[path] ?? null });
+  const { reads } = await loadConfig({
+    env: {},
+    home: "/home",
+    readFile: async (path) => files[path] ?? null,
+  });
   expect(reads).toEqual(["/home/parley.json5", "/home/token"]);
 });

@@ -26,7 +26,11 @@ interface Verdict {
 async function verdictOn(text: string, wouldStart?: "start" | "again" | "change"): Promise<Verdict> {
   writeFileSync(join(home, "parley.json5"), text);
   try {
-    const { warnings } = await loadConfig({ env: {}, home, ...(wouldStart === undefined ? {} : { wouldStart }) });
+    const { warnings } = await loadConfig({
+      env: {},
+      home,
+      ...(wouldStart === undefined ? {} : { wouldStart }),
+    });
     return { problems: [], warnings };
   } catch (error) {
     if (error instanceof ConfigFault) return { problems: error.problems, warnings: [] };
@@ -35,19 +39,39 @@ async function verdictOn(text: string, wouldStart?: "start" | "again" | "change"
 }
 
 test.for([
-  ['{ agents: { defaults: { workspace: "file" } } }', "agents.defaults.workspace", /file is a file, not a folder/],
-  ['{ agents: { defaults: { workspace: "file/below/it" } } }', "agents.defaults.workspace", /cannot be made: .*file is a file/],
+  [
+    '{ agents: { defaults: { workspace: "file" } } }',
+    "agents.defaults.workspace",
+    /file is a file, not a folder/,
+  ],
+  [
+    '{ agents: { defaults: { workspace: "file/below/it" } } }',
+    "agents.defaults.workspace",
+    /cannot be made: .*file is a file/,
+  ],
   ['{ agents: { defaults: { workspace: "/dev/null" } } }', "agents.defaults.workspace", /is a file/],
-  ['{ agents: { defaults: { workspace: "/proc/not/there" } } }', "agents.defaults.workspace", /cannot be made in \/proc/],
+  [
+    '{ agents: { defaults: { workspace: "/proc/not/there" } } }',
+    "agents.defaults.workspace",
+    /cannot be made in \/proc/,
+  ],
   ['{ agents: { defaults: { workspace: "dangling" } } }', "agents.defaults.workspace", /leads nowhere/],
   ['{ agents: { defaults: { workspace: "circle" } } }', "agents.defaults.workspace", /cannot be used: ELOOP/],
   ['{ agents: { defaults: { workspace: "a\\u0000b" } } }', "agents.defaults.workspace", /NUL/],
-  [`{ agents: { defaults: { workspace: "new/${"x".repeat(300)}" } } }`, "agents.defaults.workspace", /longer/],
+  [
+    `{ agents: { defaults: { workspace: "new/${"x".repeat(300)}" } } }`,
+    "agents.defaults.workspace",
+    /longer/,
+  ],
   [`{ agents: { defaults: { workspace: "${"x/".repeat(3_000)}" } } }`, "agents.defaults.workspace", /longer/],
   ['{ tools: { fs: { readRoots: ["there", "a\\u0000b"] } } }', "tools.fs.readRoots[1]", /NUL/],
   ['{ skills: { load: { extraDirs: ["a\\u0000b"] } } }', "skills.load.extraDirs[0]", /NUL/],
   ['{ agents: { defaults: { repoRoot: "a\\u0000b" } } }', "agents.defaults.repoRoot", /NUL/],
-  ['{ hooks: { internal: { handlers: [{ event: "tool:before", module: "a\\u0000b" }] } } }', "hooks.internal.handlers[0].module", /NUL/],
+  [
+    '{ hooks: { internal: { handlers: [{ event: "tool:before", module: "a\\u0000b" }] } } }',
+    "hooks.internal.handlers[0].module",
+    /NUL/,
+  ],
   [
     '{ store: { driver: "redis", redis: { url: "rediss://h", tls: { caFile: "none.pem" } } } }',
     "store.redis.tls.caFile",
@@ -61,7 +85,9 @@ test.for([
 ] as const)("%s is refused for a start", async ([text, path, message]) => {
   for (const wouldStart of ["start", "again", "change"] as const) {
     const { problems } = await verdictOn(text, wouldStart);
-    expect(problems).toMatchObject([{ path, line: 1, message: expect.stringMatching(message), fix: expect.any(String) }]);
+    expect(problems).toMatchObject([
+      { path, line: 1, message: expect.stringMatching(message), fix: expect.any(String) },
+    ]);
   }
   // Who only wants to know where the gateway listens is not kept from it.
   expect((await verdictOn(text)).problems).toEqual([]);
@@ -71,7 +97,10 @@ test.for([
 test("a folder that is there, one that can be made, and a link to one are right", async () => {
   symlinkSync(join(home, "there"), join(home, "link"));
   for (const workspace of ["there", "deep/new/one", "link", "link/new", "../x"]) {
-    expect(await verdictOn(`{ agents: { defaults: { workspace: "${workspace}" } } }`, "change")).toEqual({ problems: [], warnings: [] });
+    expect(await verdictOn(`{ agents: { defaults: { workspace: "${workspace}" } } }`, "change")).toEqual({
+      problems: [],
+      warnings: [],
+    });
   }
 });
 
@@ -81,7 +110,9 @@ test("an address that this machine does not have is refused for a change, and wa
     { path: "gateway.bind", message: expect.stringContaining("192.0.2.1") },
   ]);
   expect((await verdictOn(text, "start")).problems).toEqual([]);
-  expect((await verdictOn(`{ gateway: { bind: "127.0.0.1", auth: { token: "x" } } }`, "change")).problems).toEqual([]);
+  expect(
+    (await verdictOn(`{ gateway: { bind: "127.0.0.1", auth: { token: "x" } } }`, "change")).problems,
+  ).toEqual([]);
 });
 
 test("whether an address can be listened on is tried, and let go of", async () => {
@@ -101,12 +132,17 @@ test("a key that the gateway keeps and that is too short to be safe keeps it fro
     { path: "gateway.auth.token", message: expect.stringContaining("too short") },
   ]);
   const hashed = `{ gateway: { auth: { token: "${strong}" } }, commands: { ownerDisplay: "hash" } }`;
-  expect((await verdictOn(hashed, "start")).problems.map(({ path }) => path)).toEqual(["commands.ownerDisplaySecret"]);
+  expect((await verdictOn(hashed, "start")).problems.map(({ path }) => path)).toEqual([
+    "commands.ownerDisplaySecret",
+  ]);
 });
 
 test("a hook that is not there is told and refuses nothing", async () => {
-  const hook = (module: string) => `{ hooks: { internal: { handlers: [{ event: "tool:before", module: "${module}" }] } } }`;
-  expect((await verdictOn(hook("./none.ts"), "change")).warnings).toMatchObject([{ path: "hooks.internal.handlers[0].module" }]);
+  const hook = (module: string) =>
+    `{ hooks: { internal: { handlers: [{ event: "tool:before", module: "${module}" }] } } }`;
+  expect((await verdictOn(hook("./none.ts"), "change")).warnings).toMatchObject([
+    { path: "hooks.internal.handlers[0].module" },
+  ]);
   expect((await verdictOn(hook("./file"), "change")).warnings).toEqual([]);
 });
 
@@ -121,7 +157,10 @@ test.skipIf(process.getuid?.() === 0)("a folder that this user may not use is re
 
 test("one agent that cannot work keeps a start from nothing while another one can; a change that would lead there is refused", async () => {
   const text = '{ agents: { list: [{ id: "main" }, { id: "b", workspace: "file" }] } }';
-  const trouble = { path: "agents.list[1].workspace", message: expect.stringMatching(/not a folder/) as string };
+  const trouble = {
+    path: "agents.list[1].workspace",
+    message: expect.stringMatching(/not a folder/) as string,
+  };
   for (const wouldStart of ["start", "again"] as const)
     expect(await verdictOn(text, wouldStart)).toMatchObject({ problems: [], warnings: [trouble] });
   expect((await verdictOn(text, "change")).problems).toMatchObject([trouble]);

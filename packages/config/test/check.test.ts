@@ -20,7 +20,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [telegram("allowFrom: [12345678901234567890]"), "channels.telegram.allowFrom[0]", /is not exact/],
   [telegram("allowFrom: [1.5]"), "channels.telegram.allowFrom[0]", /is not exact/],
   ["{ hooks: { endpoints: { x: {} } } }", "hooks.endpoints.x", /anybody could call it/],
-  ['{ hooks: { token: "t", endpoints: { x: { agentId: "gone" } } } }', "hooks.endpoints.x.agentId", /no agent "gone"/],
+  [
+    '{ hooks: { token: "t", endpoints: { x: { agentId: "gone" } } } }',
+    "hooks.endpoints.x.agentId",
+    /no agent "gone"/,
+  ],
   [
     '{ hooks: { token: "t", endpoints: { x: { deliver: "123" } } } }',
     "hooks.endpoints.x.deliver",
@@ -37,21 +41,53 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['{ store: { driver: "redis", redis: {} } }', "store.redis.url", /a secret is/],
   ['{ store: { redis: { url: "http://a.example" } } }', "store.redis.url", /no address of a Redis/],
   ['{ store: { redis: { url: "redis://" } } }', "store.redis.url", /no address of a Redis/],
-  ['{ store: { redis: { url: "/run/redis.sock", keyPrefix: "a{b}" } } }', "store.redis.keyPrefix", /a prefix has/],
+  [
+    '{ store: { redis: { url: "/run/redis.sock", keyPrefix: "a{b}" } } }',
+    "store.redis.keyPrefix",
+    /a prefix has/,
+  ],
   [telegram('webhookUrl: "https://a.example/t"'), "channels.telegram.webhookUrl", /forged/],
-  [telegram('accounts: { work: { botToken: "t" } }'), "channels.telegram.accounts.work.botToken", /same token/],
+  [
+    telegram('accounts: { work: { botToken: "t" } }'),
+    "channels.telegram.accounts.work.botToken",
+    /same token/,
+  ],
   [telegram('proxy: "socks5://a.example:1"'), "channels.telegram.proxy", /no address of an HTTP proxy/],
   [telegram('proxy: "a.example:8080"'), "channels.telegram.proxy", /no address of an HTTP proxy/],
-  [telegram('apiRoot: "https://a.example/bot1:secret/"'), "channels.telegram.apiRoot", /^this is an address of one bot/],
+  [
+    telegram('apiRoot: "https://a.example/bot1:secret/"'),
+    "channels.telegram.apiRoot",
+    /^this is an address of one bot/,
+  ],
   [telegram("accounts: { work: {} }"), "channels.telegram.accounts.work", /has no botToken/],
   [telegram('accounts: { dm: { botToken: "u" } }'), "channels.telegram.accounts.dm", /word of session keys/],
-  [telegram('accounts: { "My Bot": { botToken: "u" } }'), 'channels.telegram.accounts["My Bot"]', /not an account id/],
-  [telegram('accounts: { w: { botToken: "u", dmPolicy: "open" } }'), "channels.telegram.accounts.w.dmPolicy", /must say so/],
-  [telegram('groupAllowFrom: ["-100123"]'), "channels.telegram.groupAllowFrom[0]", /is a group, not a person/],
+  [
+    telegram('accounts: { "My Bot": { botToken: "u" } }'),
+    'channels.telegram.accounts["My Bot"]',
+    /not an account id/,
+  ],
+  [
+    telegram('accounts: { w: { botToken: "u", dmPolicy: "open" } }'),
+    "channels.telegram.accounts.w.dmPolicy",
+    /must say so/,
+  ],
+  [
+    telegram('groupAllowFrom: ["-100123"]'),
+    "channels.telegram.groupAllowFrom[0]",
+    /is a group, not a person/,
+  ],
   [telegram("allowFrom: [-100123]"), "channels.telegram.allowFrom[0]", /is a group, not a person/],
-  [telegram('groups: { "-5": { allowFrom: ["@alice"] } }'), 'channels.telegram.groups["-5"].allowFrom[0]', /is a name/],
+  [
+    telegram('groups: { "-5": { allowFrom: ["@alice"] } }'),
+    'channels.telegram.groups["-5"].allowFrom[0]',
+    /is a name/,
+  ],
   [telegram('groups: { "-5": { users: ["1"] } }'), 'channels.telegram.groups["-5"].users', /unknown key/],
-  [telegram('groups: { "-5": { agentId: "gone" } }'), 'channels.telegram.groups["-5"].agentId', /no agent "gone"/],
+  [
+    telegram('groups: { "-5": { agentId: "gone" } }'),
+    'channels.telegram.groups["-5"].agentId',
+    /no agent "gone"/,
+  ],
   [
     telegram('groups: { "-5": { topics: { "7": { agentId: "gone" } } } }'),
     'channels.telegram.groups["-5"].topics["7"].agentId',
@@ -62,17 +98,41 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     'channels.discord.accounts.w.guilds["1"].channels["2"].agentId',
     /no agent "gone"/,
   ],
-  [telegram('webhookUrl: "https://a.example/t", webhookSecret: "not allowed"'), "channels.telegram.webhookSecret", /would not take/],
-  ['{ bindings: [{ agentId: "gone", match: { channel: "telegram" } }] }', "bindings[0].agentId", /no agent "gone"/],
-  ['{ bindings: [{ agentId: "main", match: { channel: "constructor", accountId: "a" } }] }', "bindings[0].match.channel", /no channel/],
+  [
+    telegram('webhookUrl: "https://a.example/t", webhookSecret: "not allowed"'),
+    "channels.telegram.webhookSecret",
+    /would not take/,
+  ],
+  [
+    '{ bindings: [{ agentId: "gone", match: { channel: "telegram" } }] }',
+    "bindings[0].agentId",
+    /no agent "gone"/,
+  ],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "constructor", accountId: "a" } }] }',
+    "bindings[0].match.channel",
+    /no channel/,
+  ],
   [
     '{ hooks: { endpoints: { ci: { token: "t", deliver: "constructor:default:dm:1" } } } }',
     "hooks.endpoints.ci.deliver",
     /no account constructor:default/,
   ],
-  ['{ bindings: [{ agentId: "main", match: { channel: "signal" } }] }', "bindings[0].match.channel", /no channel "signal"/],
-  ['{ bindings: [{ agentId: "main", match: { channel: "telegram", accountId: "work" } }] }', "bindings[0].match.accountId", /no account/],
-  ['{ bindings: [{ agentId: "main", match: { channel: "discord", roles: ["1"] } }] }', "bindings[0].match.roles", /none is named/],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "signal" } }] }',
+    "bindings[0].match.channel",
+    /no channel "signal"/,
+  ],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "telegram", accountId: "work" } }] }',
+    "bindings[0].match.accountId",
+    /no account/,
+  ],
+  [
+    '{ bindings: [{ agentId: "main", match: { channel: "discord", roles: ["1"] } }] }',
+    "bindings[0].match.roles",
+    /none is named/,
+  ],
   [
     '{ bindings: [{ agentId: "main", match: { channel: "telegram", peer: { kind: "dm", id: "@alice" } } }] }',
     "bindings[0].match.peer.id",
@@ -80,7 +140,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ],
   ['{ agents: { list: [{ id: "a" }, { id: "b" }] } }', "agents.list", /no agent would answer on web:default/],
   ['{ session: { reset: { mode: "idle" } } }', "session.reset.mode", /how long a pause/],
-  ['{ session: { resetByType: { thread: { mode: "idle" } } } }', "session.resetByType.thread.mode", /how long a pause/],
+  [
+    '{ session: { resetByType: { thread: { mode: "idle" } } } }',
+    "session.resetByType.thread.mode",
+    /how long a pause/,
+  ],
   ['{ session: { resetByType: { dm: { mode: "daily" } } } }', "session.resetByType.dm", /unknown key/],
   ['{ session: { reset: { mode: "daily", atHour: 24 } } }', "session.reset.atHour", /24/],
   ['{ gateway: { bind: "lan" } }', "gateway.bind", /no token/],
@@ -92,20 +156,48 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     "agents.defaults.model",
     /not among the models/,
   ],
-  ['{ agents: { defaults: { model: { fallbacks: ["nope/m"] } } } }', "agents.defaults.model", /does not exist/],
-  ['{ agents: { list: [{ id: "main" }, { id: "a", model: "nope/m" }] } }', "agents.list[1].model", /does not exist/],
+  [
+    '{ agents: { defaults: { model: { fallbacks: ["nope/m"] } } } }',
+    "agents.defaults.model",
+    /does not exist/,
+  ],
+  [
+    '{ agents: { list: [{ id: "main" }, { id: "a", model: "nope/m" }] } }',
+    "agents.list[1].model",
+    /does not exist/,
+  ],
   ['{ models: { providers: { mine: { api: "ollama" } } } }', "models.providers.mine", /no baseUrl/],
   ['{ agents: { list: [{ id: "Main Agent" }] } }', "agents.list[0].id", /agent id/],
   ['{ agents: { list: [{ id: "a" }, { id: "a" }] } }', "agents.list[1].id", /twice/],
   ["{ agents: { list: [] } }", "agents.list", /at least one agent/],
-  ['{ session: { identityLinks: { Alice: ["telegram:1"] } } }', "session.identityLinks.Alice", /not a link name/],
-  ['{ session: { identityLinks: { "web-x": ["telegram:1"] } } }', "session.identityLinks.web-x", /web visitors/],
+  [
+    '{ session: { identityLinks: { Alice: ["telegram:1"] } } }',
+    "session.identityLinks.Alice",
+    /not a link name/,
+  ],
+  [
+    '{ session: { identityLinks: { "web-x": ["telegram:1"] } } }',
+    "session.identityLinks.web-x",
+    /web visitors/,
+  ],
   ['{ session: { identityLinks: { a: ["telegram:*"] } } }', "session.identityLinks.a[0]", /everybody/],
   ['{ session: { identityLinks: { a: ["telegram:@bob"] } } }', "session.identityLinks.a[0]", /is a name/],
   ['{ session: { identityLinks: { a: ["telegram:bob"] } } }', "session.identityLinks.a[0]", /is a name/],
-  ['{ session: { identityLinks: { a: ["telegramm:1"] } } }', "session.identityLinks.a[0]", /no channel "telegramm"/],
-  ['{ session: { identityLinks: { a: ["constructor:1"] } } }', "session.identityLinks.a[0]", /no channel "constructor"/],
-  ['{ session: { resetByChannel: { telegramm: { mode: "daily" } } } }', "session.resetByChannel.telegramm", /no channel "telegramm"/],
+  [
+    '{ session: { identityLinks: { a: ["telegramm:1"] } } }',
+    "session.identityLinks.a[0]",
+    /no channel "telegramm"/,
+  ],
+  [
+    '{ session: { identityLinks: { a: ["constructor:1"] } } }',
+    "session.identityLinks.a[0]",
+    /no channel "constructor"/,
+  ],
+  [
+    '{ session: { resetByChannel: { telegramm: { mode: "daily" } } } }',
+    "session.resetByChannel.telegramm",
+    /no channel "telegramm"/,
+  ],
   ['{ session: { identityLinks: { a: ["123"] } } }', "session.identityLinks.a[0]", /<channel>:<id>/],
   [
     '{ bindings: [{ agentId: "main", match: { channel: "web" } }, { agentId: "main", match: { channel: "web", accountId: "default" } }] }',
@@ -116,7 +208,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['{ commands: { ownerAllowFrom: ["telegram:1", "tg:2"] } }', "commands.ownerAllowFrom[1]", /no channel/],
   ['{ approvals: { exec: { approvers: ["discord:*"] } } }', "approvals.exec.approvers[0]", /everybody/],
   ['{ tools: { toolsBySender: { "123": {}, "*": {} } } }', 'tools.toolsBySender["123"]', /no channel/],
-  ['{ session: { identityLinks: { a: ["telegram:1"], b: ["discord:2", "telegram:1"] } } }', "session.identityLinks.b[1]", /already/],
+  [
+    '{ session: { identityLinks: { a: ["telegram:1"], b: ["discord:2", "telegram:1"] } } }',
+    "session.identityLinks.b[1]",
+    /already/,
+  ],
 ];
 
 test.for(refused)("%s is refused at %s", async ([text, path, message]) => {
@@ -128,7 +224,9 @@ test.for(refused)("%s is refused at %s", async ([text, path, message]) => {
 
 describe("accepted", () => {
   test("telegram ids as numbers, with prefixes and as the wildcard", async () => {
-    const { config } = await loadText(telegram('dmPolicy: "open", allowFrom: [123, "456", "tg:7", "telegram:8", "*"]'));
+    const { config } = await loadText(
+      telegram('dmPolicy: "open", allowFrom: [123, "456", "tg:7", "telegram:8", "*"]'),
+    );
     expect(config.channels.telegram["default"]?.allowFrom).toEqual(["123", "456", "7", "8", "*"]);
   });
 
@@ -165,7 +263,11 @@ describe("accepted", () => {
     "1a2B3c-1a2B3c-1a2B3c-1a2",
   ])("no bind beyond loopback with the token %s, which is never shown", async (token) => {
     const [problem] = await problemsOf(`{ gateway: { bind: "lan", auth: { token: "${token}" } } }`);
-    expect(problem).toMatchObject({ path: "gateway.auth.token", line: 1, fix: expect.stringContaining("openssl rand -hex 32") });
+    expect(problem).toMatchObject({
+      path: "gateway.auth.token",
+      line: 1,
+      fix: expect.stringContaining("openssl rand -hex 32"),
+    });
     expect(problem?.message).toContain("can be guessed");
     if (token.length > 1) expect(JSON.stringify(problem)).not.toContain(token);
     const local = await loadText(`{ gateway: { auth: { token: "${token}" } } }`);
@@ -181,29 +283,40 @@ describe("accepted", () => {
         [24, "base64url"],
         [32, "base64"],
       ] as const) {
-        const token = createHash("sha512").update(`${form} ${run}`).digest().subarray(0, bytes).toString(form);
+        const token = createHash("sha512")
+          .update(`${form} ${run}`)
+          .digest()
+          .subarray(0, bytes)
+          .toString(form);
         expect(tokenWeakness(token), token).toBeNull();
       }
     }
   });
 
   test("links to a channel without an account are told, and refuse nothing", async () => {
-    const { warnings } = await loadText('{ session: { identityLinks: { a: ["telegram:1", "discord:2", "web:web-x"] } } }', {
-      TELEGRAM_BOT_TOKEN: "1:a",
-    });
+    const { warnings } = await loadText(
+      '{ session: { identityLinks: { a: ["telegram:1", "discord:2", "web:web-x"] } } }',
+      {
+        TELEGRAM_BOT_TOKEN: "1:a",
+      },
+    );
     expect(warnings.map(({ path, message }) => [path, message])).toEqual([
       ["session.identityLinks.a[1]", '"discord:2" is on discord, which has no account here'],
     ]);
   });
 
   test("a webhook whose token can be guessed is told, without it", async () => {
-    const { warnings } = await loadText('{ hooks: { token: "hunter2", endpoints: { ci: { secret: "b7Qe2xKf9sVh4TnWz8Lc" } } } }');
+    const { warnings } = await loadText(
+      '{ hooks: { token: "hunter2", endpoints: { ci: { secret: "b7Qe2xKf9sVh4TnWz8Lc" } } } }',
+    );
     expect(warnings.map(({ path }) => path)).toEqual(["hooks.token"]);
     expect(JSON.stringify(warnings)).not.toContain("hunter2");
   });
 
   test("any model of a provider that lists none", async () => {
-    const { config } = await loadText('{ agents: { defaults: { model: "openai/some-new-model" } } }', { OPENAI_API_KEY: "k" });
+    const { config } = await loadText('{ agents: { defaults: { model: "openai/some-new-model" } } }', {
+      OPENAI_API_KEY: "k",
+    });
     expect(config.agents.defaults.model.primary).toBe("openai/some-new-model");
   });
 
@@ -221,7 +334,9 @@ describe("accepted", () => {
   });
 
   test("a disabled account without a token", async () => {
-    expect((await loadText(telegram("accounts: { work: { enabled: false } }"))).config.channels.telegram).not.toHaveProperty("work");
+    expect(
+      (await loadText(telegram("accounts: { work: { enabled: false } }"))).config.channels.telegram,
+    ).not.toHaveProperty("work");
   });
 
   test("several agents, none of them main, when bindings name every account whole", async () => {
@@ -240,14 +355,17 @@ describe("accepted", () => {
 
   test("a second agent gets a workspace of its own", async () => {
     const { config } = await loadText('{ agents: { list: [{ id: "main" }, { id: "helper" }] } }');
-    expect(config.agents.list.map((agent) => agent.workspace)).toEqual(["/state/workspace", "/state/workspace-helper"]);
+    expect(config.agents.list.map((agent) => agent.workspace)).toEqual([
+      "/state/workspace",
+      "/state/workspace-helper",
+    ]);
   });
 });
 
 test.for([...reservedWords])("the word %s never names an account", async (word) => {
-  expect((await problemsOf(telegram(`accounts: { "${word}": { botToken: "u" } }`))).map(({ path }) => path)).toEqual([
-    `channels.telegram.accounts.${word}`,
-  ]);
+  expect(
+    (await problemsOf(telegram(`accounts: { "${word}": { botToken: "u" } }`))).map(({ path }) => path),
+  ).toEqual([`channels.telegram.accounts.${word}`]);
 });
 
 test("whatever JSON stands in the file, it loads or names problems that have a line and a fix", async () => {

@@ -3,7 +3,8 @@ import { loadText, problemsOf } from "./load-text.ts";
 
 describe("context keys", () => {
   test("without a word the seeds' numbers hold", async () => {
-    const { contextPruning, compaction, startupContext, contextLimits } = (await loadText(null)).config.agents.defaults;
+    const { contextPruning, compaction, startupContext, contextLimits } = (await loadText(null)).config.agents
+      .defaults;
     expect(contextPruning).toEqual({
       mode: "cache-ttl",
       ttlMs: 300_000,
@@ -15,9 +16,18 @@ describe("context keys", () => {
       hardClear: { enabled: true, placeholder: "[Old tool result content cleared]" },
       tools: { allow: [], deny: [] },
     });
-    expect(compaction).toMatchObject({ reserveTokensFloor: 20_000, keepRecentTokens: 20_000, identifierPolicy: "strict" });
+    expect(compaction).toMatchObject({
+      reserveTokensFloor: 20_000,
+      keepRecentTokens: 20_000,
+      identifierPolicy: "strict",
+    });
     expect(compaction.postCompactionSections).toEqual(["Session Startup", "Red Lines"]);
-    expect(startupContext).toEqual({ enabled: true, dailyMemoryDays: 2, maxFileChars: 1_200, maxTotalChars: 2_800 });
+    expect(startupContext).toEqual({
+      enabled: true,
+      dailyMemoryDays: 2,
+      maxFileChars: 1_200,
+      maxTotalChars: 2_800,
+    });
     expect(contextLimits).toEqual({ toolResultMaxChars: 8_192, postCompactionMaxChars: 1_800 });
   });
 
@@ -27,7 +37,9 @@ describe("context keys", () => {
       ["1h", 3_600_000],
       ["0m", 0],
     ] as const) {
-      const { config } = await loadText(JSON.stringify({ agents: { defaults: { contextPruning: { ttl } } } }));
+      const { config } = await loadText(
+        JSON.stringify({ agents: { defaults: { contextPruning: { ttl } } } }),
+      );
       expect(config.agents.defaults.contextPruning.ttlMs).toBe(ttlMs);
     }
     const [problem] = await problemsOf('{ agents: { defaults: { contextPruning: { ttl: "soon" } } } }');

@@ -46,7 +46,9 @@ describe("reading", () => {
   test("a broken file is told by line, its secrets still masked", async () => {
     await writeFile(path, text.replace("port: 7275", "prot: 7275"));
     const reading = await desk.read();
-    expect(reading.problems).toMatchObject([{ path: "gateway.prot", line: 3, fix: expect.stringContaining("port") }]);
+    expect(reading.problems).toMatchObject([
+      { path: "gateway.prot", line: 3, fix: expect.stringContaining("port") },
+    ]);
     expect(JSON.stringify(reading)).not.toContain("canary");
   });
 
@@ -58,7 +60,9 @@ describe("reading", () => {
     expect(exists).toBe(false);
     await desk.patch({ gateway: { port: 1 } }, hash);
     expect((await stat(join(other, "parley.json5"))).mode & 0o777).toBe(0o600);
-    expect(await readFile(join(other, "parley.json5"), "utf8")).toBe("{\n  gateway: {\n    port: 1,\n  },\n}\n");
+    expect(await readFile(join(other, "parley.json5"), "utf8")).toBe(
+      "{\n  gateway: {\n    port: 1,\n  },\n}\n",
+    );
   });
 });
 
@@ -66,7 +70,10 @@ describe("a merge patch", () => {
   test("changes what it names, removes what is null, keeps every comment, the mode and the last good file", async () => {
     const { hash } = await desk.read();
     const written = await desk.patch({ gateway: { port: 1, bind: "lan" }, skills: null }, hash);
-    expect(written).toMatchObject({ changed: ["gateway.port", "gateway.bind", "skills"], backup: `${path}.bak` });
+    expect(written).toMatchObject({
+      changed: ["gateway.port", "gateway.bind", "skills"],
+      backup: `${path}.bak`,
+    });
     expect(await now()).toBe(
       text
         .replace(
@@ -82,14 +89,19 @@ describe("a merge patch", () => {
 
   test("what would be wrong is not written: every problem by line, the file as it was", async () => {
     const { hash } = await desk.read();
-    await expect(desk.patch({ gateway: { port: 99_999_999, nonsense: 1 } }, hash)).rejects.toThrow(/gateway\.port.*\n.*gateway\.nonsense/s);
+    await expect(desk.patch({ gateway: { port: 99_999_999, nonsense: 1 } }, hash)).rejects.toThrow(
+      /gateway\.port.*\n.*gateway\.nonsense/s,
+    );
     expect(await now()).toBe(text);
     expect(await readdir(home)).toEqual(["parley.json5"]);
   });
 
   test("an old base is refused, and of two at once on one base the second", async () => {
     const { hash } = await desk.read();
-    const both = await Promise.allSettled([desk.patch({ gateway: { port: 1 } }, hash), desk.patch({ gateway: { port: 2 } }, hash)]);
+    const both = await Promise.allSettled([
+      desk.patch({ gateway: { port: 1 } }, hash),
+      desk.patch({ gateway: { port: 2 } }, hash),
+    ]);
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
     await expect(desk.patch({ gateway: { port: 3 } }, hash)).rejects.toThrow(/changed since/);
     expect((await desk.read()).file).toMatchObject({ gateway: { port: 1 } });
@@ -99,7 +111,9 @@ describe("a merge patch", () => {
     const { hash, file } = await desk.read();
     const same = await desk.patch(file as JsonObject, hash);
     expect(same).toMatchObject({ changed: [], backup: null });
-    await expect(desk.patch({ channels: { discord: { token: "[secret]" } } }, hash)).rejects.toThrow(/channels\.discord\.token/);
+    await expect(desk.patch({ channels: { discord: { token: "[secret]" } } }, hash)).rejects.toThrow(
+      /channels\.discord\.token/,
+    );
     expect(await now()).toBe(text);
   });
 
@@ -172,9 +186,14 @@ describe("a change that a running gateway takes up", () => {
 
   test("is taken back to the letter when it cannot be brought into force, and the old file is taken up again", async () => {
     refusals = [["gateway.port: no"]];
-    const failure = await desk.change([{ set: ["gateway", "port"], to: 8000 }]).catch((error: unknown) => error);
+    const failure = await desk
+      .change([{ set: ["gateway", "port"], to: 8000 }])
+      .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Fault);
-    expect(failure).toMatchObject({ code: "invalid", message: expect.stringMatching(/not in the file.*gateway\.port: no/) });
+    expect(failure).toMatchObject({
+      code: "invalid",
+      message: expect.stringMatching(/not in the file.*gateway\.port: no/),
+    });
     expect(await now()).toBe(text);
     expect(taken).toHaveLength(2);
     expect(taken[1]).toBe(text);
@@ -184,7 +203,11 @@ describe("a change that a running gateway takes up", () => {
   test("leaves no file where there was none", async () => {
     const other = join(home, "other");
     await mkdir(other);
-    desk = configDesk({ env: {}, home: other, takeUp: async () => (refusals.length === 0 ? [] : (refusals.shift() ?? [])) });
+    desk = configDesk({
+      env: {},
+      home: other,
+      takeUp: async () => (refusals.length === 0 ? [] : (refusals.shift() ?? [])),
+    });
     refusals = [["no"]];
     await expect(desk.change([{ set: ["gateway", "port"], to: 8000 }])).rejects.toThrow(/not in the file/);
     expect(await readdir(other)).toEqual([]);
@@ -199,12 +222,18 @@ describe("a change that a running gateway takes up", () => {
         return ["no"];
       },
     });
-    await expect(desk.apply({ gateway: { port: 1 } }, (await desk.read()).hash)).rejects.toThrow(/not in the file/);
+    await expect(desk.apply({ gateway: { port: 1 } }, (await desk.read()).hash)).rejects.toThrow(
+      /not in the file/,
+    );
     expect(await now()).toBe("{ /* theirs */ }");
   });
 
   test("is taken back too when nobody could be asked", async () => {
-    desk = configDesk({ env: { KEY: "k" }, home, takeUp: () => Promise.reject(new Fault("unavailable", "just starting")) });
+    desk = configDesk({
+      env: { KEY: "k" },
+      home,
+      takeUp: () => Promise.reject(new Fault("unavailable", "just starting")),
+    });
     await expect(desk.change([{ set: ["gateway", "port"], to: 8000 }])).rejects.toThrow("just starting");
     expect(await now()).toBe(text);
   });
@@ -218,8 +247,12 @@ describe("a change that a running gateway takes up", () => {
 
   test("is refused before anything is written when no gateway would start with it", async () => {
     await writeFile(join(home, "file"), "");
-    await expect(desk.change([{ set: ["agents", "defaults", "workspace"], to: "file" }])).rejects.toThrow(/not a folder/);
-    await expect(desk.change([{ set: ["messages", "audio", "transcribe"], to: "nobody/whisper" }])).rejects.toThrow(/does not exist/);
+    await expect(desk.change([{ set: ["agents", "defaults", "workspace"], to: "file" }])).rejects.toThrow(
+      /not a folder/,
+    );
+    await expect(
+      desk.change([{ set: ["messages", "audio", "transcribe"], to: "nobody/whisper" }]),
+    ).rejects.toThrow(/does not exist/);
     expect([await now(), taken]).toEqual([text, []]);
   });
 });

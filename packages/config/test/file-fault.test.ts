@@ -18,7 +18,11 @@ test.for([
   ["EACCES", "denied", /^\/state\/x may not be used: .*give it to this one/],
 ] as const)("%s is told with the file and what to do", ([code, fault, words]) => {
   const error = Object.assign(new Error(`${code}: refused`), { code, path: "/state/x" });
-  expect(fileFault(error)).toMatchObject({ code: fault, message: expect.stringMatching(words) as string, cause: error });
+  expect(fileFault(error)).toMatchObject({
+    code: fault,
+    message: expect.stringMatching(words) as string,
+    cause: error,
+  });
 });
 
 test.runIf(process.platform === "linux")("so is a write that names no file", () => {

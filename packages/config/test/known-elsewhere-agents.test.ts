@@ -8,10 +8,26 @@ const provider = (block: string): string =>
 test.for([
   ['{ agent: { model: "a/b" } }', "agent", "Use agents.defaults"],
   ["{ cron: { enabled: true } }", "cron", "does not have it yet"],
-  ["{ agents: { defaults: { subagents: { maxConcurrent: 4 } } } }", "agents.defaults.subagents", "does not have it yet"],
-  ['{ agents: { list: [{ id: "main", identity: { name: "Sam" } }] } }', "agents.list[0].identity", "IDENTITY.md"],
-  ['{ agents: { list: [{ id: "main", tools: { exec: { host: "gateway" } } }] } }', "agents.list[0].tools.exec.host", "sandbox"],
-  ['{ agents: { defaults: { models: { "lab/m": { params: { temperature: 1 } } } } } }', undefined, "sampling"],
+  [
+    "{ agents: { defaults: { subagents: { maxConcurrent: 4 } } } }",
+    "agents.defaults.subagents",
+    "does not have it yet",
+  ],
+  [
+    '{ agents: { list: [{ id: "main", identity: { name: "Sam" } }] } }',
+    "agents.list[0].identity",
+    "IDENTITY.md",
+  ],
+  [
+    '{ agents: { list: [{ id: "main", tools: { exec: { host: "gateway" } } }] } }',
+    "agents.list[0].tools.exec.host",
+    "sandbox",
+  ],
+  [
+    '{ agents: { defaults: { models: { "lab/m": { params: { temperature: 1 } } } } } }',
+    undefined,
+    "sampling",
+  ],
   [provider('models: [{ id: "m", name: "M" }]'), "models.providers.lab.models[0].name", "alias"],
   [provider('auth: "api-key"'), "models.providers.lab.auth", "apiKey"],
   ["{ tools: { exec: { safeBins: [] } } }", "tools.exec.safeBins", "allowlist"],

@@ -6,17 +6,45 @@ const telegram = (block: string): string => `{ channels: { telegram: { botToken:
 
 test.for([
   [telegram('tokenFile: "/t"'), "channels.telegram.tokenFile", 'Use botToken: { file: "path" }'],
-  [telegram('accounts: { w: { botToken: "u", historyLimit: 9 } }'), "channels.telegram.accounts.w.historyLimit", "messages.groupChat"],
-  [telegram('groups: { "-5": { errorPolicy: "once" } }'), 'channels.telegram.groups["-5"].errorPolicy', "tells its own conversation once"],
-  [telegram('groups: { "-5": { topics: { "7": { toolsBySender: {} } } } }'), undefined, "tools.toolsBySender"],
+  [
+    telegram('accounts: { w: { botToken: "u", historyLimit: 9 } }'),
+    "channels.telegram.accounts.w.historyLimit",
+    "messages.groupChat",
+  ],
+  [
+    telegram('groups: { "-5": { errorPolicy: "once" } }'),
+    'channels.telegram.groups["-5"].errorPolicy',
+    "tells its own conversation once",
+  ],
+  [
+    telegram('groups: { "-5": { topics: { "7": { toolsBySender: {} } } } }'),
+    undefined,
+    "tools.toolsBySender",
+  ],
   [telegram("webhookPort: 8787"), "channels.telegram.webhookPort", "gateway.port"],
   ["{ session: { sendPolicy: {} } }", "session.sendPolicy", "enabled: false"],
-  ["{ messages: { groupChat: { mentionPatterns: [] } } }", "messages.groupChat.mentionPatterns", "requireMention"],
+  [
+    "{ messages: { groupChat: { mentionPatterns: [] } } }",
+    "messages.groupChat.mentionPatterns",
+    "requireMention",
+  ],
   ["{ channels: { discord: { textChunkLimit: 2000 } } }", "channels.discord.textChunkLimit", "Remove it"],
   ["{ channels: { discord: { dm: { enabled: true } } } }", "channels.discord.dm", "dmPolicy"],
-  ['{ channels: { discord: { guilds: { "5": { slug: "tea" } } } } }', 'channels.discord.guilds["5"].slug', "by id"],
-  ['{ channels: { discord: { guilds: { "*": { channels: { "6": { allow: true } } } } } } }', undefined, "Use enabled"],
-  ["{ channels: { discord: { intents: { presence: true } } } }", "channels.discord.intents.presence", "Remove it"],
+  [
+    '{ channels: { discord: { guilds: { "5": { slug: "tea" } } } } }',
+    'channels.discord.guilds["5"].slug',
+    "by id",
+  ],
+  [
+    '{ channels: { discord: { guilds: { "*": { channels: { "6": { allow: true } } } } } } }',
+    undefined,
+    "Use enabled",
+  ],
+  [
+    "{ channels: { discord: { intents: { presence: true } } } }",
+    "channels.discord.intents.presence",
+    "Remove it",
+  ],
 ] as const)("%s", async ([text, path, fix]) => {
   const problems = await problemsOf(text);
   expect(problems).toHaveLength(1);

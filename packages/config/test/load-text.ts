@@ -4,8 +4,16 @@ import { ConfigFault, loadConfig, type ConfigProblem, type Env, type LoadedConfi
 export const home = "/state";
 
 /** `files`: secrets by absolute path. */
-export function loadText(text: string | null, env: Env = {}, files: { readonly [path: string]: string } = {}): Promise<LoadedConfig> {
-  return loadConfig({ env, home, readFile: async (path) => (path === `${home}/parley.json5` ? text : (files[path] ?? null)) });
+export function loadText(
+  text: string | null,
+  env: Env = {},
+  files: { readonly [path: string]: string } = {},
+): Promise<LoadedConfig> {
+  return loadConfig({
+    env,
+    home,
+    readFile: async (path) => (path === `${home}/parley.json5` ? text : (files[path] ?? null)),
+  });
 }
 
 export async function problemsOf(text: string, env: Env = {}): Promise<readonly ConfigProblem[]> {

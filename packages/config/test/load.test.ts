@@ -44,15 +44,22 @@ describe("without a file", () => {
     ["ANTHROPIC_API_KEY", "anthropic", /^anthropic\//],
     ["OPENAI_API_KEY", "openai", /^openai\//],
     ["GEMINI_API_KEY", "google", /^google\//],
-  ] as const)("%s in the environment is enough for a provider and a default model", async ([variable, name, model]) => {
-    const { config } = await loadText(null, { [variable]: "key-1" });
-    expect(config.models.providers[name]?.apiKey?.reveal()).toBe("key-1");
-    expect(config.agents.defaults.model.primary).toMatch(model);
-  });
+  ] as const)(
+    "%s in the environment is enough for a provider and a default model",
+    async ([variable, name, model]) => {
+      const { config } = await loadText(null, { [variable]: "key-1" });
+      expect(config.models.providers[name]?.apiKey?.reveal()).toBe("key-1");
+      expect(config.agents.defaults.model.primary).toMatch(model);
+    },
+  );
 
   test("bot tokens in the environment open the default accounts, which nobody may use before pairing", async () => {
     const { config } = await loadText(null, { TELEGRAM_BOT_TOKEN: "1:a", DISCORD_BOT_TOKEN: "b" });
-    expect(config.channels.telegram["default"]).toMatchObject({ apiRoot: "https://api.telegram.org", dmPolicy: "pairing", allowFrom: [] });
+    expect(config.channels.telegram["default"]).toMatchObject({
+      apiRoot: "https://api.telegram.org",
+      dmPolicy: "pairing",
+      allowFrom: [],
+    });
     expect(config.channels.telegram["default"]?.botToken.reveal()).toBe("1:a");
     expect(config.channels.discord["default"]?.token.reveal()).toBe("b");
   });
@@ -68,7 +75,9 @@ test("the example loads, and is right about the schema beside it", async () => {
 
 test("config/parley.schema.json is what the schema says now", () => {
   const written = readFileSync(new URL("../../../config/parley.schema.json", import.meta.url), "utf8");
-  expect(JSON.parse(written), "run `pnpm --filter @parley/config schema`").toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  expect(JSON.parse(written), "run `pnpm --filter @parley/config schema`").toEqual(
+    JSON.parse(JSON.stringify(configJsonSchema())),
+  );
 });
 
 test("every key of the schema has a description", () => {
@@ -92,12 +101,24 @@ describe("problems", () => {
   test("an unknown key names its line, column and the key that was meant", async () => {
     const [problem, ...more] = await problemsOf("{\n  gateway: {\n    prot: 1,\n  },\n}");
     expect(more).toEqual([]);
-    expect(problem).toEqual({ path: "gateway.prot", line: 3, column: 5, message: 'unknown key "prot"', fix: 'Did you mean "port"?' });
+    expect(problem).toEqual({
+      path: "gateway.prot",
+      line: 3,
+      column: 5,
+      message: 'unknown key "prot"',
+      fix: 'Did you mean "port"?',
+    });
   });
 
   test("all problems are told at once, in the order of the file", async () => {
-    const problems = await problemsOf('{ logging: { level: "loud" }, gateway: { port: 70000 }, channels: { telegram: { botTokn: "x" } } }');
-    expect(problems.map(({ path }) => path)).toEqual(["logging.level", "gateway.port", "channels.telegram.botTokn"]);
+    const problems = await problemsOf(
+      '{ logging: { level: "loud" }, gateway: { port: 70000 }, channels: { telegram: { botTokn: "x" } } }',
+    );
+    expect(problems.map(({ path }) => path)).toEqual([
+      "logging.level",
+      "gateway.port",
+      "channels.telegram.botTokn",
+    ]);
   });
 
   test.for([
@@ -109,12 +130,27 @@ describe("problems", () => {
     ['{ channels: { web: { enabled: "yes" } } }', "Write true or false, without quotes"],
     ['{ gateway: { allowedHosts: "a" } }', "Write a list, in [ ]"],
     ['{ gateway: { allowedHosts: ["http://a"] } }', "See gateway.allowedHosts in docs/configuration.md"],
-    ...["proxy.example", "10.0.0.0/33", "0.0.0.0/0", "::/0", "10.0.0.0/", "10.0.0.1/8/8", "fe80::1%eth0", ""].map(
-      (each) => [`{ gateway: { trustedProxies: ["${each}"] } }`, "See gateway.trustedProxies in docs/configuration.md"] as const,
+    ...[
+      "proxy.example",
+      "10.0.0.0/33",
+      "0.0.0.0/0",
+      "::/0",
+      "10.0.0.0/",
+      "10.0.0.1/8/8",
+      "fe80::1%eth0",
+      "",
+    ].map(
+      (each) =>
+        [
+          `{ gateway: { trustedProxies: ["${each}"] } }`,
+          "See gateway.trustedProxies in docs/configuration.md",
+        ] as const,
     ),
     ["{ gateway: null }", "Write a block, in { }"],
   ] as const)("a value of the wrong form says which form is right: %s", async ([text, fix]) => {
-    expect((await problemsOf(text)).map((problem) => problem.fix)).toEqual([typeof fix === "string" ? fix : expect.stringMatching(fix)]);
+    expect((await problemsOf(text)).map((problem) => problem.fix)).toEqual([
+      typeof fix === "string" ? fix : expect.stringMatching(fix),
+    ]);
   });
 
   test("the fault is invalid, and its message has path, line and fix", async () => {
@@ -143,9 +179,9 @@ describe("problems", () => {
   });
 
   test("PARLEY_CONFIG that leads nowhere is an error, not a silent default", async () => {
-    await expect(loadConfig({ env: { PARLEY_CONFIG: "/nowhere/x.json5" }, home, readFile: async () => null })).rejects.toThrow(
-      /\/nowhere\/x\.json5 does not exist, but PARLEY_CONFIG names it/,
-    );
+    await expect(
+      loadConfig({ env: { PARLEY_CONFIG: "/nowhere/x.json5" }, home, readFile: async () => null }),
+    ).rejects.toThrow(/\/nowhere\/x\.json5 does not exist, but PARLEY_CONFIG names it/);
   });
 
   test("a file that cannot be read says why", async () => {
@@ -156,13 +192,17 @@ describe("problems", () => {
 
 describe("a file of a newer version", () => {
   test("starts with a warning for each key that is ignored", async () => {
-    const { config, warnings } = await loadText("{ configVersion: 2, gateway: { port: 1, speed: 9 }, future: { a: 1 } }");
+    const { config, warnings } = await loadText(
+      "{ configVersion: 2, gateway: { port: 1, speed: 9 }, future: { a: 1 } }",
+    );
     expect(config.gateway.port).toBe(1);
     expect(warnings.map(({ path }) => path)).toEqual(["configVersion", "gateway.speed", "future"]);
   });
 
   test("still must not be wrong about the keys that are known", async () => {
-    expect((await problemsOf('{ configVersion: 2, gateway: { port: "x" }, future: 1 }')).map(({ path }) => path)).toEqual(["gateway.port"]);
+    expect(
+      (await problemsOf('{ configVersion: 2, gateway: { port: "x" }, future: 1 }')).map(({ path }) => path),
+    ).toEqual(["gateway.port"]);
   });
 });
 

@@ -13,7 +13,9 @@ const known: readonly Migration[] = [
     to: 2,
     says: "listen.port is gateway.port",
     migrate: ({ listen, ...file }: JsonObject) =>
-      listen === undefined ? file : { ...file, gateway: { ...(file["gateway"] as JsonObject), ...(listen as JsonObject) } },
+      listen === undefined
+        ? file
+        : { ...file, gateway: { ...(file["gateway"] as JsonObject), ...(listen as JsonObject) } },
   },
   {
     to: 3,
@@ -46,10 +48,16 @@ test("an old file means what it meant; the steps change no value that they are g
   const file = { verbose: true, listen: { port: 7300 } };
   const frozen = structuredClone(file);
   const next = migrated(file, known);
-  expect(next).toMatchObject({ from: 1, value: { gateway: { port: 7300 }, logging: { level: "debug" }, configVersion: 3 } });
+  expect(next).toMatchObject({
+    from: 1,
+    value: { gateway: { port: 7300 }, logging: { level: "debug" }, configVersion: 3 },
+  });
   expect(file).toEqual(frozen);
   expect(migrated(next.value, known)).toMatchObject({ from: null, steps: [] });
-  expect(migrated({ configVersion: 9, listen: {} }, known)).toMatchObject({ from: null, value: { configVersion: 9, listen: {} } });
+  expect(migrated({ configVersion: 9, listen: {} }, known)).toMatchObject({
+    from: null,
+    value: { configVersion: 9, listen: {} },
+  });
 });
 
 test("an old file is read as a new one, and a mistake in it is told at its line", async () => {
@@ -57,9 +65,11 @@ test("an old file is read as a new one, and a mistake in it is told at its line"
   const { config } = await loadConfig({ env: {}, home: at, migrations: known });
   expect(config.gateway.port).toBe(7300);
   expect(config.logging.level).toBe("debug");
-  const wrong = await loadConfig({ env: {}, home: home(old.replace('"main"', '"nobody"')), migrations: known }).catch(
-    (error: ConfigFault) => error,
-  );
+  const wrong = await loadConfig({
+    env: {},
+    home: home(old.replace('"main"', '"nobody"')),
+    migrations: known,
+  }).catch((error: ConfigFault) => error);
   expect((wrong as ConfigFault).message).toMatch(/parley\.json5:5:\d+ session\.dmScope/);
 });
 

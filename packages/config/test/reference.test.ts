@@ -22,7 +22,10 @@ test("each key has one row with what it takes, its default and its words; secret
           .map((cell) => cell.trim()),
       )[0];
   expect(row("gateway.port")?.slice(1, 3)).toEqual(["integer, 0 to 65535", "`7275`"]);
-  expect(row("messages.queue.mode")?.slice(1, 3)).toEqual(['`"steer"`, `"followup"`, `"collect"`, `"interrupt"`', '`"steer"`']);
+  expect(row("messages.queue.mode")?.slice(1, 3)).toEqual([
+    '`"steer"`, `"followup"`, `"collect"`, `"interrupt"`',
+    '`"steer"`',
+  ]);
   expect(row("channels.telegram.botToken")?.[1]).toBe("secret");
   expect(row("channels.telegram.accounts.NAME.botToken")?.[1]).toBe("secret");
   expect(row("agents.list[].id")).toBeDefined();

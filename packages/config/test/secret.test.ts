@@ -5,7 +5,9 @@ import { home, loadText, problemsOf } from "./load-text.ts";
 
 test("a secret shows itself to nobody who does not ask for it", () => {
   const token = secret("hunter2");
-  expect(String(token) + JSON.stringify({ token }) + inspect({ token }, { depth: 9, showHidden: true })).not.toContain("hunter2");
+  expect(
+    String(token) + JSON.stringify({ token }) + inspect({ token }, { depth: 9, showHidden: true }),
+  ).not.toContain("hunter2");
   expect(token.reveal()).toBe("hunter2");
 });
 
@@ -39,9 +41,11 @@ describe("references", () => {
   });
 
   test("an object where no secret belongs is not read as one", async () => {
-    expect((await problemsOf('{ logging: { level: { env: "LEVEL" } } }', { LEVEL: "info" })).map(({ path }) => path)).toEqual([
-      "logging.level",
-    ]);
+    expect(
+      (await problemsOf('{ logging: { level: { env: "LEVEL" } } }', { LEVEL: "info" })).map(
+        ({ path }) => path,
+      ),
+    ).toEqual(["logging.level"]);
   });
 });
 
@@ -57,23 +61,35 @@ test("redact masks every secret and passwords in URLs, and secretValues lists th
 });
 
 test("the address of a Redis may come from elsewhere, and is never shown", async () => {
-  const { config } = await loadText('{ store: { driver: "redis", redis: { url: { env: "REDIS_URL" }, tls: { caFile: "ca.pem" } } } }', {
-    REDIS_URL: "rediss://:s-pass@h:6380",
-  });
+  const { config } = await loadText(
+    '{ store: { driver: "redis", redis: { url: { env: "REDIS_URL" }, tls: { caFile: "ca.pem" } } } }',
+    {
+      REDIS_URL: "rediss://:s-pass@h:6380",
+    },
+  );
   expect(config.store.redis?.url.reveal()).toBe("rediss://:s-pass@h:6380");
-  expect(config.store.redis).toMatchObject({ keyPrefix: "parley", acceptDataLoss: false, tls: { caFile: "/state/ca.pem" } });
+  expect(config.store.redis).toMatchObject({
+    keyPrefix: "parley",
+    acceptDataLoss: false,
+    tls: { caFile: "/state/ca.pem" },
+  });
   expect(JSON.stringify(redact(config))).not.toContain("s-pass");
 });
 
 test("no problem repeats what stands where a secret belongs", async () => {
-  const problems = await problemsOf("{ gateway: { auth: { token: 987654321 } }, channels: { telegram: { botToken: ['987654321'] } } }");
+  const problems = await problemsOf(
+    "{ gateway: { auth: { token: 987654321 } }, channels: { telegram: { botToken: ['987654321'] } } }",
+  );
   expect(problems).toHaveLength(2);
   expect(JSON.stringify(problems)).not.toContain("987654321");
 });
 
 test("a key from the environment is not sent to an address from the file", async () => {
-  const { config } = await loadText('{ models: { providers: { openai: { baseUrl: "http://other.example/v1" } } } }', {
-    OPENAI_API_KEY: "k",
-  });
+  const { config } = await loadText(
+    '{ models: { providers: { openai: { baseUrl: "http://other.example/v1" } } } }',
+    {
+      OPENAI_API_KEY: "k",
+    },
+  );
   expect(config.models.providers["openai"]?.apiKey).toBeUndefined();
 });

@@ -46,19 +46,32 @@ describe("tools keys", () => {
     expect(tools.fs.readRoots[0]).toMatch(/^\/.*\/docs$/);
     const [main, other] = agents.list;
     expect(main?.tools).toMatchObject({ deny: ["exec"], exec: { mode: "deny", ask: "off" } });
-    expect(main?.sandbox).toMatchObject({ mode: "off", limits: { memoryMb: 512, processes: 8 }, docker: { image: "x:1" } });
+    expect(main?.sandbox).toMatchObject({
+      mode: "off",
+      limits: { memoryMb: 512, processes: 8 },
+      docker: { image: "x:1" },
+    });
     expect(other?.sandbox).toMatchObject({ mode: "all", limits: { memoryMb: 512, processes: 256 } });
     expect(other?.tools.exec).toEqual(tools.exec);
   });
 
   test.each([
     [`{ tools: { allow: ["read"], alsoAllow: ["exec"] } }`, "allow already says all"],
-    [`{ tools: { byProvider: { openai: { allow: ["read"], alsoAllow: ["exec"] } } } }`, "allow already says all"],
-    [`{ agents: { list: [{ id: "a", tools: { allow: [], alsoAllow: ["exec"] } }] } }`, "allow already says all"],
+    [
+      `{ tools: { byProvider: { openai: { allow: ["read"], alsoAllow: ["exec"] } } } }`,
+      "allow already says all",
+    ],
+    [
+      `{ agents: { list: [{ id: "a", tools: { allow: [], alsoAllow: ["exec"] } }] } }`,
+      "allow already says all",
+    ],
     [`{ tools: { exec: { mode: "full", security: "deny" } } }`, "two names of one setting"],
     [`{ tools: { exec: { mode: "yolo" } } }`, "deny"],
     [`{ tools: { exec: { allowlist: [{ command: "git", argPattern: "(" }] } } }`, "not a regular expression"],
-    [`{ agents: { defaults: { sandbox: { backend: "docker", docker: { image: "--privileged x" } } } } }`, "not the name of an image"],
+    [
+      `{ agents: { defaults: { sandbox: { backend: "docker", docker: { image: "--privileged x" } } } } }`,
+      "not the name of an image",
+    ],
     [`{ tools: { profil: "coding" } }`, "profile"],
   ])("what contradicts itself or cannot be is refused: %s", async (text, reason) => {
     expect(JSON.stringify(await problemsOf(text))).toContain(reason);

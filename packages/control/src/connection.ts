@@ -77,7 +77,9 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
     if (caller === null) options.refusals.note(reason, address, { address, why: words });
     outlet.close(code, words);
   };
-  const deadline = clock.after(handshakeMs, () => refuse("no_handshake", policyClose, "no handshake within fifteen seconds"));
+  const deadline = clock.after(handshakeMs, () =>
+    refuse("no_handshake", policyClose, "no handshake within fifteen seconds"),
+  );
   let ticking = clock.after(pingEveryMs, tick);
 
   function tick(): void {
@@ -103,7 +105,8 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
   socket.on("message", (message: Buffer, isBinary) => {
     answeredPing = true;
     if (isBinary) return refuse("bad_frame", 1003, "frames are text");
-    if (caller === null && message.length > preAuthBytes) return refuse("bad_frame", 1009, "the first frame is too large");
+    if (caller === null && message.length > preAuthBytes)
+      return refuse("bad_frame", 1009, "the first frame is too large");
     const frame = readFrame(message.toString("utf8"));
     if (!frame.ok) {
       if (caller !== null && frame.id !== null)
@@ -111,7 +114,8 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       return refuse("bad_frame", policyClose, frame.reason);
     }
     if (caller !== null) return answer(frame.request, caller);
-    if (handshake !== null) return refuse("bad_frame", policyClose, "a frame before the handshake was answered");
+    if (handshake !== null)
+      return refuse("bad_frame", policyClose, "a frame before the handshake was answered");
     handshake = shakeHands(frame.request);
   });
 
@@ -135,7 +139,11 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
   function answer(request: RequestFrame, by: Caller): void {
     if (atWork.has(request.id)) return outlet.close(policyClose, "two requests at work have one id");
     if (atWork.size >= mostRequests) {
-      const error: WireError = { code: "rate_limited", message: `${mostRequests} requests are at work`, retryAfterMs: 1_000 };
+      const error: WireError = {
+        code: "rate_limited",
+        message: `${mostRequests} requests are at work`,
+        retryAfterMs: 1_000,
+      };
       return outlet.send(JSON.stringify(failure(request.id, error)));
     }
     const work = options.dispatch(request, by).then((response) => {
@@ -153,7 +161,9 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       const { caller: by, deviceToken } = await options.authenticate(params, remote);
       const stream = streamOf(by, params, options.webAccount);
       const follows = params.follows !== false;
-      const { gone, lastSeq } = follows ? await options.events.after(stream, params.lastSeq ?? 0, 1) : { gone: false, lastSeq: 0 };
+      const { gone, lastSeq } = follows
+        ? await options.events.after(stream, params.lastSeq ?? 0, 1)
+        : { gone: false, lastSeq: 0 };
       const resync = params.lastSeq !== undefined && gone;
       const result: ConnectResult = {
         protocol: protocolRange.max,
@@ -175,13 +185,19 @@ export function serveConnection(socket: WebSocket, remote: Remote, options: Conn
       deadline.cancel();
       options.onAuthenticated();
       caller = { ...by, follow: showToo };
-      outlet.send(JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame));
+      outlet.send(
+        JSON.stringify({ type: "res", id: request.id, ok: true, payload: result } satisfies ResponseFrame),
+      );
       if (!follows) return;
       const afterSeq = resync ? lastSeq : (params.lastSeq ?? lastSeq);
       stopFollowing = follow({ stream, afterSeq, events: options.events, hub: options.hub, outlet, log });
     } catch (error) {
       const wire = wireErrorOf(error, "connect", options);
-      outlet.send(JSON.stringify(failure(request.id, wire.code === "denied" ? { ...wire, code: "unauthorized" } : wire)));
+      outlet.send(
+        JSON.stringify(
+          failure(request.id, wire.code === "denied" ? { ...wire, code: "unauthorized" } : wire),
+        ),
+      );
       outlet.close(policyClose, "the handshake failed");
     }
   }
@@ -217,7 +233,13 @@ function connectParamsOf(request: RequestFrame, onRefused: (why: string) => void
 }
 
 function streamOf(caller: Caller, { thread }: ConnectParams, account: string): string {
-  return conversationKey({ channel: "web", account, kind: "dm", peer: caller.peer, ...(thread === undefined ? {} : { thread }) });
+  return conversationKey({
+    channel: "web",
+    account,
+    kind: "dm",
+    peer: caller.peer,
+    ...(thread === undefined ? {} : { thread }),
+  });
 }
 
 function failure(id: string, error: WireError): ResponseFrame {

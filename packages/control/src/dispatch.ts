@@ -19,7 +19,10 @@ import type { RunOnce } from "./idempotency.ts";
 
 /** One handler a method. Throws Fault for what the caller should know; anything else is reported as internal. */
 export type Handlers = {
-  readonly [M in MethodName]: (params: z.output<(typeof methods)[M]["params"]>, caller: Caller) => Promise<MethodResult<M>>;
+  readonly [M in MethodName]: (
+    params: z.output<(typeof methods)[M]["params"]>,
+    caller: Caller,
+  ) => Promise<MethodResult<M>>;
 };
 
 export interface DispatchOptions {
@@ -35,7 +38,12 @@ export interface DispatchOptions {
 export type Dispatch = (request: RequestFrame, caller: Caller) => Promise<ResponseFrame>;
 
 export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: DispatchOptions): Dispatch {
-  function refused(reason: "scope" | "other_session", method: string, { address, device }: Caller, message: string): Fault {
+  function refused(
+    reason: "scope" | "other_session",
+    method: string,
+    { address, device }: Caller,
+    message: string,
+  ): Fault {
     refusals.note(reason, device ?? address, { address, device, method });
     return new Fault("denied", message);
   }
@@ -44,9 +52,15 @@ export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: 
     if (!isMethod(method)) throw new Fault("unsupported", `there is no method "${method}"`);
     const { scope, sessions, params: shape } = methods[method];
     if (!caller.scopes.includes(scope))
-      throw refused("scope", method, caller, `"${method}" needs the scope "${scope}", which this token does not have`);
+      throw refused(
+        "scope",
+        method,
+        caller,
+        `"${method}" needs the scope "${scope}", which this token does not have`,
+      );
     const params = shape.safeParse(given ?? {});
-    if (!params.success) throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
+    if (!params.success)
+      throw new Fault("invalid", `params of "${method}": ${z.prettifyError(params.error)}`);
     if (sessions === "key" && !caller.scopes.includes("admin") && !ownsSession(caller, keyIn(params.data))) {
       const words = `"${method}" reaches your own sessions only, and this is none of them; for others' it needs the scope "admin"`;
       throw refused("other_session", method, caller, words);
@@ -62,21 +76,38 @@ export function dispatcher({ handlers, ownsSession, once, refusals, ids, log }: 
     try {
       return { type: "res", id: request.id, ok: true, payload: await run(request, caller) };
     } catch (error) {
-      return { type: "res", id: request.id, ok: false, error: wireErrorOf(error, request.method, { ids, log }) };
+      return {
+        type: "res",
+        id: request.id,
+        ok: false,
+        error: wireErrorOf(error, request.method, { ids, log }),
+      };
     }
   };
 }
 
 /** A Fault says what it says; a bug shows a reference into the log and nothing of itself (I8). */
-export function wireErrorOf(error: unknown, method: string, { ids, log }: { readonly ids: Ids; readonly log: Log }): WireError {
+export function wireErrorOf(
+  error: unknown,
+  method: string,
+  { ids, log }: { readonly ids: Ids; readonly log: Log },
+): WireError {
   if (isFault(error)) {
     const { code, message, retryAfterMs } = error;
     const details = error instanceof ConfigFault ? { problems: error.problems } : undefined;
-    return { code, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...(details === undefined ? {} : { details }) };
+    return {
+      code,
+      message,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(details === undefined ? {} : { details }),
+    };
   }
   const reference = ids.uuid().slice(0, 8);
   log.error({ error, method, reference }, "a method failed");
-  return { code: "internal", message: `something went wrong inside the gateway; its log has more under ${reference}` };
+  return {
+    code: "internal",
+    message: `something went wrong inside the gateway; its log has more under ${reference}`,
+  };
 }
 
 function isMethod(name: string): name is MethodName {
@@ -85,11 +116,15 @@ function isMethod(name: string): name is MethodName {
 
 /** Empty, which nobody owns, where the method has no such param. */
 function keyIn(params: unknown): string {
-  const key: unknown = typeof params === "object" && params !== null ? (params as { key?: unknown }).key : undefined;
+  const key: unknown =
+    typeof params === "object" && params !== null ? (params as { key?: unknown }).key : undefined;
   return typeof key === "string" ? key : "";
 }
 
 function idempotencyKeyOf(params: unknown): string | null {
-  const key: unknown = typeof params === "object" && params !== null ? (params as { idempotencyKey?: unknown }).idempotencyKey : undefined;
+  const key: unknown =
+    typeof params === "object" && params !== null
+      ? (params as { idempotencyKey?: unknown }).idempotencyKey
+      : undefined;
   return typeof key === "string" ? key : null;
 }

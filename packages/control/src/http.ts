@@ -75,8 +75,16 @@ type App = Hono<{ Bindings: HttpBindings }>;
 export function httpApp(options: HttpOptions): App {
   const { hosts, health, webhook, programs, webRoot, metrics, remoteOf, attempts, refusals, log } = options;
   const app: App = new Hono();
-  const note = ({ env: { incoming } }: Here, reason: RefusalReason, { address, origin } = remoteOf(incoming)): void =>
-    refusals.note(reason, address, { address, ...(origin === null ? {} : { origin }), path: pathOf(incoming) });
+  const note = (
+    { env: { incoming } }: Here,
+    reason: RefusalReason,
+    { address, origin } = remoteOf(incoming),
+  ): void =>
+    refusals.note(reason, address, {
+      address,
+      ...(origin === null ? {} : { origin }),
+      path: pathOf(incoming),
+    });
   app.onError((error, context) => {
     // A client that leaves in mid-request is no trouble of ours, and must not be able to fill the log.
     if (error === context.env.incoming.errored) return context.body(null, 400);
@@ -95,8 +103,10 @@ export function httpApp(options: HttpOptions): App {
     const { status } = await handler(incoming.headers, incoming);
     if (status === 413) note(context, "body_too_large", from);
     if (status !== 401) return context.body(null, status);
-    if (incoming.headers["x-telegram-bot-api-secret-token"] === undefined) note(context, "no_credential", from);
-    else if (isFault(await attempts.wrong(from, "wrong_token", "the secret is wrong"), "rate_limited")) return context.body(null, 429);
+    if (incoming.headers["x-telegram-bot-api-secret-token"] === undefined)
+      note(context, "no_credential", from);
+    else if (isFault(await attempts.wrong(from, "wrong_token", "the secret is wrong"), "rate_limited"))
+      return context.body(null, 429);
     return context.body(null, 401);
   });
 
@@ -107,8 +117,12 @@ export function httpApp(options: HttpOptions): App {
       await metrics.admit(context.env.incoming);
     } catch (error) {
       if (!isFault(error)) throw error;
-      if (error.retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
-      return context.text(`${error.message}\n`, error.code === "rate_limited" ? 429 : error.code === "denied" ? 401 : 503);
+      if (error.retryAfterMs !== undefined)
+        context.header("retry-after", String(Math.ceil(error.retryAfterMs / 1_000)));
+      return context.text(
+        `${error.message}\n`,
+        error.code === "rate_limited" ? 429 : error.code === "denied" ? 401 : 503,
+      );
     }
     return numbers(context, metrics);
   });
@@ -117,7 +131,10 @@ export function httpApp(options: HttpOptions): App {
   app.post("/hooks/:name", (context) => programs.hook(unkept(context)));
 
   app.use(async (context, next) => {
-    const trouble = originTrouble({ host: context.req.header("host"), origin: context.req.header("origin") }, hosts);
+    const trouble = originTrouble(
+      { host: context.req.header("host"), origin: context.req.header("origin") },
+      hosts,
+    );
     if (trouble !== null) {
       note(context, trouble.reason);
       return context.text(`${trouble.text}\n`, 403);
@@ -135,8 +152,12 @@ export function httpApp(options: HttpOptions): App {
     if (metrics === null) return context.notFound();
     // Behind a proxy everybody comes from this machine; proxies say for whom they ask.
     const { headers } = context.env.incoming;
-    const isDirect = headers["forwarded"] === undefined && headers["x-forwarded-for"] === undefined && headers["via"] === undefined;
-    if (metrics.openOnLoopback() && isDirect && isLoopback(remoteOf(context.env.incoming).address)) return numbers(context, metrics);
+    const isDirect =
+      headers["forwarded"] === undefined &&
+      headers["x-forwarded-for"] === undefined &&
+      headers["via"] === undefined;
+    if (metrics.openOnLoopback() && isDirect && isLoopback(remoteOf(context.env.incoming).address))
+      return numbers(context, metrics);
     note(context, "no_credential");
     context.header("www-authenticate", "Bearer");
     return context.text('a token with the scope "read" is needed: Authorization: Bearer ...\n', 401);
@@ -187,7 +208,10 @@ async function page(context: Context, webRoot: string): Promise<Response> {
   }
   context.header("content-type", type);
   // Assets carry a hash of their content in their names.
-  context.header("cache-control", path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+  context.header(
+    "cache-control",
+    path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache",
+  );
   return context.body(bytes);
 }
 

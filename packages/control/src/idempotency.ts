@@ -31,7 +31,8 @@ export function onceByKey(store: KeyStore): RunOnce {
     const known = cell === null ? null : recordSchema.parse(JSON.parse(cell.value));
     if (known !== null && known.params !== params) throw usedOtherwise();
     if (known?.done === true) return known.result;
-    if (known === null) await store.put(cellKey, JSON.stringify({ params, done: false }), { expect: 0, ttlMs: keptMs });
+    if (known === null)
+      await store.put(cellKey, JSON.stringify({ params, done: false }), { expect: 0, ttlMs: keptMs });
     const result = await run();
     await store.put(cellKey, JSON.stringify({ params, result, done: true }), { ttlMs: keptMs });
     return result;
@@ -56,7 +57,10 @@ export function onceByKey(store: KeyStore): RunOnce {
 }
 
 function usedOtherwise(): Fault {
-  return new Fault("conflict", "this idempotency key was used with other params; take a new key for a new request");
+  return new Fault(
+    "conflict",
+    "this idempotency key was used with other params; take a new key for a new request",
+  );
 }
 
 function digest(value: unknown): string {

@@ -20,8 +20,12 @@ export function readFrame(text: string): ReadFrame {
   if (tooDeep(value, deepest)) return refuse(`the frame is nested more than ${deepest} levels deep`);
   const parsed = requestFrame.safeParse(value);
   if (parsed.success) return { ok: true, request: parsed.data };
-  const id: unknown = typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined;
-  return refuse('a frame is { type: "req", id, method, params }', typeof id === "string" && id.length <= 128 ? id : null);
+  const id: unknown =
+    typeof value === "object" && value !== null ? (value as { id?: unknown }).id : undefined;
+  return refuse(
+    'a frame is { type: "req", id, method, params }',
+    typeof id === "string" && id.length <= 128 ? id : null,
+  );
 }
 
 function tooDeep(value: unknown, levelsLeft: number): boolean {

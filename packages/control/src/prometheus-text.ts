@@ -18,7 +18,12 @@ export interface MetricBook {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
   /** `read` may reject: then the metric is left out this time. */
-  look(kind: "gauge" | "counter", name: string, help: string, read: () => readonly Sample[] | Promise<readonly Sample[]>): void;
+  look(
+    kind: "gauge" | "counter",
+    name: string,
+    help: string,
+    read: () => readonly Sample[] | Promise<readonly Sample[]>,
+  ): void;
   text(): Promise<string>;
 }
 
@@ -51,7 +56,9 @@ export function metricBook(): MetricBook {
         const shown = series
           .all()
           .flatMap(([labels, { counts, sum, count }]) => [
-            ...buckets.map((bucket, index) => line(`${name}_bucket`, { ...labels, le: String(bucket) }, counts[index] ?? 0)),
+            ...buckets.map((bucket, index) =>
+              line(`${name}_bucket`, { ...labels, le: String(bucket) }, counts[index] ?? 0),
+            ),
             line(`${name}_bucket`, { ...labels, le: "+Inf" }, count),
             line(`${name}_sum`, labels, sum),
             line(`${name}_count`, labels, count),
@@ -74,7 +81,9 @@ export function metricBook(): MetricBook {
         const samples = await Promise.resolve()
           .then(read)
           .catch(() => null);
-        return samples === null ? "" : head(name, help, kind) + samples.map(([labels, value]) => line(name, labels, value)).join("");
+        return samples === null
+          ? ""
+          : head(name, help, kind) + samples.map(([labels, value]) => line(name, labels, value)).join("");
       });
     },
     text: async () => (await Promise.all(families.map((each) => each()))).join(""),

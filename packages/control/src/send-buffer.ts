@@ -70,11 +70,13 @@ export function socketOutlet(socket: WebSocket, clock: Clock, limits: OutletLimi
       if (socket.bufferedAmount < limits.softBytes) send(frame);
     },
     room() {
-      if (socket.readyState !== socket.OPEN || socket.bufferedAmount < limits.softBytes) return Promise.resolve();
+      if (socket.readyState !== socket.OPEN || socket.bufferedAmount < limits.softBytes)
+        return Promise.resolve();
       return new Promise((resolve) => waiting.push(resolve));
     },
     checkProgress() {
-      if (socket.bufferedAmount > 0 && clock.mono() - progressAtMs >= limits.stalledMs) close(slowClose, "the client does not read");
+      if (socket.bufferedAmount > 0 && clock.mono() - progressAtMs >= limits.stalledMs)
+        close(slowClose, "the client does not read");
     },
   };
 }

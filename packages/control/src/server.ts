@@ -6,7 +6,16 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import type { WebhookHandler } from "@parley/channels";
 import { WebSocketServer, type WebSocket } from "ws";
-import { controlPath, Fault, scopes, sleep, type Clock, type Ids, type Log, type Scope } from "@parley/protocol";
+import {
+  controlPath,
+  Fault,
+  scopes,
+  sleep,
+  type Clock,
+  type Ids,
+  type Log,
+  type Scope,
+} from "@parley/protocol";
 import type { Events } from "@parley/store";
 import type { RefusalReason, Refusals, OwnsSession } from "@parley/access";
 import { wrongAttempts, type Attempts } from "./auth/login-attempts.ts";
@@ -113,11 +122,36 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
   const metrics: MetricsPage | null =
     page === undefined ? null : { ...page, admit: async (request) => void (await callerOf(request, "read")) };
   const { health, webhook, webRoot } = options;
-  const programs = options.programs({ callerOf, clients, attempts, remoteOf: from, refusals, closing: ending.signal });
-  const app = httpApp({ metrics, hosts, health, webhook, programs, webRoot, remoteOf: from, attempts, refusals, log });
-  const http = createServer({ ...requestLimits, shouldUpgradeCallback: wantsWebSocket }, getRequestListener(app.fetch));
+  const programs = options.programs({
+    callerOf,
+    clients,
+    attempts,
+    remoteOf: from,
+    refusals,
+    closing: ending.signal,
+  });
+  const app = httpApp({
+    metrics,
+    hosts,
+    health,
+    webhook,
+    programs,
+    webRoot,
+    remoteOf: from,
+    attempts,
+    refusals,
+    log,
+  });
+  const http = createServer(
+    { ...requestLimits, shouldUpgradeCallback: wantsWebSocket },
+    getRequestListener(app.fetch),
+  );
   boundConnections(http, { isProxy: isProxy(options.trustedProxies), refusals });
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: mostFrameBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: mostFrameBytes,
+    perMessageDeflate: false,
+  });
   const open = new Map<Connection, string>();
   let closing: Promise<void> | null = null;
 
@@ -128,7 +162,8 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     const refusal = refusalOf(request, address);
     if (refusal !== null) {
       const { reason } = refusal;
-      if (reason !== null) refusals.note(reason, address, { address, origin: remote.origin, path: pathOf(request) });
+      if (reason !== null)
+        refusals.note(reason, address, { address, origin: remote.origin, path: pathOf(request) });
       return refuse(stream, refusal);
     }
     sockets.handleUpgrade(request, stream, head, (socket) => {
@@ -157,11 +192,15 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     const { host, origin } = request.headers;
     const trouble = originTrouble({ host, origin }, hosts);
     if (trouble !== null) return { status: "403 Forbidden", ...trouble };
-    if (request.url !== controlPath) return { status: "404 Not Found", reason: "path", text: `the WebSocket is at ${controlPath}` };
-    if (closing !== null) return { status: "503 Service Unavailable", reason: null, text: "the gateway is stopping" };
+    if (request.url !== controlPath)
+      return { status: "404 Not Found", reason: "path", text: `the WebSocket is at ${controlPath}` };
+    if (closing !== null)
+      return { status: "503 Service Unavailable", reason: null, text: "the gateway is stopping" };
     const fromAddress = [...open.values()].filter((each) => each === address).length;
     const full = open.size >= mostConnections || fromAddress >= mostPerAddress;
-    return full ? { status: "503 Service Unavailable", reason: "too_many_connections", text: "too many connections" } : null;
+    return full
+      ? { status: "503 Service Unavailable", reason: "too_many_connections", text: "too many connections" }
+      : null;
   }
 
   async function shut(): Promise<void> {
@@ -170,8 +209,12 @@ export async function controlServer(options: ControlServerOptions): Promise<Cont
     // A request that hangs must not hold the daemon back: what is left after the grace is cut, and the client resumes elsewhere.
     await Promise.race([Promise.all(connections.map((each) => each.drain())), sleep(clock, drainMs)]);
     const ended = new Promise<void>((resolve) => http.close(() => resolve()));
-    for (const socket of sockets.clients) if (socket.readyState === socket.OPEN) socket.close(1012, "the gateway restarts");
-    await Promise.race([Promise.all([...sockets.clients].map((socket) => closed(socket))), sleep(clock, closeGraceMs)]);
+    for (const socket of sockets.clients)
+      if (socket.readyState === socket.OPEN) socket.close(1012, "the gateway restarts");
+    await Promise.race([
+      Promise.all([...sockets.clients].map((socket) => closed(socket))),
+      sleep(clock, closeGraceMs),
+    ]);
     for (const socket of sockets.clients) socket.terminate();
     http.closeAllConnections();
     await ended;
@@ -231,9 +274,18 @@ function closed(socket: WebSocket): Promise<void> {
 function listen(http: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     http.once("error", (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === "EADDRINUSE" ? listenerAt(host, port).then((who) => `${who} listens there`) : cause.message;
+      const taken =
+        cause.code === "EADDRINUSE"
+          ? listenerAt(host, port).then((who) => `${who} listens there`)
+          : cause.message;
       void Promise.resolve(taken).then((why) =>
-        reject(new Fault("unavailable", `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`, { cause })),
+        reject(
+          new Fault(
+            "unavailable",
+            `cannot listen on ${host} port ${port}: ${why}. Stop it, or set gateway.port`,
+            { cause },
+          ),
+        ),
       );
     });
     http.listen({ host, port }, () => resolve((http.address() as AddressInfo).port));

@@ -81,5 +81,10 @@ export function follow(options: FollowOptions): () => void {
 /** A conversation's log holds its messages, without their seq. */
 function frameOf({ seq, body }: StoredEvent): string {
   const message: unknown = JSON.parse(body);
-  return JSON.stringify({ type: "event", event: "chat.message", payload: { ...(message as object), seq }, seq });
+  return JSON.stringify({
+    type: "event",
+    event: "chat.message",
+    payload: { ...(message as object), seq },
+    seq,
+  });
 }

@@ -2,9 +2,15 @@ import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { isProxy, remoteOf } from "../src/auth/remote-address.ts";
 
-function addressOf(trusted: readonly string[], socket: string, forwarded?: string, more: object = {}): string {
+function addressOf(
+  trusted: readonly string[],
+  socket: string,
+  forwarded?: string,
+  more: object = {},
+): string {
   const headers = { ...more, ...(forwarded === undefined ? {} : { "x-forwarded-for": forwarded }) };
-  return remoteOf(trusted)({ headers, socket: { remoteAddress: socket } } as unknown as IncomingMessage).address;
+  return remoteOf(trusted)({ headers, socket: { remoteAddress: socket } } as unknown as IncomingMessage)
+    .address;
 }
 
 test.for([
@@ -13,7 +19,13 @@ test.for([
   ["another is trusted", ["10.0.0.1"], "203.0.113.9", "198.51.100.1", "203.0.113.9"],
   ["a proxy that names nobody", ["10.0.0.1"], "10.0.0.1", undefined, "10.0.0.1"],
   ["a proxy", ["10.0.0.1"], "10.0.0.1", "198.51.100.1", "198.51.100.1"],
-  ["what the client claims stands before it", ["10.0.0.1"], "10.0.0.1", "127.0.0.1, 10.0.0.1, 198.51.100.1", "198.51.100.1"],
+  [
+    "what the client claims stands before it",
+    ["10.0.0.1"],
+    "10.0.0.1",
+    "127.0.0.1, 10.0.0.1, 198.51.100.1",
+    "198.51.100.1",
+  ],
   ["two proxies", ["10.0.0.0/8"], "10.0.0.1", "1.2.3.4, 198.51.100.1, 10.7.7.7", "198.51.100.1"],
   ["only proxies", ["10.0.0.0/8"], "10.0.0.1", "10.7.7.7", "10.7.7.7"],
   ["nonsense ends the list", ["10.0.0.0/8"], "10.0.0.1", "198.51.100.1, unknown", "10.0.0.1"],
@@ -27,7 +39,12 @@ test.for([
 });
 
 test("no other header counts", () => {
-  const more = { forwarded: "for=198.51.100.1", "x-real-ip": "198.51.100.1", "cf-connecting-ip": "198.51.100.1", via: "1.1 proxy" };
+  const more = {
+    forwarded: "for=198.51.100.1",
+    "x-real-ip": "198.51.100.1",
+    "cf-connecting-ip": "198.51.100.1",
+    via: "1.1 proxy",
+  };
   expect(addressOf(["10.0.0.1"], "10.0.0.1", undefined, more)).toBe("10.0.0.1");
 });
 

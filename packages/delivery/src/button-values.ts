@@ -49,7 +49,11 @@ export function withShortValues(
   const short = (button: Button): Button => {
     if (button.url !== undefined) return button;
     const choices = button.choices?.map(({ label, value }) => ({ label, value: shorten(value, button) }));
-    return { ...button, value: shorten(button.value ?? button.label, button), ...(choices === undefined ? {} : { choices }) };
+    return {
+      ...button,
+      value: shorten(button.value ?? button.label, button),
+      ...(choices === undefined ? {} : { choices }),
+    };
   };
   const shown = parts.map((part): Part => {
     if ((part.kind !== "text" && part.kind !== "card") || part.buttons === undefined) return part;
@@ -62,7 +66,11 @@ export function withShortValues(
  * What a button pressed in this chat means; "gone" for a name whose cell is, "foreign" for what is no button of Parley's there. What a form adds
  * stands in lines of its own under the name, and makes words of a command.
  */
-export async function pressedValue(cells: Pick<Cells, "get">, value: string, at: Address): Promise<Pressed | "gone" | "foreign"> {
+export async function pressedValue(
+  cells: Pick<Cells, "get">,
+  value: string,
+  at: Address,
+): Promise<Pressed | "gone" | "foreign"> {
   const [name = "", ...added] = value.split("\n");
   if (!shortName.test(name)) return "foreign";
   const cell = await cells.get(cellOf(name));

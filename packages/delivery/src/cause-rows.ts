@@ -5,7 +5,10 @@ import type { Inbox } from "@parley/store";
 const mostRows = 200;
 
 /** Only for the log: a store that does not answer must not keep an answer from going out. */
-export function causeRows(inbox: Pick<Inbox, "find">, log: Log): (cause: string) => Promise<readonly string[]> {
+export function causeRows(
+  inbox: Pick<Inbox, "find">,
+  log: Log,
+): (cause: string) => Promise<readonly string[]> {
   return async (cause) => {
     try {
       const rows = await inbox.find({ turn: cause, dismissed: true, limit: mostRows });

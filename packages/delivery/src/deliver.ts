@@ -1,6 +1,15 @@
 // One outbox lane while it is held: its deliveries in order, each part sent once. Keeps I4 (order, contiguous chunks), I5 (what may repeat
 // and when) and I6 (to the address that the lane is).
-import { Fault, isFault, parseConversationKey, sleep, type Clock, type Log, type Receipt, deadline } from "@parley/protocol";
+import {
+  Fault,
+  isFault,
+  parseConversationKey,
+  sleep,
+  type Clock,
+  type Log,
+  type Receipt,
+  deadline,
+} from "@parley/protocol";
 import type { Channel } from "@parley/channels";
 import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
 import { type Held, type WorkEnd, untilStored } from "@parley/queue";
@@ -9,7 +18,13 @@ import type { ClosedChats } from "./unreachable-chats.ts";
 import { partSender } from "./send-part.ts";
 import type { Pacer } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
-import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep } from "./part-place.ts";
+import {
+  ambiguousFenceMs,
+  unknownRetryMs,
+  type LanePlace,
+  type PartPlace,
+  type PartStep,
+} from "./part-place.ts";
 import { lateMs, plannedParts, splitPart, type RenderMeant } from "./plan-parts.ts";
 import { readBack } from "./read-back.ts";
 
@@ -55,14 +70,18 @@ export function deliverer(options: DeliverOptions): Deliver {
 
   return async (parcel, held) => {
     const channel = options.channel();
-    if (channel === null) return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
+    if (channel === null)
+      return { afterMs: missingAccountRetryMs, reason: "the account is not configured", refund: true };
     const to = options.moved.current(parseConversationKey(parcel.lane));
     for (const delivery of parcel.deliveries) {
-      if (editsEarlier(parcel, delivery)) return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
-      const end = await deliverOne({ parcel, held, channel, to }, delivery).catch(async (error: unknown): Promise<WorkEnd> => {
-        if (delivery === parcel.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
-        return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
-      });
+      if (editsEarlier(parcel, delivery))
+        return { afterMs: 0, reason: "what it edits was sent just now", refund: true };
+      const end = await deliverOne({ parcel, held, channel, to }, delivery).catch(
+        async (error: unknown): Promise<WorkEnd> => {
+          if (delivery === parcel.deliveries[0] || !(await isOvertaken(delivery, error))) throw error;
+          return { afterMs: 0, reason: "a command's answer goes before it", refund: true };
+        },
+      );
       if (end !== null) return end;
     }
     return { afterMs: 0, reason: "delivered", refund: true };
@@ -76,7 +95,9 @@ export function deliverer(options: DeliverOptions): Deliver {
   async function deliverOne(place: LanePlace, delivery: DeliveryView): Promise<WorkEnd | null> {
     const { parts, split } = plannedParts(options.render, place.channel, delivery, clock.now());
     if (parts.length === 0) {
-      await record(place, [{ delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" }]);
+      await record(place, [
+        { delivery: delivery.id, part: 0, to: "failed", reason: "there is nothing to see in it" },
+      ]);
       return null;
     }
     const rows = await options.rowsOf(delivery.cause);
@@ -98,7 +119,13 @@ export function deliverer(options: DeliverOptions): Deliver {
     let owed: Change[] = [];
     for (let index = 0; index < parts.length; index += 1) {
       const part = parts[index];
-      if (part === undefined || part.state === "sent" || part.state === "failed" || part.state === "ambiguous") continue;
+      if (
+        part === undefined ||
+        part.state === "sent" ||
+        part.state === "failed" ||
+        part.state === "ambiguous"
+      )
+        continue;
       const follows = owed[0]?.to === "sent" ? owed[0].receipt : (parts[index - 1]?.receipt ?? null);
       const step = await deliverPart(place, {
         delivery: current,
@@ -112,7 +139,8 @@ export function deliverer(options: DeliverOptions): Deliver {
       });
       owed = "change" in step && step.change !== undefined ? [step.change] : [];
       if ("release" in step) return step.release;
-      if (owed[0]?.to === "failed") return failed.failRest(place, current, index, parts.length, owed[0], told);
+      if (owed[0]?.to === "failed")
+        return failed.failRest(place, current, index, parts.length, owed[0], told);
       current = { ...current, parts };
     }
     if (owed.length > 0) await record(place, owed);
@@ -124,7 +152,8 @@ export function deliverer(options: DeliverOptions): Deliver {
     const { delivery, part, index } = at;
     const name = { delivery: delivery.id, part: index };
     const ageMs = clock.now() - delivery.createdAtMs;
-    const before = part.state === "sending" && part.intoReceipt === null ? await arrived(place, at) : "not there";
+    const before =
+      part.state === "sending" && part.intoReceipt === null ? await arrived(place, at) : "not there";
     if (typeof before === "object") return before;
     const isTrusted = before === "not there" || clock.now() - part.startedAtMs <= keyLivesMs;
     const repeats = (place.channel.capabilities.idempotentSends && isTrusted) || part.intoReceipt !== null;
@@ -145,14 +174,17 @@ export function deliverer(options: DeliverOptions): Deliver {
     }
     if (waitMs > holdWaitMs) return { release: { afterMs: waitMs, reason: "pacing", refund: true } };
     if (waitMs > 0) await sleep(clock, waitMs, place.held.signal);
-    if (part.intoReceipt !== null) await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
+    if (part.intoReceipt !== null)
+      await options.beforeEdit?.((JSON.parse(part.intoReceipt) as Receipt).messageId);
     await untilStored(place.held, clock, () => place.held.cover(sendTimeoutMs + 5_000));
     const begun: Change = {
       ...name,
       to: "sending",
       attempt: part.attempts + 1,
       idempotent: repeats,
-      ...(at.split === null ? {} : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
+      ...(at.split === null
+        ? {}
+        : { split: at.split.map((rendered, n) => splitPart(delivery, rendered, n)) }),
     };
     try {
       await record(place, [...owed, begun]);
@@ -160,8 +192,15 @@ export function deliverer(options: DeliverOptions): Deliver {
       const ended = await endedMeanwhile(delivery, index, error);
       if (ended === null) throw error;
       if (owed.length > 0) await record(place, owed);
-      if (ended === "dropped") return { release: { afterMs: 0, reason: "what was left of it is not to be sent", refund: true } };
-      return { release: { afterMs: 0, reason: "the answer took the preview's place before it was sent", refund: true } };
+      if (ended === "dropped")
+        return { release: { afterMs: 0, reason: "what was left of it is not to be sent", refund: true } };
+      return {
+        release: {
+          afterMs: 0,
+          reason: "the answer took the preview's place before it was sent",
+          refund: true,
+        },
+      };
     }
     try {
       const receipt = await sendPart(place, at);
@@ -179,17 +218,27 @@ export function deliverer(options: DeliverOptions): Deliver {
     if (at.owed.length > 0) await record(place, at.owed);
     const found = await readBack(options, { ...place, signal: place.held.signal }, delivery, part);
     if (typeof found === "string") return found;
-    if ("reason" in found) return { release: { afterMs: found.againAfterMs ?? unknownRetryMs, reason: found.reason, refund: true } };
+    if ("reason" in found)
+      return {
+        release: { afterMs: found.againAfterMs ?? unknownRetryMs, reason: found.reason, refund: true },
+      };
     at.log.info({ part: index, messageId: found.messageId }, "had arrived");
     options.onSent(delivery, index, found);
-    return { next: true, change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(found) } };
+    return {
+      next: true,
+      change: { delivery: delivery.id, part: index, to: "sent", receipt: JSON.stringify(found) },
+    };
   }
 
   /**
    * A turn may end while its preview still waits here, and a /stop may drop what was not begun: then the lane is to be looked at anew. Null
    * for another trouble.
    */
-  async function endedMeanwhile(delivery: DeliveryView, index: number, error: unknown): Promise<"replaced" | "dropped" | null> {
+  async function endedMeanwhile(
+    delivery: DeliveryView,
+    index: number,
+    error: unknown,
+  ): Promise<"replaced" | "dropped" | null> {
     if (!isFault(error, "invalid")) return null;
     const [found] = await outbox.find({ id: delivery.id, limit: 1 });
     if (delivery.open) return found?.done === true ? "replaced" : null;
@@ -233,5 +282,8 @@ export function deliverer(options: DeliverOptions): Deliver {
 /** A parcel was read when it was taken: it does not have the receipts of what was sent out of it since. */
 function editsEarlier({ deliveries }: Parcel, delivery: DeliveryView): boolean {
   const into = delivery.parts[0]?.into;
-  return into !== undefined && deliveries.slice(0, deliveries.indexOf(delivery)).some((earlier) => into.startsWith(`${earlier.id}/`));
+  return (
+    into !== undefined &&
+    deliveries.slice(0, deliveries.indexOf(delivery)).some((earlier) => into.startsWith(`${earlier.id}/`))
+  );
 }

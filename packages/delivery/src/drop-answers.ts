@@ -12,7 +12,8 @@ const most = 100;
 export function dropAnswers(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "find" | "drop">): DropAnswers {
   async function isAnswerOf(session: SessionKey, { id, cause, parts }: DeliveryView): Promise<boolean> {
     const [first] = parts;
-    if (!id.startsWith(`${cause}/`) || first === undefined || parseContent(first.content).kind === "remove") return false;
+    if (!id.startsWith(`${cause}/`) || first === undefined || parseContent(first.content).kind === "remove")
+      return false;
     const [row] = await inbox.find({ turn: cause, dismissed: true, limit: 1 });
     return row?.lane === session && row.outcome !== "commanded" && row.outcome !== "stopped";
   }

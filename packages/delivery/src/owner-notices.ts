@@ -19,23 +19,36 @@ const idPrefix = "trouble:";
 /** Where a private chat has the id of its person. */
 const privateChatsByPerson = new Set(["telegram", "discord"]);
 
-export function ownerNotices({ outbox, owners, clock, log }: OwnerNoticesOptions): (delivery: DeliveryView, reason: string) => void {
+export function ownerNotices({
+  outbox,
+  owners,
+  clock,
+  log,
+}: OwnerNoticesOptions): (delivery: DeliveryView, reason: string) => void {
   async function tell(delivery: DeliveryView, reason: string): Promise<void> {
     const from = parseConversationKey(delivery.lane);
     if (!privateChatsByPerson.has(from.channel)) return;
     const addresses = (await owners()).flatMap((owner): Address[] => {
       const [channel, peer] = [owner.slice(0, owner.indexOf(":")), owner.slice(owner.indexOf(":") + 1)];
       const isHere = from.kind === "dm" && from.peer === peer;
-      return channel === from.channel && !isHere ? [{ channel, account: from.account, kind: "dm", peer }] : [];
+      return channel === from.channel && !isHere
+        ? [{ channel, account: from.account, kind: "dm", peer }]
+        : [];
     });
     const period = Math.floor(clock.now() / onceInMs);
     const where = `${accountKey(from)}, ${from.kind} ${from.peer}${from.thread === undefined ? "" : `, topic ${from.thread}`}`;
     const text = `⚠️ An answer did not arrive (${where}): ${reason.slice(0, reasonChars)}\n\n\`parley outbox list --troubled\` shows what is in trouble.`;
-    await outbox.post(addresses.map((to) => textDelivery(`${idPrefix}${delivery.lane}:${period}:${to.peer}`, to, text, delivery.cause)));
+    await outbox.post(
+      addresses.map((to) =>
+        textDelivery(`${idPrefix}${delivery.lane}:${period}:${to.peer}`, to, text, delivery.cause),
+      ),
+    );
   }
 
   return (delivery, reason) => {
     if (delivery.id.startsWith(idPrefix) || isPersonNotice(delivery)) return;
-    tell(delivery, reason).catch((error: unknown) => log.warn({ delivery: delivery.id, error }, "the owners could not be told"));
+    tell(delivery, reason).catch((error: unknown) =>
+      log.warn({ delivery: delivery.id, error }, "the owners could not be told"),
+    );
   };
 }

@@ -26,7 +26,11 @@ function isAnswer({ open, parts }: DeliveryView): boolean {
   return !open && first !== undefined && parseContent(first.content).kind !== "remove";
 }
 
-export function personNotices({ outbox, closed, log }: PersonNoticesOptions): (delivery: DeliveryView) => void {
+export function personNotices({
+  outbox,
+  closed,
+  log,
+}: PersonNoticesOptions): (delivery: DeliveryView) => void {
   async function tell(delivery: DeliveryView): Promise<void> {
     const to = parseConversationKey(delivery.lane);
     if ((await closed.reason(to)) !== null) return;
@@ -35,6 +39,8 @@ export function personNotices({ outbox, closed, log }: PersonNoticesOptions): (d
 
   return (delivery) => {
     if (isPersonNotice(delivery) || delivery.id.startsWith("trouble:") || !isAnswer(delivery)) return;
-    tell(delivery).catch((error: unknown) => log.warn({ delivery: delivery.id, error }, "the person could not be told of a failed answer"));
+    tell(delivery).catch((error: unknown) =>
+      log.warn({ delivery: delivery.id, error }, "the person could not be told of a failed answer"),
+    );
   };
 }

@@ -17,7 +17,12 @@ export interface PlannedParts {
 const lateAfterMs = 15 * 60_000;
 
 /** Splits and renders once; a delivery that was begun keeps what it was split into. */
-export function plannedParts(render: RenderMeant, channel: Channel, delivery: DeliveryView, nowMs: number): PlannedParts {
+export function plannedParts(
+  render: RenderMeant,
+  channel: Channel,
+  delivery: DeliveryView,
+  nowMs: number,
+): PlannedParts {
   const [first] = delivery.parts;
   if (delivery.split || first === undefined) return { parts: delivery.parts, split: null };
   const content = parseContent(first.content);
@@ -38,7 +43,14 @@ export function lateMs(delivery: DeliveryView, nowMs: number): number {
 }
 
 /** The first rendered message takes the preview's place, if the delivery had one to edit. */
-export function splitPart(delivery: DeliveryView, part: RenderedPart, index: number): NewDelivery["parts"][number] {
+export function splitPart(
+  delivery: DeliveryView,
+  part: RenderedPart,
+  index: number,
+): NewDelivery["parts"][number] {
   const into = index === 0 ? delivery.parts[0]?.into : undefined;
-  return { content: formatContent({ v: 1, kind: "rendered", part }), ...(into === undefined ? {} : { into }) };
+  return {
+    content: formatContent({ v: 1, kind: "rendered", part }),
+    ...(into === undefined ? {} : { into }),
+  };
 }

@@ -84,7 +84,8 @@ export function pacer(options: PacerOptions): Pacer {
       const nowMs = clock.mono();
       const chat = bucketOf(lane);
       chat.pausedUntilMs = Math.max(chat.pausedUntilMs, nowMs + retryAfterMs);
-      const isAccounts = reach === "account" || (reach === null && last.lane !== lane && nowMs - last.atMs < repeatWithinMs);
+      const isAccounts =
+        reach === "account" || (reach === null && last.lane !== lane && nowMs - last.atMs < repeatWithinMs);
       if (isAccounts) account.pausedUntilMs = Math.max(account.pausedUntilMs, nowMs + retryAfterMs);
       if (reach === null) last = { lane, atMs: nowMs };
     },

@@ -14,7 +14,11 @@ export interface ReadBackOptions {
 }
 
 /** The receipt of what had arrived; why nothing is known; or how long to wait before looking again. */
-export type ReadBack = Receipt | "not there" | "unknown" | { readonly againAfterMs: number | undefined; readonly reason: string };
+export type ReadBack =
+  | Receipt
+  | "not there"
+  | "unknown"
+  | { readonly againAfterMs: number | undefined; readonly reason: string };
 
 export async function readBack(
   { outbox, clock }: ReadBackOptions,
@@ -32,7 +36,11 @@ export async function readBack(
     if (found === null) return "unknown";
     for (const receipt of found) {
       // The same words may have been said by another delivery.
-      const known = await outbox.find({ receipt: JSON.stringify(receipt.messageId), lane: delivery.lane, limit: 1 });
+      const known = await outbox.find({
+        receipt: JSON.stringify(receipt.messageId),
+        lane: delivery.lane,
+        limit: 1,
+      });
       if (known.length === 0) return receipt;
     }
     return "not there";

@@ -1,5 +1,11 @@
 // From what is meant to platform messages, by the capabilities of the surface it goes to.
-import { healPartial, renderFinal, renderMarkdown, type Channel, type MarkdownOptions } from "@parley/channels";
+import {
+  healPartial,
+  renderFinal,
+  renderMarkdown,
+  type Channel,
+  type MarkdownOptions,
+} from "@parley/channels";
 import type { Part, RenderedPart, RenderedText, Meant } from "@parley/protocol";
 import { delayedBy } from "./late-mark.ts";
 
@@ -30,7 +36,9 @@ function withLate(parts: readonly Part[], late: readonly Extract<Part, { kind: "
   const [mark] = late;
   const [first, ...rest] = parts;
   if (mark === undefined || first === undefined) return parts;
-  return first.kind === "text" ? [{ ...first, markdown: `${mark.markdown}\n\n${first.markdown}` }, ...rest] : [mark, ...parts];
+  return first.kind === "text"
+    ? [{ ...first, markdown: `${mark.markdown}\n\n${first.markdown}` }, ...rest]
+    : [mark, ...parts];
 }
 
 function renderPart(part: Part, channel: Channel): RenderedPart[] {
@@ -42,14 +50,26 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
         ...(part.buttons === undefined || index < all.length - 1 ? {} : { buttons: part.buttons }),
       }));
     case "card":
-      return renderPart({ kind: "text", markdown: `**${part.title}**\n\n${part.markdown}`, buttons: part.buttons }, channel);
+      return renderPart(
+        { kind: "text", markdown: `**${part.title}**\n\n${part.markdown}`, buttons: part.buttons },
+        channel,
+      );
     case "media": {
-      const [caption, ...rest] = part.caption === undefined ? [] : text(part.caption, channel, channel.capabilities.captionChars);
+      const [caption, ...rest] =
+        part.caption === undefined ? [] : text(part.caption, channel, channel.capabilities.captionChars);
       const { albumFiles = part.files.length } = channel.capabilities;
-      const albums = Array.from({ length: Math.ceil(part.files.length / albumFiles) }, (_, index): RenderedPart => {
-        const files = part.files.slice(index * albumFiles, (index + 1) * albumFiles);
-        return { kind: "media", media: part.media, files, ...(caption === undefined || index > 0 ? {} : { caption }) };
-      });
+      const albums = Array.from(
+        { length: Math.ceil(part.files.length / albumFiles) },
+        (_, index): RenderedPart => {
+          const files = part.files.slice(index * albumFiles, (index + 1) * albumFiles);
+          return {
+            kind: "media",
+            media: part.media,
+            files,
+            ...(caption === undefined || index > 0 ? {} : { caption }),
+          };
+        },
+      );
       return [...albums, ...rest.map((rendered): RenderedPart => ({ kind: "text", ...rendered }))];
     }
     case "voice":
@@ -58,7 +78,11 @@ function renderPart(part: Part, channel: Channel): RenderedPart[] {
   }
 }
 
-function text(markdown: string, channel: Channel, textChars = channel.capabilities.textChars): readonly RenderedText[] {
+function text(
+  markdown: string,
+  channel: Channel,
+  textChars = channel.capabilities.textChars,
+): readonly RenderedText[] {
   return renderFinal(markdown, { ...limitsOf(channel), textChars });
 }
 

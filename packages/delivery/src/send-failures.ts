@@ -6,7 +6,14 @@ import type { Change, DeliveryView } from "@parley/store";
 import type { MovedChats } from "@parley/access";
 import type { ClosedChats } from "./unreachable-chats.ts";
 import type { Pacer } from "./rate-limit.ts";
-import { ambiguousFenceMs, unknownRetryMs, type LanePlace, type PartPlace, type PartStep, type RecordChanges } from "./part-place.ts";
+import {
+  ambiguousFenceMs,
+  unknownRetryMs,
+  type LanePlace,
+  type PartPlace,
+  type PartStep,
+  type RecordChanges,
+} from "./part-place.ts";
 
 export interface FailedSendsOptions {
   readonly moved: Pick<MovedChats, "learn">;
@@ -28,13 +35,25 @@ export interface FailedSends {
   /** Gives up on knowing; what is behind it goes on. */
   ambiguous(place: LanePlace, at: PartPlace, reason: string, owed: readonly Change[]): Promise<PartStep>;
   /** Records `failure`, of the part `from`, and with it the end of those behind it, `count` in all. */
-  failRest(place: LanePlace, delivery: DeliveryView, from: number, count: number, failure: Change, told: Log): Promise<null>;
+  failRest(
+    place: LanePlace,
+    delivery: DeliveryView,
+    from: number,
+    count: number,
+    failure: Change,
+    told: Log,
+  ): Promise<null>;
 }
 
 export function failedSends(options: FailedSendsOptions): FailedSends {
   const { moved, closed, pacer, record, onTrouble, clock } = options;
 
-  async function ambiguous(place: LanePlace, { delivery, index }: PartPlace, reason: string, owed: readonly Change[]): Promise<PartStep> {
+  async function ambiguous(
+    place: LanePlace,
+    { delivery, index }: PartPlace,
+    reason: string,
+    owed: readonly Change[],
+  ): Promise<PartStep> {
     await record(place, [...owed, { delivery: delivery.id, part: index, to: "ambiguous", reason }]);
     onTrouble(delivery, `it is not known whether it arrived: ${reason}`);
     return { next: true };
@@ -90,7 +109,12 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       const reason = "reason" in failure ? failure.reason : "an earlier part failed";
       const changes: Change[] = [failure];
       for (let part = from + 1; part < count; part += 1)
-        changes.push({ delivery: delivery.id, part, to: "failed", reason: `an earlier part failed: ${reason}` });
+        changes.push({
+          delivery: delivery.id,
+          part,
+          to: "failed",
+          reason: `an earlier part failed: ${reason}`,
+        });
       await record(place, changes);
       told.warn({ reason }, "delivery failed for good");
       onTrouble(delivery, reason);

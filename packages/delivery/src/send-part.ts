@@ -1,7 +1,14 @@
 // One part on its way to the platform: a new message, an edit of an earlier one, or its removal. An edit that is refused becomes a new
 // message, and with that loses what makes an edit safe to repeat (I5).
 import { chatIsClosed, type Channel, type SendOptions } from "@parley/channels";
-import { Fault, isFault, type Address, type Receipt, type RenderedPart, parseContent } from "@parley/protocol";
+import {
+  Fault,
+  isFault,
+  type Address,
+  type Receipt,
+  type RenderedPart,
+  parseContent,
+} from "@parley/protocol";
 import type { PartView } from "@parley/store";
 import { markedLate } from "./late-mark.ts";
 
@@ -52,7 +59,10 @@ export function partSender(): PartSender {
         return into ?? { messageId: "" };
       }
       if (content.kind !== "rendered") throw new Fault("invalid", "a part was sent before it was split");
-      const part = lateMs > 0 && into === null ? markedLate(content.part, lateMs, channel.capabilities.textChars) : content.part;
+      const part =
+        lateMs > 0 && into === null
+          ? markedLate(content.part, lateMs, channel.capabilities.textChars)
+          : content.part;
       if (into === null || part.kind !== "text") return channel.send(to, part, how);
       if (channel.act === undefined) return channel.send(to, part, { ...how, replaces: into.messageId });
       const { text, entities, plain, buttons } = part;
@@ -62,7 +72,8 @@ export function partSender(): PartSender {
         return into;
       } catch (error) {
         // The preview was removed, or cannot become this text: the answer still belongs in the chat.
-        if (isRefusal(error) && !chatIsClosed(error)) return sendAnew(channel, to, part, into, { ...how, beforeAnew });
+        if (isRefusal(error) && !chatIsClosed(error))
+          return sendAnew(channel, to, part, into, { ...how, beforeAnew });
         throw error;
       }
     },

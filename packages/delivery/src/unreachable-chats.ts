@@ -26,7 +26,8 @@ export function closedChats(cells: Pick<Cells, "list" | "put" | "remove">): Clos
       loaded = null;
       throw error;
     }));
-  const keyOf = (address: Address): string => `${prefix}${accountKey(address)}:${encodeKeyPart(address.peer)}`;
+  const keyOf = (address: Address): string =>
+    `${prefix}${accountKey(address)}:${encodeKeyPart(address.peer)}`;
 
   return {
     reason: async (to) => (await closed()).get(keyOf(to)) ?? null,

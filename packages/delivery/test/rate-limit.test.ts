@@ -3,7 +3,11 @@ import { describe, expect, test } from "vitest";
 import { virtualClock } from "@parley/testkit";
 import { pacer } from "../src/rate-limit.ts";
 
-const rates = { chat: { burst: 3, everyMs: 1_000 }, group: { burst: 2, everyMs: 3_000 }, account: { burst: 30, everyMs: 34 } };
+const rates = {
+  chat: { burst: 3, everyMs: 1_000 },
+  group: { burst: 2, everyMs: 3_000 },
+  account: { burst: 30, everyMs: 34 },
+};
 const patient = Number.POSITIVE_INFINITY;
 
 describe("a chat", () => {

@@ -22,14 +22,19 @@ const needsPersonMs = 600_000;
 const needsPerson: readonly ModelErrorKind[] = ["auth", "billing", "not_found"];
 
 export function cooldowns(clock: Pick<Clock, "mono">): Cooldowns {
-  const states = new Map<string, { readonly failures: number; readonly untilMs: number; readonly kind: ModelErrorKind }>();
+  const states = new Map<
+    string,
+    { readonly failures: number; readonly untilMs: number; readonly kind: ModelErrorKind }
+  >();
   const troubles = (): readonly { readonly model: string; readonly kind: ModelErrorKind }[] =>
     [...states].flatMap(([model, { kind }]) => (needsPerson.includes(kind) ? [{ model, kind }] : []));
   return {
     leftMs: (model) => Math.max(0, (states.get(model)?.untilMs ?? 0) - clock.mono()),
     failed(model, kind, retryAfterMs = 0) {
       const failures = (states.get(model)?.failures ?? 0) + 1;
-      const restMs = needsPerson.includes(kind) ? needsPersonMs : (ladderMs[Math.min(failures, ladderMs.length) - 1] ?? 0);
+      const restMs = needsPerson.includes(kind)
+        ? needsPersonMs
+        : (ladderMs[Math.min(failures, ladderMs.length) - 1] ?? 0);
       states.set(model, { failures, untilMs: clock.mono() + Math.max(restMs, retryAfterMs), kind });
     },
     succeeded: (model) => void states.delete(model),

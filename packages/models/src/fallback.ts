@@ -77,16 +77,24 @@ async function* answer(
         return yield last;
       }
       if (final.includes(ended.error.kind) || signal.aborted) return yield last;
-      log.warn({ model: model.id, attempt, kind: ended.error.kind, status: ended.error.status }, "a model call failed");
+      log.warn(
+        { model: model.id, attempt, kind: ended.error.kind, status: ended.error.status },
+        "a model call failed",
+      );
       const waitMs = waitBefore(ended.error, attempt, others, ids.chance());
       if (waitMs === null || clock.mono() + waitMs > untilMs) {
         // An invalid request says nothing about the model's health.
-        if (ended.error.kind !== "invalid") cooldowns.failed(model.id, ended.error.kind, ended.error.retryAfterMs);
+        if (ended.error.kind !== "invalid")
+          cooldowns.failed(model.id, ended.error.kind, ended.error.retryAfterMs);
         break;
       }
       await sleep(clock, waitMs, signal);
       if (signal.aborted)
-        return yield { ...last, stop: "aborted", error: { kind: "aborted", message: "stopped while waiting to try again" } };
+        return yield {
+          ...last,
+          stop: "aborted",
+          error: { kind: "aborted", message: "stopped while waiting to try again" },
+        };
     }
   }
   if (last !== undefined) yield last;
@@ -104,7 +112,8 @@ function inOrder(models: readonly Model[], cooldowns: Cooldowns): readonly Model
 function waitBefore(error: ModelError, attempt: number, others: boolean, chance: number): number | null {
   // A silent server has cost a person enough; the next one may speak.
   if (others && error.kind === "timeout") return null;
-  if (!passing.includes(error.kind) || attempt >= (others ? attempts.withOthers : attempts.alone)) return null;
+  if (!passing.includes(error.kind) || attempt >= (others ? attempts.withOthers : attempts.alone))
+    return null;
   const backoffMs = Math.min(firstBackoffMs * 2 ** (attempt - 1), longestBackoffMs) * (0.5 + chance / 2);
   const waitMs = Math.max(backoffMs, error.retryAfterMs ?? 0);
   return waitMs > (others ? patienceMs : longestWaitMs) ? null : waitMs;

@@ -68,7 +68,11 @@ const gpt = (
   cost: { input, output, cacheRead, cacheWrite: input },
 });
 
-const openAiThinker = (contextWindow: number, maxTokens: number, thinking: readonly ThinkingLevel[]): ModelFacts => ({
+const openAiThinker = (
+  contextWindow: number,
+  maxTokens: number,
+  thinking: readonly ThinkingLevel[],
+): ModelFacts => ({
   contextWindow,
   maxTokens,
   input: seeing,
@@ -125,10 +129,22 @@ const families: { readonly [prefix: string]: ModelFacts } = {
   "o4-mini": openAiThinker(200_000, 100_000, ["low", "medium", "high"]),
   "gpt-oss": { ...openAiThinker(131_072, 8192, ["low", "medium", "high"]), input: text },
   // All levels below the highest are one to it.
-  "deepseek-v4": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: thinkingLevels },
+  "deepseek-v4": {
+    contextWindow: 128_000,
+    maxTokens: 8192,
+    input: text,
+    reasoning: true,
+    thinking: thinkingLevels,
+  },
   // These think or they do not.
   "glm-": { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: true, thinking: ["off", "low"] },
-  "kimi-k2": { contextWindow: 256_000, maxTokens: 8192, input: text, reasoning: true, thinking: ["off", "low"] },
+  "kimi-k2": {
+    contextWindow: 256_000,
+    maxTokens: 8192,
+    input: text,
+    reasoning: true,
+    thinking: ["off", "low"],
+  },
   deepseek: { contextWindow: 128_000, maxTokens: 8192, input: text, reasoning: false },
 };
 

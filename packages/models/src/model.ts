@@ -1,6 +1,14 @@
 // What the agent loop asks of a language model: one stream of typed events. Failures are values, never throws.
 // In `Usage`, `inputTokens` counts what was neither read from a cache nor written to one, so the prompt's size is the sum of the three.
-import type { AssistantContent, ImageContent, JsonObject, StopReason, TextContent, ThinkingLevel, Usage } from "@parley/protocol";
+import type {
+  AssistantContent,
+  ImageContent,
+  JsonObject,
+  StopReason,
+  TextContent,
+  ThinkingLevel,
+  Usage,
+} from "@parley/protocol";
 
 /** A view of the transcript, as a model reads it: every tool call is paired with a result. */
 export type ModelMessage =
@@ -66,7 +74,13 @@ export type ModelEvent =
   /** Complete and parsed; a truncated call never appears here. */
   | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly args: JsonObject }
   /** Arguments that were no JSON object: the loop answers them with an error result, it never runs them. */
-  | { readonly type: "badToolCall"; readonly id: string; readonly name: string; readonly raw: string; readonly reason: string }
+  | {
+      readonly type: "badToolCall";
+      readonly id: string;
+      readonly name: string;
+      readonly raw: string;
+      readonly reason: string;
+    }
   /** Forget everything that this call streamed so far: the attempt failed after its first words and another one begins. */
   | { readonly type: "discard" }
   /** Always the last event, exactly once. `content` is what may be kept; after an error it is what arrived, without any tool call. */

@@ -62,7 +62,9 @@ export function modelsFrom(options: ModelsOptions): Models {
       return model;
     },
     list(named = []) {
-      const declared = Object.entries(options.providers).flatMap(([name, { models = [] }]) => models.map(({ id }) => `${name}/${id}`));
+      const declared = Object.entries(options.providers).flatMap(([name, { models = [] }]) =>
+        models.map(({ id }) => `${name}/${id}`),
+      );
       const facts: ModelFacts = { ...knownModel("rehearsal"), input: ["text", "image"], reasoning: true };
       return [
         ...[...new Set([...declared, ...named])].flatMap((id) => cardOf(id, options)),
@@ -96,7 +98,10 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
   const [name, modelId] = slash < 0 ? [id, id] : [id.slice(0, slash), id.slice(slash + 1)];
   if (name === "rehearsal") return rehearsal({ clock, id: "rehearsal/rehearsal" });
   if (slash < 1 || modelId === "") {
-    throw new Fault("invalid", `model "${id}" must be written <provider>/<model>, for example "anthropic/claude-sonnet-4-5"`);
+    throw new Fault(
+      "invalid",
+      `model "${id}" must be written <provider>/<model>, for example "anthropic/claude-sonnet-4-5"`,
+    );
   }
   const declared = Object.hasOwn(providers, name) ? providers[name] : undefined;
   const own = declaredModel(modelId, declared);
@@ -104,7 +109,10 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
   const api = declared?.api ?? known?.api;
   const baseUrl = declared?.baseUrl ?? known?.baseUrl;
   if (api === undefined || baseUrl === undefined) {
-    throw new Fault("invalid", `model "${id}": there is no provider "${name}"; declare models.providers.${name} with an api and a baseUrl`);
+    throw new Fault(
+      "invalid",
+      `model "${id}": there is no provider "${name}"; declare models.providers.${name} with an api and a baseUrl`,
+    );
   }
   if (api === "rehearsal") return rehearsal({ clock, id });
   // A server of one's own may need no key; a vendor's own address always does.
@@ -131,7 +139,9 @@ function modelOf(id: string, { providers, readImage, cacheSecret, clock, log }: 
 /** Addresses are known with and without the version that two of the APIs have in them, also under a proxy's path. */
 function rootOf(api: ModelApi, baseUrl: string): string {
   if (api === "anthropic-messages") return /\/v\d+$/.test(baseUrl) ? baseUrl : `${baseUrl}/v1`;
-  return api === "google-generative-ai" && !/\/v\d+(?:alpha|beta)?\d*$/.test(baseUrl) ? `${baseUrl}/v1beta` : baseUrl;
+  return api === "google-generative-ai" && !/\/v\d+(?:alpha|beta)?\d*$/.test(baseUrl)
+    ? `${baseUrl}/v1beta`
+    : baseUrl;
 }
 
 /** Memory for a context is taken on somebody's own machine: where nobody said how much, it is asked for no more than this. */
@@ -143,5 +153,9 @@ function declaredModel(modelId: string, provider: DeclaredProvider | undefined):
 
 function factsOf(modelId: string, provider: DeclaredProvider | undefined, api: ModelApi): ModelFacts {
   const { id: _, ...declared } = declaredModel(modelId, provider) ?? { id: modelId };
-  return { ...knownModel(modelId), ...(api === "ollama" ? { contextWindow: localContextWindow } : {}), ...declared };
+  return {
+    ...knownModel(modelId),
+    ...(api === "ollama" ? { contextWindow: localContextWindow } : {}),
+    ...declared,
+  };
 }

@@ -12,7 +12,9 @@ export interface Thinker {
 }
 
 export function thinkingLevelsOf({ thinking }: Pick<Thinker, "thinking">): readonly ThinkingLevel[] {
-  return thinking === undefined || thinking.length === 0 ? usual : thinkingLevels.filter((level) => thinking.includes(level));
+  return thinking === undefined || thinking.length === 0
+    ? usual
+    : thinkingLevels.filter((level) => thinking.includes(level));
 }
 
 /** The level itself where the model takes it, else the nearest; one that thinks stays one that thinks where the model can. */

@@ -36,7 +36,10 @@ export function transcriber({ model, providers, clock }: TranscriberOptions): Tr
     );
   }
   const url = `${baseUrl.replace(/\/+$/, "")}/audio/transcriptions`;
-  const headers = { ...provider.headers, ...(provider.apiKey === undefined ? {} : { authorization: `Bearer ${provider.apiKey}` }) };
+  const headers = {
+    ...provider.headers,
+    ...(provider.apiKey === undefined ? {} : { authorization: `Bearer ${provider.apiKey}` }),
+  };
 
   return async ({ bytes, mediaType }, signal) => {
     const giveUp = new AbortController();
@@ -45,10 +48,20 @@ export function transcriber({ model, providers, clock }: TranscriberOptions): Tr
       const form = new FormData();
       form.set("model", model.slice(name.length + 1));
       form.set("response_format", "json");
-      form.set("file", new Blob([new Uint8Array(bytes)], { type: mediaType }), `voice.${extension(mediaType)}`);
-      const response = await fetch(url, { method: "POST", headers, body: form, signal: AbortSignal.any([signal, giveUp.signal]) });
+      form.set(
+        "file",
+        new Blob([new Uint8Array(bytes)], { type: mediaType }),
+        `voice.${extension(mediaType)}`,
+      );
+      const response = await fetch(url, {
+        method: "POST",
+        headers,
+        body: form,
+        signal: AbortSignal.any([signal, giveUp.signal]),
+      });
       const body = (await response.text()).slice(0, longestAnswerChars);
-      if (!response.ok) throw new Fault(codeOf(response.status), `the transcription answered ${response.status}`);
+      if (!response.ok)
+        throw new Fault(codeOf(response.status), `the transcription answered ${response.status}`);
       return textIn(body);
     } catch (error) {
       if (error instanceof Fault) throw error;

@@ -1,7 +1,13 @@
 // What the tests of this package have in common: a request, a way to read a stream to its end, and the three wires of our own fake.
 import { silentLog, type Clock, systemClock } from "@parley/protocol";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "../src/index.ts";
-import { anthropicMessages, openAiCompletions, openAiResponses, type ModelTimers, type ProviderOptions } from "../src/index.ts";
+import {
+  anthropicMessages,
+  openAiCompletions,
+  openAiResponses,
+  type ModelTimers,
+  type ProviderOptions,
+} from "../src/index.ts";
 
 export const weatherTool = {
   name: "weather",
@@ -34,7 +40,8 @@ export async function collect(stream: AsyncIterable<ModelEvent>): Promise<Collec
   for await (const event of stream) events.push(event);
   const ends = events.filter((event) => event.type === "end");
   const end = events.at(-1);
-  if (end?.type !== "end" || ends.length !== 1) throw new Error(`not exactly one end, or not last: ${JSON.stringify(events)}`);
+  if (end?.type !== "end" || ends.length !== 1)
+    throw new Error(`not exactly one end, or not last: ${JSON.stringify(events)}`);
   return {
     events,
     text: events.map((event) => (event.type === "text" ? event.delta : "")).join(""),
@@ -44,7 +51,11 @@ export async function collect(stream: AsyncIterable<ModelEvent>): Promise<Collec
   };
 }
 
-export function ask(model: Model, request: ModelRequest = asking("hello"), signal = new AbortController().signal): Promise<Collected> {
+export function ask(
+  model: Model,
+  request: ModelRequest = asking("hello"),
+  signal = new AbortController().signal,
+): Promise<Collected> {
   return collect(model.stream(request, signal));
 }
 
@@ -65,7 +76,13 @@ function options(
     modelId,
     baseUrl: `${url}/v1`,
     apiKey: "key-of-the-test",
-    facts: { contextWindow: 100_000, maxTokens: 8000, input: ["text", "image"], reasoning: false, cost: { input: 1, output: 2 } },
+    facts: {
+      contextWindow: 100_000,
+      maxTokens: 8000,
+      input: ["text", "image"],
+      reasoning: false,
+      cost: { input: 1, output: 2 },
+    },
     clock,
     log: silentLog,
     timers,

@@ -25,7 +25,14 @@ const steps: { readonly [answer in Parameters<ModelStage["arrange"]>[0]]: ModelS
 const overOurFake = (make: (options: ProviderOptions) => Model) => async (): Promise<ModelStage> => {
   const [server, clock] = [await fakeModels(), virtualClock()];
   return {
-    model: make({ id: "there/fake", modelId: "fake", baseUrl: `${server.url}/v1`, facts, clock, log: silentLog }),
+    model: make({
+      id: "there/fake",
+      modelId: "fake",
+      baseUrl: `${server.url}/v1`,
+      facts,
+      clock,
+      log: silentLog,
+    }),
     clock,
     arrange(answer) {
       server.script(steps[answer]);
@@ -40,21 +47,32 @@ modelContract("openAiResponses", overOurFake(openAiResponses));
 modelContract("anthropicMessages", overOurFake(anthropicMessages));
 modelContract("ollama", overOurFake(ollama));
 
-const overTheMock = (make: (options: ProviderOptions) => Model, path: string) => async (): Promise<ModelStage> => {
-  const mock = new LLMock({ port: 0 });
-  mock.onMessage("words", { content: "Some words, to be streamed one by one." });
-  mock.onMessage("call", { toolCalls: [{ name: "weather", arguments: '{"city":"Oslo"}' }] });
-  mock.onMessage("failure", { error: { message: "The model is overloaded. Please try again later.", type: "UNAVAILABLE" }, status: 503 });
-  mock.onMessage("hang", { content: "never in time" }, { latency: 60_000 });
-  await mock.start();
-  const clock = virtualClock();
-  return {
-    model: make({ id: "there/some", modelId: "some", baseUrl: `${mock.url}${path}`, facts, clock, log: silentLog }),
-    clock,
-    arrange: (answer) => answer,
-    close: () => mock.stop(),
+const overTheMock =
+  (make: (options: ProviderOptions) => Model, path: string) => async (): Promise<ModelStage> => {
+    const mock = new LLMock({ port: 0 });
+    mock.onMessage("words", { content: "Some words, to be streamed one by one." });
+    mock.onMessage("call", { toolCalls: [{ name: "weather", arguments: '{"city":"Oslo"}' }] });
+    mock.onMessage("failure", {
+      error: { message: "The model is overloaded. Please try again later.", type: "UNAVAILABLE" },
+      status: 503,
+    });
+    mock.onMessage("hang", { content: "never in time" }, { latency: 60_000 });
+    await mock.start();
+    const clock = virtualClock();
+    return {
+      model: make({
+        id: "there/some",
+        modelId: "some",
+        baseUrl: `${mock.url}${path}`,
+        facts,
+        clock,
+        log: silentLog,
+      }),
+      clock,
+      arrange: (answer) => answer,
+      close: () => mock.stop(),
+    };
   };
-};
 
 modelContract("google", overTheMock(google, "/v1beta"));
 modelContract("ollama in its own API", overTheMock(ollama, ""));

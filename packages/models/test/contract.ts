@@ -43,7 +43,10 @@ export function modelContract(name: string, open: () => Promise<ModelStage>): vo
     });
 
     test("a failure is a value", async () => {
-      const { end, calls } = await ask(stage.model, asking(stage.arrange("failure"), { tools: [weatherTool] }));
+      const { end, calls } = await ask(
+        stage.model,
+        asking(stage.arrange("failure"), { tools: [weatherTool] }),
+      );
       expect(end.stop).toBe("error");
       expect(end.error?.kind).toBe("overloaded");
       expect(calls).toEqual([]);
@@ -66,7 +69,10 @@ export function modelContract(name: string, open: () => Promise<ModelStage>): vo
     test("nothing stays armed behind an answer, a failure or a reader that went away", async () => {
       await ask(stage.model, asking(stage.arrange("words")));
       await ask(stage.model, asking(stage.arrange("failure")));
-      for await (const event of stage.model.stream(asking(stage.arrange("words")), new AbortController().signal)) {
+      for await (const event of stage.model.stream(
+        asking(stage.arrange("words")),
+        new AbortController().signal,
+      )) {
         expect(event.type).toBeDefined();
         break;
       }

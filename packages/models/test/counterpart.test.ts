@@ -18,7 +18,14 @@ beforeEach(() => {
 const clock: Clock = systemClock();
 const model = (api: ModelApi, path: string): Promise<Model> =>
   modelsFrom({
-    providers: { there: { api, baseUrl: mock.url + path, apiKey: "test", models: [{ id: "some-model", maxTokens: 1000 }] } },
+    providers: {
+      there: {
+        api,
+        baseUrl: mock.url + path,
+        apiKey: "test",
+        models: [{ id: "some-model", maxTokens: 1000 }],
+      },
+    },
     clock,
     log: silentLog,
   }).get("there/some-model");
@@ -42,12 +49,16 @@ describe.each([
     expect(got.text).toBe("Hello there, 世界. How are you?");
     expect(got.end.stop).toBe("stop");
     // It gives no counts in Ollama's own form: they are estimated.
-    if (api === "ollama" && path === "") expect(got.end.usage).toMatchObject({ outputTokens: 9, estimated: true });
+    if (api === "ollama" && path === "")
+      expect(got.end.usage).toMatchObject({ outputTokens: 9, estimated: true });
     else expect([got.end.usage.inputTokens, got.end.usage.outputTokens]).toEqual([11, 7]);
   });
 
   it("calls tools and goes on with their results", async () => {
-    mock.on({ userMessage: "weather", hasToolResult: false }, { toolCalls: [{ name: "weather", arguments: '{"city":"Oslo"}' }] });
+    mock.on(
+      { userMessage: "weather", hasToolResult: false },
+      { toolCalls: [{ name: "weather", arguments: '{"city":"Oslo"}' }] },
+    );
     mock.on({ userMessage: "weather", hasToolResult: true }, { content: "It rains." });
     const asked = await model(api, path);
     const first = await ask(asked, asking("weather?", { tools: [weatherTool] }));
@@ -56,14 +67,28 @@ describe.each([
     const messages = [
       { role: "user", content: [{ type: "text", text: "weather?" }] },
       { role: "assistant", content: first.end.content },
-      { role: "tool", callId: first.calls[0]?.id ?? "", name: "weather", content: [{ type: "text", text: "rain" }], isError: false },
+      {
+        role: "tool",
+        callId: first.calls[0]?.id ?? "",
+        name: "weather",
+        content: [{ type: "text", text: "rain" }],
+        isError: false,
+      },
     ] as const;
     expect((await ask(asked, asking("", { tools: [weatherTool], messages }))).text).toBe("It rains.");
   });
 
   it("tells a rate limit and its wait", async () => {
-    mock.onMessage("hello", { error: { message: "Rate limit reached", type: "rate_limit_error" }, status: 429, retryAfter: 3 });
-    expect((await ask(await model(api, path))).end.error).toMatchObject({ kind: "rate_limited", status: 429, retryAfterMs: 3000 });
+    mock.onMessage("hello", {
+      error: { message: "Rate limit reached", type: "rate_limit_error" },
+      status: 429,
+      retryAfter: 3,
+    });
+    expect((await ask(await model(api, path))).end.error).toMatchObject({
+      kind: "rate_limited",
+      status: 429,
+      retryAfterMs: 3000,
+    });
   });
 
   it("tells a stream that breaks off as torn", async () => {

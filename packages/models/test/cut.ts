@@ -10,7 +10,10 @@ const step: ModelStep = {
 };
 
 /** The length of the stream, and where its events end. */
-export function recorded(wire: (typeof wires)[number]["wire"]): { readonly bytes: Buffer; readonly boundaries: readonly number[] } {
+export function recorded(wire: (typeof wires)[number]["wire"]): {
+  readonly bytes: Buffer;
+  readonly boundaries: readonly number[];
+} {
   const bytes = streamBytes(modelStep.parse(step), { wire, model: "fake" });
   const boundaries = [...bytes.toString("latin1").matchAll(/\n\n/g)].map((match) => match.index + 2);
   return { bytes, boundaries };
@@ -36,7 +39,9 @@ export async function cutAt(
     } else {
       expect(got.calls).toEqual([{ type: "toolCall", id: "c1", name: "weather", args: { city: "Paris" } }]);
       expect(got.text).toBe("Two 👍 words");
-      expect(bytes.subarray(cutAtByte).toString()).not.toMatch(/"finish_reason":"|"type":"response\.completed|"type":"message_stop"\}/);
+      expect(bytes.subarray(cutAtByte).toString()).not.toMatch(
+        /"finish_reason":"|"type":"response\.completed|"type":"message_stop"\}/,
+      );
     }
   }
   return torn;

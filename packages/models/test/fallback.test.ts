@@ -51,7 +51,11 @@ const failing = (kind: ModelErrorKind, retryAfterMs?: number): Turn => ({
 });
 const good: Turn = { text: "fine" };
 
-async function play(clock: VirtualClock, models: readonly [Model, ...Model[]], rests: Cooldowns = cooldowns(clock)): Promise<Collected> {
+async function play(
+  clock: VirtualClock,
+  models: readonly [Model, ...Model[]],
+  rests: Cooldowns = cooldowns(clock),
+): Promise<Collected> {
   const model = withFallbacks(models, { clock, ids: seededIds(1), log: silentLog, cooldowns: rests });
   let done = false;
   const answer = ask(model, asking("hi")).finally(() => (done = true));
@@ -78,20 +82,26 @@ describe("a model with fallbacks", () => {
     },
   );
 
-  it.each(["auth", "billing", "not_found", "invalid", "timeout"] as const)("asks the next model at once after %s", async (kind) => {
-    const clock = virtualClock();
-    const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
-    expect((await play(clock, [first, second])).end.model).toBe("b/2");
-    expect(first.calls.length).toBe(1);
-    expect(clock.mono()).toBe(0);
-  });
+  it.each(["auth", "billing", "not_found", "invalid", "timeout"] as const)(
+    "asks the next model at once after %s",
+    async (kind) => {
+      const clock = virtualClock();
+      const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
+      expect((await play(clock, [first, second])).end.model).toBe("b/2");
+      expect(first.calls.length).toBe(1);
+      expect(clock.mono()).toBe(0);
+    },
+  );
 
-  it.each(["aborted", "context_overflow", "refused"] as const)("never asks another model after %s", async (kind) => {
-    const clock = virtualClock();
-    const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
-    expect((await play(clock, [first, second])).end.error?.kind).toBe(kind);
-    expect([first.calls.length, second.calls.length]).toEqual([1, 0]);
-  });
+  it.each(["aborted", "context_overflow", "refused"] as const)(
+    "never asks another model after %s",
+    async (kind) => {
+      const clock = virtualClock();
+      const [first, second] = [player("a/1", clock, failing(kind)), player("b/2", clock, good)];
+      expect((await play(clock, [first, second])).end.error?.kind).toBe(kind);
+      expect([first.calls.length, second.calls.length]).toEqual([1, 0]);
+    },
+  );
 
   it("still asks the next model when the first one was silent for longer than the budget", async () => {
     const clock = virtualClock();
@@ -99,7 +109,13 @@ describe("a model with fallbacks", () => {
       ...player("a/1", clock),
       async *stream() {
         await sleep(clock, 120_000);
-        yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "timeout", message: "no first token" } };
+        yield {
+          type: "end",
+          stop: "error",
+          usage: noUsage,
+          content: [],
+          error: { kind: "timeout", message: "no first token" },
+        };
       },
     };
     expect((await play(clock, [silent, player("b/2", clock, good)])).end.model).toBe("b/2");
@@ -114,14 +130,19 @@ describe("a model with fallbacks", () => {
 
   it("does not wait longer than a person would while another model is at hand", async () => {
     const clock = virtualClock();
-    const [first, second] = [player("a/1", clock, failing("rate_limited", 20_000)), player("b/2", clock, good)];
+    const [first, second] = [
+      player("a/1", clock, failing("rate_limited", 20_000)),
+      player("b/2", clock, good),
+    ];
     await play(clock, [first, second]);
     expect([first.calls, second.calls]).toEqual([[0], [0]]);
   });
 
   it("gives up at a wait beyond its cap, and within its budget in any case", async () => {
     const clock = virtualClock();
-    expect((await play(clock, [player("a/1", clock, failing("rate_limited", 61_000))])).end.error?.kind).toBe("rate_limited");
+    expect((await play(clock, [player("a/1", clock, failing("rate_limited", 61_000))])).end.error?.kind).toBe(
+      "rate_limited",
+    );
     expect(clock.mono()).toBe(0);
     await play(clock, [player("a/1", clock, failing("overloaded"))]);
     expect(clock.mono()).toBeLessThanOrEqual(90_000);
@@ -129,9 +150,19 @@ describe("a model with fallbacks", () => {
 
   it("tells the reader to forget what a failed attempt had said", async () => {
     const clock = virtualClock();
-    const first = player("a/1", clock, { text: "half an ans", error: { kind: "torn", message: "cut" } }, good);
+    const first = player(
+      "a/1",
+      clock,
+      { text: "half an ans", error: { kind: "torn", message: "cut" } },
+      good,
+    );
     const { events } = await play(clock, [first]);
-    expect(events.map((event) => (event.type === "text" ? event.delta : event.type))).toEqual(["half an ans", "discard", "fine", "end"]);
+    expect(events.map((event) => (event.type === "text" ? event.delta : event.type))).toEqual([
+      "half an ans",
+      "discard",
+      "fine",
+      "end",
+    ]);
   });
 
   it("prefers a model in order to one that cools, and comes back to it after the rest", async () => {
@@ -192,25 +223,28 @@ describe("a model with fallbacks", () => {
       waitMs: fc.constantFrom(undefined, 100, 30_000, 200_000),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(aTurn, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }), async (plans) => {
-        const clock = virtualClock();
-        const [first = player("none", clock), ...others] = plans.map((plan, nth) =>
-          player(
-            `p/${nth}`,
-            clock,
-            ...plan.map(({ text, kind, waitMs }) => ({
-              ...(text === undefined ? {} : { text }),
-              ...(kind === "ok" ? {} : failing(kind, waitMs)),
-            })),
-          ),
-        );
-        const { end, events } = await play(clock, [first, ...others]);
-        const kept = events.slice(events.findLastIndex((event) => event.type === "discard") + 1);
-        const text = kept.map((event) => (event.type === "text" ? event.delta : "")).join("");
-        expect(text).toBe(end.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
-        expect(clock.mono()).toBeLessThanOrEqual(90_000);
-        expect(clock.armed()).toBe(0);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.array(aTurn, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+        async (plans) => {
+          const clock = virtualClock();
+          const [first = player("none", clock), ...others] = plans.map((plan, nth) =>
+            player(
+              `p/${nth}`,
+              clock,
+              ...plan.map(({ text, kind, waitMs }) => ({
+                ...(text === undefined ? {} : { text }),
+                ...(kind === "ok" ? {} : failing(kind, waitMs)),
+              })),
+            ),
+          );
+          const { end, events } = await play(clock, [first, ...others]);
+          const kept = events.slice(events.findLastIndex((event) => event.type === "discard") + 1);
+          const text = kept.map((event) => (event.type === "text" ? event.delta : "")).join("");
+          expect(text).toBe(end.content.map((part) => (part.type === "text" ? part.text : "")).join(""));
+          expect(clock.mono()).toBeLessThanOrEqual(90_000);
+          expect(clock.armed()).toBe(0);
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -222,17 +256,20 @@ describe("what only a person can mend", () => {
     ["billing", true],
     ["not_found", true],
     ["unavailable", false],
-  ] as const)("is known of a model after %s, until it answers or the config changes", async (kind, isTrouble) => {
-    const clock = virtualClock();
-    const rests = cooldowns(clock);
-    await play(clock, [player("a/1", clock, failing(kind)), player("b/2", clock, good)], rests);
-    expect(rests.troubles()).toEqual(isTrouble ? [{ model: "a/1", kind }] : []);
-    rests.mended();
-    expect(rests.troubles()).toEqual([]);
-    // Asked again at once where somebody may have mended it, and not before its time where nobody can.
-    expect(rests.leftMs("a/1") > 0).toBe(!isTrouble);
-    rests.failed("a/1", kind);
-    rests.succeeded("a/1");
-    expect(rests.troubles()).toEqual([]);
-  });
+  ] as const)(
+    "is known of a model after %s, until it answers or the config changes",
+    async (kind, isTrouble) => {
+      const clock = virtualClock();
+      const rests = cooldowns(clock);
+      await play(clock, [player("a/1", clock, failing(kind)), player("b/2", clock, good)], rests);
+      expect(rests.troubles()).toEqual(isTrouble ? [{ model: "a/1", kind }] : []);
+      rests.mended();
+      expect(rests.troubles()).toEqual([]);
+      // Asked again at once where somebody may have mended it, and not before its time where nobody can.
+      expect(rests.leftMs("a/1") > 0).toBe(!isTrouble);
+      rests.failed("a/1", kind);
+      rests.succeeded("a/1");
+      expect(rests.troubles()).toEqual([]);
+    },
+  );
 });

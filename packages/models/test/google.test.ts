@@ -12,7 +12,9 @@ const chunk = (parts: readonly object[], more: object = {}): string =>
 const recorded = Buffer.from(
   chunk([{ text: "let me see", thought: true }]) +
     chunk([{ text: "Grüße" }]) +
-    chunk([{ functionCall: { id: "f1", name: "weather", args: { city: "Köln" } }, thoughtSignature: "c2VhbGVk" }]) +
+    chunk([
+      { functionCall: { id: "f1", name: "weather", args: { city: "Köln" } }, thoughtSignature: "c2VhbGVk" },
+    ]) +
     chunk([{ text: "" }], { finishReason: "STOP" }),
 );
 const lastEvent = recorded.lastIndexOf("data: ");
@@ -27,7 +29,8 @@ beforeAll(async () => {
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
       bodies.push(body);
-      if (refusal !== null) return response.writeHead(429, { "content-type": "application/json" }).end(JSON.stringify(refusal));
+      if (refusal !== null)
+        return response.writeHead(429, { "content-type": "application/json" }).end(JSON.stringify(refusal));
       response.writeHead(200, { "content-type": "text/event-stream" }).end(recorded.subarray(0, cutAtByte));
     });
   });
@@ -75,12 +78,20 @@ describe("Gemini", () => {
     const after = (content: typeof first.end.content): readonly ModelMessage[] => [
       { role: "user", content: [{ type: "text", text: "hi" }] },
       { role: "assistant", content },
-      { role: "tool", callId: first.calls[0]?.id ?? "", name: "weather", content: [{ type: "text", text: "sun" }], isError: false },
+      {
+        role: "tool",
+        callId: first.calls[0]?.id ?? "",
+        name: "weather",
+        content: [{ type: "text", text: "sun" }],
+        isError: false,
+      },
     ];
     await ask(gemini(), asking("", { tools: [weatherTool], messages: after(first.end.content) }));
     expect(bodies[1]).toContain('"thoughtSignature":"c2VhbGVk"');
     const foreign = first.end.content.map((part) =>
-      part.type === "thinking" ? { ...part, signature: part.signature?.replace("google", "anthropic") ?? "" } : part,
+      part.type === "thinking"
+        ? { ...part, signature: part.signature?.replace("google", "anthropic") ?? "" }
+        : part,
     );
     await ask(gemini(), asking("", { tools: [weatherTool], messages: after(foreign) }));
     expect(bodies[2]).not.toContain("c2VhbGVk");
@@ -103,7 +114,11 @@ describe("Gemini", () => {
       details: [
         {
           "@type": "type.googleapis.com/google.rpc.QuotaFailure",
-          violations: quotas.map(({ id, value = "250" }) => ({ quotaMetric: "requests", quotaId: id, quotaValue: value })),
+          violations: quotas.map(({ id, value = "250" }) => ({
+            quotaMetric: "requests",
+            quotaId: id,
+            quotaValue: value,
+          })),
         },
         { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "26s" },
       ],
@@ -111,10 +126,25 @@ describe("Gemini", () => {
   });
   const hourMs = 3_600_000;
   it.each([
-    ["of a minute", quota({ id: "GenerateRequestsPerMinutePerProjectPerModel-FreeTier" }), "rate_limited", 26_000],
+    [
+      "of a minute",
+      quota({ id: "GenerateRequestsPerMinutePerProjectPerModel-FreeTier" }),
+      "rate_limited",
+      26_000,
+    ],
     // Noon in UTC is five in the morning in California in July.
-    ["of a day", quota({ id: "PerMinute" }, { id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }), "rate_limited", 19 * hourMs],
-    ["of nought", quota({ id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier", value: "0" }), "billing", 19 * hourMs],
+    [
+      "of a day",
+      quota({ id: "PerMinute" }, { id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }),
+      "rate_limited",
+      19 * hourMs,
+    ],
+    [
+      "of nought",
+      quota({ id: "GenerateRequestsPerDayPerProjectPerModel-FreeTier", value: "0" }),
+      "billing",
+      19 * hourMs,
+    ],
     [
       "without details",
       { error: { code: 429, message: "Resource has been exhausted", status: "RESOURCE_EXHAUSTED" } },

@@ -28,7 +28,9 @@ beforeAll(async () => {
     request.on("end", () => {
       expect(request.url).toBe("/api/chat");
       bodies.push(JSON.parse(body) as JsonObject);
-      response.writeHead(answer.status, { "content-type": answer.contentType ?? "application/x-ndjson" }).end(answer.body);
+      response
+        .writeHead(answer.status, { "content-type": answer.contentType ?? "application/x-ndjson" })
+        .end(answer.body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -45,7 +47,9 @@ afterAll(() => {
 const qwen = (more: object = {}): Promise<Model> => {
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const models = modelsFrom({
-    providers: { ollama: { baseUrl, models: [{ id: "qwen", reasoning: true, input: ["text", "image"], ...more }] } },
+    providers: {
+      ollama: { baseUrl, models: [{ id: "qwen", reasoning: true, input: ["text", "image"], ...more }] },
+    },
     readImage: async () => new Uint8Array([1, 2, 3]),
     clock: systemClock(),
     log: silentLog,
@@ -59,17 +63,33 @@ describe("Ollama", () => {
     expect([got.thinking, got.text]).toEqual(["let me see", "Grüße 👍"]);
     expect(got.calls).toMatchObject([{ name: "weather", args: { city: "Köln" } }]);
     expect(got.end).toMatchObject({ stop: "toolUse", usage: { inputTokens: 9, outputTokens: 4 } });
-    expect(bodies[0]).toMatchObject({ think: true, options: { num_ctx: 32_768 }, tools: [{ function: { name: "weather" } }] });
+    expect(bodies[0]).toMatchObject({
+      think: true,
+      options: { num_ctx: 32_768 },
+      tools: [{ function: { name: "weather" } }],
+    });
   });
 
   it("is told the declared context and limit, off, images, and the results by their tools", async () => {
     const image = { type: "image", mediaType: "image/png", path: "a.png" } as const;
     const messages = [
       { role: "user", content: [{ type: "text", text: "look" }, image] },
-      { role: "assistant", content: [{ type: "toolCall", id: "c1", name: "weather", args: { city: "Oslo" } }] },
-      { role: "tool", callId: "c1", name: "weather", content: [{ type: "text", text: "rain" }], isError: false },
+      {
+        role: "assistant",
+        content: [{ type: "toolCall", id: "c1", name: "weather", args: { city: "Oslo" } }],
+      },
+      {
+        role: "tool",
+        callId: "c1",
+        name: "weather",
+        content: [{ type: "text", text: "rain" }],
+        isError: false,
+      },
     ] as const;
-    await ask(await qwen({ contextWindow: 8_192 }), asking("", { messages, tools: [weatherTool], toolChoice: "none", maxTokens: 99 }));
+    await ask(
+      await qwen({ contextWindow: 8_192 }),
+      asking("", { messages, tools: [weatherTool], toolChoice: "none", maxTokens: 99 }),
+    );
     expect(bodies[0]).toMatchObject({ think: false, options: { num_ctx: 8_192, num_predict: 99 } });
     await ask(await qwen({ maxTokens: 77 }));
     expect(bodies[1]).toMatchObject({ options: { num_predict: 77 } });

@@ -17,11 +17,21 @@ describe.each(wires)("$name", ({ wire, model }) => {
     expect(got.text).toBe("Grüße, 世界! 👩‍👩‍👧");
     expect(got.events.filter((event) => event.type === "text").length).toBeGreaterThan(1);
     expect(got.end).toMatchObject({ stop: "stop", content: [{ type: "text", text: got.text }] });
-    expect(got.end.usage).toEqual({ inputTokens: 10, outputTokens: 5, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: 0.00005 });
+    expect(got.end.usage).toEqual({
+      inputTokens: 10,
+      outputTokens: 5,
+      cacheReadTokens: 30,
+      cacheWriteTokens: 0,
+      costUsd: 0.00005,
+    });
   });
 
   it("survives any chunking of the bytes, and CRLF", async () => {
-    const step: ModelStep = { text: "a 👩‍👩‍👧 family", toolCalls: [{ id: "c1", name: "weather", args: { city: "Köln" } }], crlf: true };
+    const step: ModelStep = {
+      text: "a 👩‍👩‍👧 family",
+      toolCalls: [{ id: "c1", name: "weather", args: { city: "Köln" } }],
+      crlf: true,
+    };
     for (const chunkBytes of [1, 2, 3, 7, 64]) {
       server.script({ ...step, chunkBytes });
       const got = await ask(model(server.url), asking("hi", { tools: [weatherTool] }));
@@ -38,7 +48,13 @@ describe.each(wires)("$name", ({ wire, model }) => {
       messages: [
         { role: "user", content: [{ type: "text", text: "weather?" }] },
         { role: "assistant", content: [call] },
-        { role: "tool", callId: "c1", name: "weather", content: [{ type: "text", text: "rain" }], isError: false },
+        {
+          role: "tool",
+          callId: "c1",
+          name: "weather",
+          content: [{ type: "text", text: "rain" }],
+          isError: false,
+        },
       ],
     });
     expect((await ask(model(server.url), request)).text).toBe("tool said: rain");
@@ -54,7 +70,14 @@ describe.each(wires)("$name", ({ wire, model }) => {
   });
 
   it("gives arguments that are no JSON object as a bad call, and never as a call", async () => {
-    for (const args of ["", '{"city": "Os', "[1]", '"text"', "{'city': 1}", '{"a":'.repeat(200) + "1" + "}".repeat(200)]) {
+    for (const args of [
+      "",
+      '{"city": "Os',
+      "[1]",
+      '"text"',
+      "{'city': 1}",
+      '{"a":'.repeat(200) + "1" + "}".repeat(200),
+    ]) {
       server.script({ toolCalls: [{ id: "c1", name: "weather", args }] });
       const got = await ask(model(server.url), asking("hi", { tools: [weatherTool] }));
       if (args === "") expect(got.calls).toMatchObject([{ args: {} }]);
@@ -64,7 +87,11 @@ describe.each(wires)("$name", ({ wire, model }) => {
   });
 
   it("does not run what the length limit cut", async () => {
-    server.script({ text: "so", toolCalls: [{ id: "c1", name: "weather", args: '{"city": "Os' }], stop: "length" });
+    server.script({
+      text: "so",
+      toolCalls: [{ id: "c1", name: "weather", args: '{"city": "Os' }],
+      stop: "length",
+    });
     const got = await ask(model(server.url), asking("hi", { tools: [weatherTool] }));
     expect(got.end.stop).toBe("length");
     expect(got.calls).toEqual([]);
@@ -83,7 +110,9 @@ describe.each(wires)("$name", ({ wire, model }) => {
 
   it("sends pictures that can be read and names those that cannot", async () => {
     const image = (path: string) => ({ type: "image", mediaType: "image/png", path }) as const;
-    const request = asking("", { messages: [{ role: "user", content: [image("ab/seen.png"), image("ab/gone.png")] }] });
+    const request = asking("", {
+      messages: [{ role: "user", content: [image("ab/seen.png"), image("ab/gone.png")] }],
+    });
     const readImage = async (path: string): Promise<Uint8Array> => {
       if (path === "ab/gone.png") throw new Error("no such file");
       return new Uint8Array([137, 80, 78, 71]);
@@ -100,13 +129,22 @@ describe.each(wires)("$name", ({ wire, model }) => {
       modelId: { chat: "fake", responses: "gpt-5", anthropic: "claude-sonnet-4-5" }[wire],
       more: { facts: { contextWindow: 100_000, maxTokens: 8000, input: ["text"], reasoning: true } },
     });
-    server.script({ thinking: "let me see", toolCalls: [{ id: "c1", name: "weather", args: { city: "Rome" } }] });
+    server.script({
+      thinking: "let me see",
+      toolCalls: [{ id: "c1", name: "weather", args: { city: "Rome" } }],
+    });
     const first = await ask(thinking, asking("hi", { tools: [weatherTool], thinking: "medium" }));
     expect(first.thinking).toBe("let me see");
     const history = [
       { role: "user", content: [{ type: "text", text: "hi" }] },
       { role: "assistant", content: first.end.content },
-      { role: "tool", callId: "c1", name: "weather", content: [{ type: "text", text: "sun" }], isError: false },
+      {
+        role: "tool",
+        callId: "c1",
+        name: "weather",
+        content: [{ type: "text", text: "sun" }],
+        isError: false,
+      },
     ] as const;
     await ask(thinking, asking("hi", { tools: [weatherTool], thinking: "medium", messages: history }));
     const body = JSON.stringify(server.requests()[1]?.body);
@@ -115,7 +153,10 @@ describe.each(wires)("$name", ({ wire, model }) => {
     if (wire !== "chat") expect(body).toContain("sealed-");
     // Another provider's model gets the words and the calls, not the thoughts.
     const other = wires.find((each) => each.wire !== wire);
-    await ask(other?.model(server.url) ?? thinking, asking("hi", { tools: [weatherTool], messages: history }));
+    await ask(
+      other?.model(server.url) ?? thinking,
+      asking("hi", { tools: [weatherTool], messages: history }),
+    );
     expect(JSON.stringify(server.requests()[2]?.body)).not.toContain("let me see");
   });
 });
@@ -138,7 +179,10 @@ describe("what each provider is sent", () => {
 
   it("routes OpenAI's cache by the session and stores nothing there", async () => {
     await ask(wires[1].model(server.url), asking("hi"));
-    expect(server.requests()[0]?.body).toMatchObject({ prompt_cache_key: expect.stringMatching(/^[0-9a-f]{32}$/) as string, store: false });
+    expect(server.requests()[0]?.body).toMatchObject({
+      prompt_cache_key: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      store: false,
+    });
   });
 
   it("does not send the cache key to a server that may refuse what it does not know", async () => {
@@ -152,15 +196,22 @@ describe("what each provider is sent", () => {
     ["high", { thinking: { type: "enabled" } }, { reasoning: { effort: "high" } }],
   ] as const)("maps thinking %s to what the model takes", async (level, anthropic, openai) => {
     const facts = { contextWindow: 100_000, maxTokens: 8000, input: ["text"], reasoning: true } as const;
-    await ask(wires[2].model(server.url, { modelId: "claude-sonnet-4-5", more: { facts } }), asking("hi", { thinking: level }));
-    await ask(wires[1].model(server.url, { modelId: "gpt-5", more: { facts } }), asking("hi", { thinking: level }));
+    await ask(
+      wires[2].model(server.url, { modelId: "claude-sonnet-4-5", more: { facts } }),
+      asking("hi", { thinking: level }),
+    );
+    await ask(
+      wires[1].model(server.url, { modelId: "gpt-5", more: { facts } }),
+      asking("hi", { thinking: level }),
+    );
     expect(server.requests()[0]?.body).toMatchObject(anthropic);
     expect(server.requests()[1]?.body).toMatchObject(openai);
   });
 
   it("sends the most tokens of an answer where somebody set them, and Anthropic no more than that for thoughts and answer", async () => {
     const facts = { contextWindow: 100_000, maxTokens: 3000, input: ["text"], reasoning: true } as const;
-    for (const { model } of wires) await ask(model(server.url, { more: { facts, limited: true } }), asking("hi", { thinking: "high" }));
+    for (const { model } of wires)
+      await ask(model(server.url, { more: { facts, limited: true } }), asking("hi", { thinking: "high" }));
     const [chat, responses, anthropic] = server.requests().map(({ body }) => body);
     expect(chat).toMatchObject({ max_tokens: 3000 });
     expect(responses).toMatchObject({ max_output_tokens: 3000 });
@@ -175,10 +226,16 @@ describe("what each provider is sent", () => {
     ["gpt-5.2", "off", "none"],
     ["gpt-5.2-codex", "off", "low"],
     ["gpt-5-pro", "low", "high"],
-  ] as const)("never asks %s for an effort that OpenAI refuses it: %s becomes %s", async (modelId, level, effort) => {
-    await ask(wires[1].model(server.url, { modelId, more: { facts: knownModel(modelId) } }), asking("hi", { thinking: level }));
-    expect(server.requests()[0]?.body).toMatchObject({ reasoning: { effort } });
-  });
+  ] as const)(
+    "never asks %s for an effort that OpenAI refuses it: %s becomes %s",
+    async (modelId, level, effort) => {
+      await ask(
+        wires[1].model(server.url, { modelId, more: { facts: knownModel(modelId) } }),
+        asking("hi", { thinking: level }),
+      );
+      expect(server.requests()[0]?.body).toMatchObject({ reasoning: { effort } });
+    },
+  );
 
   it("never sends a thinking setting to a model that does not reason", async () => {
     for (const { model } of wires) await ask(model(server.url), asking("hi", { thinking: "high" }));

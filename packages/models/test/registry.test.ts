@@ -23,7 +23,9 @@ describe("the registry", () => {
       vision: true,
       reasoning: true,
     });
-    const proxied = await models({ openrouter: { apiKey: "k" } }).get("openrouter/anthropic/claude-sonnet-4-5");
+    const proxied = await models({ openrouter: { apiKey: "k" } }).get(
+      "openrouter/anthropic/claude-sonnet-4-5",
+    );
     expect(proxied.contextWindow).toBe(200_000);
   });
 
@@ -45,7 +47,10 @@ describe("the registry", () => {
   });
 
   it("has the rehearsal always, and lists what is declared", async () => {
-    const registry = models({ openai: { apiKey: "k", models: [{ id: "gpt-5" }] }, anthropic: { models: [{ id: "claude-opus-4-5" }] } });
+    const registry = models({
+      openai: { apiKey: "k", models: [{ id: "gpt-5" }] },
+      anthropic: { models: [{ id: "claude-opus-4-5" }] },
+    });
     expect((await registry.get("rehearsal")).id).toBe("rehearsal/rehearsal");
     expect(registry.list().map(({ id, ready }) => [id, ready])).toEqual([
       ["openai/gpt-5", true],
@@ -75,9 +80,17 @@ describe("the registry", () => {
 });
 
 describe("a price", () => {
-  const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cacheReadTokens: 2_000_000, cacheWriteTokens: 10_000 };
+  const usage = {
+    inputTokens: 1_000_000,
+    outputTokens: 100_000,
+    cacheReadTokens: 2_000_000,
+    cacheWriteTokens: 10_000,
+  };
   it("is per million tokens, each kind at its own", () => {
-    expect(priced(usage, { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }).costUsd).toBeCloseTo(3 + 1.5 + 0.6 + 0.0375, 10);
+    expect(priced(usage, { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }).costUsd).toBeCloseTo(
+      3 + 1.5 + 0.6 + 0.0375,
+      10,
+    );
     expect(priced(usage, { input: 1, output: 0 }).costUsd).toBeCloseTo(3.01, 10);
   });
   it("that nobody knows is no cost, not a cost of nothing", () => {

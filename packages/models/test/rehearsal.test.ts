@@ -3,8 +3,12 @@ import { describe, expect, it } from "vitest";
 import { type ModelMessage, rehearsal } from "../src/index.ts";
 import { ask, asking, collect, weatherTool } from "./collect.ts";
 
-const play = (text: string, more: Parameters<typeof asking>[1] = {}) => ask(rehearsal({ clock: virtualClock() }), asking(text, more));
-const says = (role: "user" | "assistant", text: string): ModelMessage => ({ role, content: [{ type: "text", text }] });
+const play = (text: string, more: Parameters<typeof asking>[1] = {}) =>
+  ask(rehearsal({ clock: virtualClock() }), asking(text, more));
+const says = (role: "user" | "assistant", text: string): ModelMessage => ({
+  role,
+  content: [{ type: "text", text }],
+});
 
 describe("the rehearsal in conversation", () => {
   it.each(["hello", "hi there", "what can you do?", "tell me about tea", "", "/start"])(
@@ -24,8 +28,12 @@ describe("the rehearsal in conversation", () => {
   });
 
   it("keeps quiet where a background prompt names the quiet word", async () => {
-    expect((await play("Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK.")).text).toBe("HEARTBEAT_OK");
-    expect((await play("Store what matters now. If nothing does, reply with NO_REPLY.")).text).toBe("NO_REPLY");
+    expect((await play("Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK.")).text).toBe(
+      "HEARTBEAT_OK",
+    );
+    expect((await play("Store what matters now. If nothing does, reply with NO_REPLY.")).text).toBe(
+      "NO_REPLY",
+    );
   });
 
   it("hears what the person wrote, not what the gateway put around it", async () => {
@@ -64,7 +72,8 @@ describe("the rehearsal's script", () => {
   });
 
   it("calls tools in groups and goes on behind their results", async () => {
-    const script = '!say first\n!tool weather {"city":"Oslo"}\n!tool weather {"city":"Rome"}\n!result\n!tool weather';
+    const script =
+      '!say first\n!tool weather {"city":"Oslo"}\n!tool weather {"city":"Rome"}\n!result\n!tool weather';
     const one = await play(script, { tools: [weatherTool] });
     expect(one.text).toBe("first");
     expect(one.calls.map((call) => call.args)).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
@@ -88,7 +97,11 @@ describe("the rehearsal's script", () => {
       tools: [weatherTool],
       messages: after(result, { role: "assistant", content: two.end.content }, result),
     });
-    expect(three).toMatchObject({ text: "(rehearsal) weather answered: rain", calls: [], end: { stop: "stop" } });
+    expect(three).toMatchObject({
+      text: "(rehearsal) weather answered: rain",
+      calls: [],
+      end: { stop: "stop" },
+    });
     expect(new Set([...one.calls, ...two.calls].map((call) => call.id)).size).toBe(3);
   });
 
@@ -98,7 +111,11 @@ describe("the rehearsal's script", () => {
   });
 
   it("writes bad calls and fails as told", async () => {
-    expect((await play("!bad-tool weather {oops")).events[0]).toMatchObject({ type: "badToolCall", name: "weather", raw: "{oops" });
+    expect((await play("!bad-tool weather {oops")).events[0]).toMatchObject({
+      type: "badToolCall",
+      name: "weather",
+      raw: "{oops",
+    });
     expect((await play("!say half\n!fail rate_limited 1500")).end).toMatchObject({
       stop: "error",
       error: { kind: "rate_limited", retryAfterMs: 1500 },
@@ -116,7 +133,10 @@ describe("the rehearsal's script", () => {
     const { text } = await play("!prompt-hash", { tools: [weatherTool] });
     expect(text).toMatch(/stable [0-9a-f]{8}, volatile [0-9a-f]{8}, tools [0-9a-f]{8} \(weather\)/);
     expect(text).not.toContain("You are Parley");
-    const other = await play("!prompt-hash", { tools: [weatherTool], system: { stable: "You are Parley.", volatile: "Channel: other." } });
+    const other = await play("!prompt-hash", {
+      tools: [weatherTool],
+      system: { stable: "You are Parley.", volatile: "Channel: other." },
+    });
     expect(other.text.split(",")[0]).toBe(text.split(",")[0]);
     expect(other.text).not.toBe(text);
   });
@@ -128,13 +148,16 @@ describe("the rehearsal's script", () => {
     );
   });
 
-  it.each(["!hang", "!wait 3600000", "!stream 9 60000 a long wait for words"])("stops at once when told to: %s", async (script) => {
-    const clock = virtualClock();
-    const stop = new AbortController();
-    const answer = collect(rehearsal({ clock }).stream(asking(script), stop.signal));
-    await clock.advance(10);
-    stop.abort();
-    expect((await answer).end).toMatchObject({ stop: "aborted", error: { kind: "aborted" } });
-    expect(clock.armed()).toBe(0);
-  });
+  it.each(["!hang", "!wait 3600000", "!stream 9 60000 a long wait for words"])(
+    "stops at once when told to: %s",
+    async (script) => {
+      const clock = virtualClock();
+      const stop = new AbortController();
+      const answer = collect(rehearsal({ clock }).stream(asking(script), stop.signal));
+      await clock.advance(10);
+      stop.abort();
+      expect((await answer).end).toMatchObject({ stop: "aborted", error: { kind: "aborted" } });
+      expect(clock.armed()).toBe(0);
+    },
+  );
 });

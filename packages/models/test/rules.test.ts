@@ -26,14 +26,24 @@ interface Row {
 const rows: readonly Row[] = [
   { vendor: "unknown", api: "openai-completions", name: "mine", modelId: "big-one" },
   { vendor: "openai", api: "openai-completions", name: "openai", modelId: "gpt-5" },
-  { vendor: "openrouter", api: "openai-completions", name: "openrouter", modelId: "anthropic/claude-sonnet-4-5" },
+  {
+    vendor: "openrouter",
+    api: "openai-completions",
+    name: "openrouter",
+    modelId: "anthropic/claude-sonnet-4-5",
+  },
   { vendor: "groq", api: "openai-completions", name: "groq", modelId: "qwen/qwen3-32b" },
   { vendor: "mistral", api: "openai-completions", name: "mistral", modelId: "mistral-small-latest" },
   { vendor: "deepseek", api: "openai-completions", name: "deepseek", modelId: "deepseek-v4-pro" },
   { vendor: "moonshot", api: "openai-completions", name: "moonshot", modelId: "kimi-k2-thinking" },
   { vendor: "zai", api: "openai-completions", name: "zai", modelId: "glm-4.7" },
   { vendor: "openai-responses", api: "openai-responses", name: "openai", modelId: "gpt-5" },
-  { vendor: "anthropic-messages", api: "anthropic-messages", name: "anthropic", modelId: "claude-sonnet-4-5" },
+  {
+    vendor: "anthropic-messages",
+    api: "anthropic-messages",
+    name: "anthropic",
+    modelId: "claude-sonnet-4-5",
+  },
   { vendor: "google-generative-ai", api: "google-generative-ai", name: "google", modelId: "gemini-2.5-pro" },
   { vendor: "ollama", api: "ollama", name: "ollama", modelId: "qwen3:8b" },
   { vendor: "ollama graded", api: "ollama", name: "ollama", modelId: "gpt-oss:20b" },
@@ -43,7 +53,12 @@ function modelOf({ vendor, api, name, modelId, path = "" }: Row): Promise<Model>
   const baseUrl = `${server.url}/${encodeURIComponent(vendor)}${path}`;
   return modelsFrom({
     providers: {
-      [name]: { api, baseUrl, apiKey: "k", models: [{ id: modelId, reasoning: true, input: ["text", "image"], maxTokens: 9000 }] },
+      [name]: {
+        api,
+        baseUrl,
+        apiKey: "k",
+        models: [{ id: modelId, reasoning: true, input: ["text", "image"], maxTokens: 9000 }],
+      },
     },
     readImage: async () => new Uint8Array([137, 80, 78, 71]),
     clock: systemClock(),
@@ -59,13 +74,30 @@ function answered(content: readonly AssistantContent[]): readonly ModelMessage[]
   return [
     asked,
     { role: "assistant", content },
-    { role: "tool", callId: one?.id ?? "", name: "weather", content: [{ type: "text", text: "rain" }, picture], isError: false },
-    { role: "tool", callId: two?.id ?? "", name: "weather", content: [{ type: "text", text: "no such city" }], isError: true },
+    {
+      role: "tool",
+      callId: one?.id ?? "",
+      name: "weather",
+      content: [{ type: "text", text: "rain" }, picture],
+      isError: false,
+    },
+    {
+      role: "tool",
+      callId: two?.id ?? "",
+      name: "weather",
+      content: [{ type: "text", text: "no such city" }],
+      isError: true,
+    },
   ];
 }
 
 const request = (messages: readonly ModelMessage[]): ReturnType<typeof asking> =>
-  asking("", { tools: [weatherTool], thinking: "high", messages, cacheKey: "agent:main:telegram:dm:123456789" });
+  asking("", {
+    tools: [weatherTool],
+    thinking: "high",
+    messages,
+    cacheKey: "agent:main:telegram:dm:123456789",
+  });
 
 describe.each(rows)("$api as $vendor takes it", (row) => {
   it("goes through a turn with thoughts, parallel calls and a picture, and through the one after it", async () => {
@@ -78,12 +110,17 @@ describe.each(rows)("$api as $vendor takes it", (row) => {
     expect(second.end.error).toBeUndefined();
     expect(second.text).toBe("done");
     const [, body] = server.bodies.get(row.vendor) ?? [];
-    await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot(`recorded/${row.vendor.replaceAll(" ", "-")}.json`);
+    await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot(
+      `recorded/${row.vendor.replaceAll(" ", "-")}.json`,
+    );
     // A picture is the bytes of a file, never numbers in a text.
     expect(JSON.stringify(body)).toContain("iVBORw==");
     expect(JSON.stringify(body)).not.toMatch(/137,80|"0":137|123456789/);
     // Somebody wrote while the tools ran; and the conversation goes on.
-    const joined = await ask(model, request([...history, { role: "user", content: [{ type: "text", text: "and Paris?" }] }]));
+    const joined = await ask(
+      model,
+      request([...history, { role: "user", content: [{ type: "text", text: "and Paris?" }] }]),
+    );
     expect(joined.end.error).toBeUndefined();
     const later = [...history, { role: "assistant", content: second.end.content }, asked] as const;
     expect((await ask(model, request(later))).end.error).toBeUndefined();
@@ -104,7 +141,10 @@ describe("addresses", () => {
   it.each(["/v1beta", "/gemini", "/gemini/v1beta", "/gemini/v1", "/v1alpha"])(
     "keep a proxy's path before Gemini's version: %s",
     async (path) => {
-      const model = await modelOf({ ...(rows.find(({ api }) => api === "google-generative-ai") as Row), path });
+      const model = await modelOf({
+        ...(rows.find(({ api }) => api === "google-generative-ai") as Row),
+        path,
+      });
       expect((await ask(model, request([asked]))).end.error).toBeUndefined();
     },
   );

@@ -9,19 +9,31 @@ export interface Vendor {
 }
 
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as Fields[]) : []);
-const keysBeside = (object: Fields, known: readonly string[]): string[] => Object.keys(object).filter((key) => !known.includes(key));
-const sse = (...events: readonly object[]): string => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+const keysBeside = (object: Fields, known: readonly string[]): string[] =>
+  Object.keys(object).filter((key) => !known.includes(key));
+const sse = (...events: readonly object[]): string =>
+  events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 
 // ---- chat completions ----
 
 const messageKeys = ["role", "content", "tool_calls", "tool_call_id", "name"];
-const requestKeys = ["model", "messages", "tools", "tool_choice", "stream", "stream_options", "max_tokens", "max_completion_tokens"];
+const requestKeys = [
+  "model",
+  "messages",
+  "tools",
+  "tool_choice",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+];
 
 function chatShape(body: Fields): string | null {
   const messages = list(body["messages"]);
   for (const [at, message] of messages.entries()) {
     // No server of this API takes anything but text in the results of tools.
-    if (message["role"] === "tool" && typeof message["content"] !== "string") return `messages.${at}.content must be a string`;
+    if (message["role"] === "tool" && typeof message["content"] !== "string")
+      return `messages.${at}.content must be a string`;
     if (message["role"] === "tool" && !["assistant", "tool"].includes(String(messages[at - 1]?.["role"])))
       return `messages.${at}: unexpected tool`;
   }
@@ -43,7 +55,9 @@ const thoughtsBesideCalls = (body: Fields): string | null => {
   const missing = list(body["messages"]).findIndex(
     (message) => message["tool_calls"] !== undefined && (message["reasoning_content"] ?? "") === "",
   );
-  return missing < 0 ? null : `The reasoning_content in the thinking mode must be passed back to the API (messages.${missing})`;
+  return missing < 0
+    ? null
+    : `The reasoning_content in the thinking mode must be passed back to the API (messages.${missing})`;
 };
 const mistralIds = (body: Fields): string | null => {
   const ids = list(body["messages"]).flatMap((message) => [
@@ -51,7 +65,9 @@ const mistralIds = (body: Fields): string | null => {
     ...(typeof message["tool_call_id"] === "string" ? [message["tool_call_id"]] : []),
   ]);
   const wrong = ids.find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
-  return wrong === undefined ? null : `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.`;
+  return wrong === undefined
+    ? null
+    : `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.`;
 };
 const mistralOrder = (body: Fields): string | null => {
   const messages = list(body["messages"]);
@@ -61,9 +77,17 @@ const mistralOrder = (body: Fields): string | null => {
 const detailsBack = (body: Fields): string | null => {
   const calls = list(body["messages"]).filter((message) => message["reasoning_details"] !== undefined);
   const whole = JSON.stringify([
-    { type: "reasoning.text", text: "let me see", signature: "sealed", format: "anthropic-claude-v1", index: 0 },
+    {
+      type: "reasoning.text",
+      text: "let me see",
+      signature: "sealed",
+      format: "anthropic-claude-v1",
+      index: 0,
+    },
   ]);
-  return calls.every((message) => JSON.stringify(message["reasoning_details"]) === whole) ? null : "reasoning_details are not as they came";
+  return calls.every((message) => JSON.stringify(message["reasoning_details"]) === whole)
+    ? null
+    : "reasoning_details are not as they came";
 };
 
 const first =
@@ -71,7 +95,9 @@ const first =
   (body: Fields): string | null =>
     rules.map((rule) => rule(body)).find((reason) => reason !== null) ?? null;
 
-const delta = (part: object, finish: string | null = null): object => ({ choices: [{ index: 0, delta: part, finish_reason: finish }] });
+const delta = (part: object, finish: string | null = null): object => ({
+  choices: [{ index: 0, delta: part, finish_reason: finish }],
+});
 const usage = { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5 } };
 const twoCalls = ["call_a", "call_b"].map((id, index) => ({
   index,
@@ -81,7 +107,8 @@ const twoCalls = ["call_a", "call_b"].map((id, index) => ({
 }));
 const chat = (thought: object, refuses: Vendor["refuses"]): Vendor => ({
   refuses: first(chatShape, refuses),
-  thinksAndCalls: sse(delta(thought), delta({ tool_calls: twoCalls }), delta({}, "tool_calls"), usage) + "data: [DONE]\n\n",
+  thinksAndCalls:
+    sse(delta(thought), delta({ tool_calls: twoCalls }), delta({}, "tool_calls"), usage) + "data: [DONE]\n\n",
   says: sse(delta({ content: "done" }), delta({}, "stop"), usage) + "data: [DONE]\n\n",
 });
 const reasoningContent = { reasoning_content: "let me see" };
@@ -123,11 +150,14 @@ function anthropicShape({ messages, thinking }: Fields): string | null {
       .map((block) => block["tool_use_id"]);
     if (uses.some((id) => !results.includes(id)))
       return `messages.${at}: tool_use ids were found without tool_result blocks immediately after`;
-    if (uses.some((id) => !/^[a-zA-Z0-9_-]+$/.test(String(id)))) return `messages.${at}: tool_use.id must match ^[a-zA-Z0-9_-]+$`;
+    if (uses.some((id) => !/^[a-zA-Z0-9_-]+$/.test(String(id))))
+      return `messages.${at}: tool_use.id must match ^[a-zA-Z0-9_-]+$`;
   }
   const isInTools = blocks(turns.at(-1)).some(({ type }) => type === "tool_result");
   const opening = String(blocks(turns.findLast(({ role }) => role === "assistant"))[0]?.["type"]);
-  return (thinking as Fields | undefined)?.["type"] === "enabled" && isInTools && !["thinking", "redacted_thinking"].includes(opening)
+  return (thinking as Fields | undefined)?.["type"] === "enabled" &&
+    isInTools &&
+    !["thinking", "redacted_thinking"].includes(opening)
     ? `messages: Expected \`thinking\` or \`redacted_thinking\`, but found \`${opening}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block`
     : null;
 }
@@ -136,7 +166,14 @@ const anthropic = (blocks: readonly (readonly [object, object])[], stop: string)
   sse(
     {
       type: "message_start",
-      message: { id: "m", type: "message", role: "assistant", model: "c", content: [], usage: { input_tokens: 9, output_tokens: 1 } },
+      message: {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        model: "c",
+        content: [],
+        usage: { input_tokens: 9, output_tokens: 1 },
+      },
     },
     ...blocks.flatMap(([content_block, part], index) => [
       { type: "content_block_start", index, content_block },
@@ -174,7 +211,10 @@ const ollama = (takes: (think: unknown) => boolean): Vendor => ({
 });
 
 export const vendors = {
-  unknown: chat(reasoningContent, first(noMessageFieldBeside(messageKeys), noFieldBeside([...requestKeys, "reasoning_effort"]))),
+  unknown: chat(
+    reasoningContent,
+    first(noMessageFieldBeside(messageKeys), noFieldBeside([...requestKeys, "reasoning_effort"])),
+  ),
   openai: chat(
     {},
     first(noMessageFieldBeside(messageKeys), ({ max_tokens: limit }) =>
@@ -190,7 +230,10 @@ export const vendors = {
     },
     detailsBack,
   ),
-  groq: chat({ reasoning: "let me see" }, first(noMessageFieldBeside(messageKeys), noFieldBeside([...requestKeys, "reasoning_effort"]))),
+  groq: chat(
+    { reasoning: "let me see" },
+    first(noMessageFieldBeside(messageKeys), noFieldBeside([...requestKeys, "reasoning_effort"])),
+  ),
   mistral: chat(
     { content: [{ type: "thinking", thinking: [{ type: "text", text: "let me see" }] }] },
     first(
@@ -198,14 +241,16 @@ export const vendors = {
       mistralOrder,
       noMessageFieldBeside(messageKeys),
       noFieldBeside([...requestKeys.filter((key) => key !== "stream_options"), "reasoning_effort"]),
-      ({ reasoning_effort: effort }) => (effort === undefined || effort === "none" || effort === "high" ? null : "reasoning_effort"),
+      ({ reasoning_effort: effort }) =>
+        effort === undefined || effort === "none" || effort === "high" ? null : "reasoning_effort",
     ),
   ),
   deepseek: chat(reasoningContent, thoughtsBesideCalls),
   moonshot: chat(reasoningContent, thoughtsBesideCalls),
   zai: chat(reasoningContent, () => null),
   "openai-responses": {
-    refuses: ({ prompt_cache_key: key }) => (/telegram|123456789/.test(String(key)) ? "a person's id left the house" : null),
+    refuses: ({ prompt_cache_key: key }) =>
+      /telegram|123456789/.test(String(key)) ? "a person's id left the house" : null,
     thinksAndCalls: sse(
       { type: "response.created", response: { id: "r", created_at: 1, model: "m" } },
       {
@@ -222,7 +267,14 @@ export const vendors = {
         {
           type: "response.output_item.done",
           output_index: at + 1,
-          item: { id: `fc_${id}`, type: "function_call", call_id: id, name, arguments: args, status: "completed" },
+          item: {
+            id: `fc_${id}`,
+            type: "function_call",
+            call_id: id,
+            name,
+            arguments: args,
+            status: "completed",
+          },
         },
       ]),
       { type: "response.completed", response: { usage: { input_tokens: 9, output_tokens: 4 } } },
@@ -230,7 +282,13 @@ export const vendors = {
     says: sse(
       { type: "response.created", response: { id: "r", created_at: 1, model: "m" } },
       { type: "response.output_item.added", output_index: 0, item: { id: "msg", type: "message" } },
-      { type: "response.output_text.delta", item_id: "msg", output_index: 0, content_index: 0, delta: "done" },
+      {
+        type: "response.output_text.delta",
+        item_id: "msg",
+        output_index: 0,
+        content_index: 0,
+        delta: "done",
+      },
       { type: "response.completed", response: { usage: { input_tokens: 9, output_tokens: 4 } } },
     ),
   },

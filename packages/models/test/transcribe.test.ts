@@ -16,7 +16,11 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
-  transcribe = transcriber({ model: "local/whisper", providers: { local: { baseUrl } }, clock: systemClock() });
+  transcribe = transcriber({
+    model: "local/whisper",
+    providers: { local: { baseUrl } },
+    clock: systemClock(),
+  });
   close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -50,10 +54,14 @@ test("a server that is not there is Fault unavailable, and one that never answer
   stop.abort();
   await expect(waiting).rejects.toMatchObject({ code: "aborted" });
   await close();
-  await expect(transcribe(speech, new AbortController().signal)).rejects.toMatchObject({ code: "unavailable" });
+  await expect(transcribe(speech, new AbortController().signal)).rejects.toMatchObject({
+    code: "unavailable",
+  });
   close = async () => {};
 });
 
 test("a provider that nothing is known about is a mistake in the config, told with the fix", () => {
-  expect(() => transcriber({ model: "nobody/x", providers: {}, clock: systemClock() })).toThrow(/add models\.providers\.nobody/);
+  expect(() => transcriber({ model: "nobody/x", providers: {}, clock: systemClock() })).toThrow(
+    /add models\.providers\.nobody/,
+  );
 });

@@ -36,7 +36,11 @@ export const chatMethods = {
   "chat.send": {
     scope: "write",
     sessions: "own",
-    params: z.object({ text: z.string().min(1).max(chatTextChars), thread: z.string().max(128).optional(), idempotencyKey: key }),
+    params: z.object({
+      text: z.string().min(1).max(chatTextChars),
+      thread: z.string().max(128).optional(),
+      idempotencyKey: key,
+    }),
     /** Durable once answered. `duplicate`: the key was known, nothing new was stored. */
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },

@@ -73,7 +73,12 @@ export const configMethods = {
   "config.patch": {
     scope: "admin",
     sessions: "none",
-    params: z.object({ patch: block, baseHash, replacePaths: z.array(z.string().max(1024)).max(100).optional(), idempotencyKey }),
+    params: z.object({
+      patch: block,
+      baseHash,
+      replacePaths: z.array(z.string().max(1024)).max(100).optional(),
+      idempotencyKey,
+    }),
     result: written,
   },
   /** Single places: with `value` set, without removed. All or nothing. */

@@ -11,6 +11,8 @@ export interface Deadline {
 /** Aborts with Fault("unavailable") after `afterMs`. */
 export function deadline(clock: Clock, afterMs: number, what: string): Deadline {
   const controller = new AbortController();
-  const timer = clock.after(afterMs, () => controller.abort(new Fault("unavailable", `${what} took longer than ${afterMs / 1000} s`)));
+  const timer = clock.after(afterMs, () =>
+    controller.abort(new Fault("unavailable", `${what} took longer than ${afterMs / 1000} s`)),
+  );
   return { signal: controller.signal, cancel: () => timer.cancel() };
 }

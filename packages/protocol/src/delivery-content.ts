@@ -26,6 +26,8 @@ export function parseContent(text: string): Content {
     // Only this product writes these; the version is what may differ after a downgrade.
     return known.parse(JSON.parse(text)) as unknown as Content;
   } catch (cause) {
-    throw new Fault("invalid", "a delivery's content is of a form that this version does not know", { cause });
+    throw new Fault("invalid", "a delivery's content is of a form that this version does not know", {
+      cause,
+    });
   }
 }

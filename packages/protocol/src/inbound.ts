@@ -17,7 +17,18 @@ export const attachmentSchema = z.object({
 
 /** What comes along with a message and is not its sender's own words. */
 export const enclosedSchema = z.object({
-  kind: z.enum(["forward", "venue", "location", "contact", "poll", "dice", "sticker", "embed", "post", "unsupported"]),
+  kind: z.enum([
+    "forward",
+    "venue",
+    "location",
+    "contact",
+    "poll",
+    "dice",
+    "sticker",
+    "embed",
+    "post",
+    "unsupported",
+  ]),
   /** Whose words were passed on, by name. */
   from: z.string().optional(),
   /** As the platform tells them: a forward's text; title and address; question and answers. */
@@ -93,7 +104,8 @@ export interface Unreadable {
 /** The message in words for people who look at it: its own, and what came along. */
 export function wordsOf({ text, enclosed = [] }: Pick<Inbound, "text" | "enclosed">): string {
   const along = enclosed.map(
-    ({ kind, from, words }) => `[${[kind, ...(from === undefined ? [] : [from])].join(" from ")}] ${words.join(", ")}`,
+    ({ kind, from, words }) =>
+      `[${[kind, ...(from === undefined ? [] : [from])].join(" from ")}] ${words.join(", ")}`,
   );
   return [text, ...along].filter((line) => line !== "").join("\n");
 }

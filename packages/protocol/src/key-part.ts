@@ -9,7 +9,9 @@ const unsafe = /[:%/\u0000-\u001f\u007f-\u009f]/g;
 export function encodeKeyPart(text: string): string {
   if (text === "") throw new Fault("invalid", "a key part must not be empty");
   if (!text.isWellFormed()) throw new Fault("invalid", "a key part must be well-formed Unicode");
-  return text.replace(unsafe, (character) => (character === "/" ? "%2F" : character === ":" ? "%3A" : encodeURIComponent(character)));
+  return text.replace(unsafe, (character) =>
+    character === "/" ? "%2F" : character === ":" ? "%3A" : encodeURIComponent(character),
+  );
 }
 
 /** Inverse of `encodeKeyPart`. Throws Fault("invalid") for anything that it would not have written. */

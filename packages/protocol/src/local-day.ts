@@ -3,7 +3,12 @@
 /** `2026-11-21`; `timeZone` is an IANA name. */
 export function localDay(atMs: number, timeZone: string): string {
   // Swedish writes dates as ISO does.
-  return new Intl.DateTimeFormat("sv-SE", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }).format(atMs);
+  return new Intl.DateTimeFormat("sv-SE", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  }).format(atMs);
 }
 
 /** Today and the days before it, newest first. */

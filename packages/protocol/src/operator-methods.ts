@@ -50,7 +50,11 @@ export const operatorMethods = {
   "chat.inject": {
     scope: "write",
     sessions: "own",
-    params: z.object({ text: z.string().min(1).max(200_000), thread: z.string().max(128).optional(), idempotencyKey }),
+    params: z.object({
+      text: z.string().min(1).max(200_000),
+      thread: z.string().max(128).optional(),
+      idempotencyKey,
+    }),
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },
   /** The last changed first. */
@@ -138,7 +142,11 @@ export const operatorMethods = {
     sessions: "none",
     params: z.object({ reason: z.string().max(256).optional() }),
     /** What is drained first. */
-    result: z.object({ pid: z.number().int(), turnsRunning: z.number().int(), deliveriesWaiting: z.number().int() }),
+    result: z.object({
+      pid: z.number().int(),
+      turnsRunning: z.number().int(),
+      deliveriesWaiting: z.number().int(),
+    }),
   },
   "devices.list": {
     scope: "admin",

@@ -18,7 +18,13 @@ export const pairingMethods = {
     result: z.object({
       pending: z.array(pairingRequest),
       paired: z.array(
-        z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string(), atMs: z.number() }),
+        z.object({
+          channel: z.string(),
+          account: z.string(),
+          senderId: z.string(),
+          senderName: z.string(),
+          atMs: z.number(),
+        }),
       ),
     }),
   },
@@ -26,13 +32,23 @@ export const pairingMethods = {
     scope: "approve",
     sessions: "none",
     params: z.object({ code: z.string().min(1).max(64) }),
-    result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+    result: z.object({
+      channel: z.string(),
+      account: z.string(),
+      senderId: z.string(),
+      senderName: z.string(),
+    }),
   },
   /** `<channel>:<account>:<sender>`, or any end of it that names one person. Ownership that came with the pairing goes along. */
   "pairing.revoke": {
     scope: "approve",
     sessions: "none",
     params: z.object({ id: z.string().min(1).max(1024) }),
-    result: z.object({ channel: z.string(), account: z.string(), senderId: z.string(), senderName: z.string() }),
+    result: z.object({
+      channel: z.string(),
+      account: z.string(),
+      senderId: z.string(),
+      senderName: z.string(),
+    }),
   },
 } as const;

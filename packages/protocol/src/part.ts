@@ -31,7 +31,12 @@ export interface Button {
 
 export type Part =
   | { readonly kind: "text"; readonly markdown: string; readonly buttons?: readonly (readonly Button[])[] }
-  | { readonly kind: "media"; readonly media: MediaKind; readonly files: readonly MediaFile[]; readonly caption?: string }
+  | {
+      readonly kind: "media";
+      readonly media: MediaKind;
+      readonly files: readonly MediaFile[];
+      readonly caption?: string;
+    }
   | {
       readonly kind: "poll";
       readonly question: string;
@@ -40,7 +45,12 @@ export type Part =
       readonly anonymous: boolean;
     }
   | { readonly kind: "voice"; readonly file: MediaFile }
-  | { readonly kind: "card"; readonly title: string; readonly markdown: string; readonly buttons: readonly (readonly Button[])[] };
+  | {
+      readonly kind: "card";
+      readonly title: string;
+      readonly markdown: string;
+      readonly buttons: readonly (readonly Button[])[];
+    };
 
 /** A span of `text`, in UTF-16 code units. */
 export interface TextEntity {
@@ -62,7 +72,11 @@ export interface RenderedText {
 
 /** One platform message. */
 export type RenderedPart =
-  | ({ readonly kind: "text"; readonly replyTo?: string; readonly buttons?: readonly (readonly Button[])[] } & RenderedText)
+  | ({
+      readonly kind: "text";
+      readonly replyTo?: string;
+      readonly buttons?: readonly (readonly Button[])[];
+    } & RenderedText)
   | {
       readonly kind: "media";
       readonly media: MediaKind;

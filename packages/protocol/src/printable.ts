@@ -9,12 +9,16 @@ const plain = /^[\n\t -~]*$/;
 
 /** Line breaks and tabs stay. `write`: how a character that is not safe is shown. */
 export function printable(text: string, write: (char: string) => string = inBraces): string {
-  return plain.test(text) ? text : text.replace(unsafe, (char, emoji: string | undefined) => emoji ?? write(char));
+  return plain.test(text)
+    ? text
+    : text.replace(unsafe, (char, emoji: string | undefined) => emoji ?? write(char));
 }
 
 /** The same for a line of JSON, which means what it meant before. */
 export function printableJson(line: string): string {
-  return printable(line, (char) => [...Array(char.length).keys()].map((at) => `\\u${hex(char.charCodeAt(at)).padStart(4, "0")}`).join(""));
+  return printable(line, (char) =>
+    [...Array(char.length).keys()].map((at) => `\\u${hex(char.charCodeAt(at)).padStart(4, "0")}`).join(""),
+  );
 }
 
 function inBraces(char: string): string {

@@ -25,7 +25,10 @@ export const promptMethods = {
     scope: "read",
     sessions: "all",
     params: whichPrompt,
-    result: promptIdentity.extend({ explanation: promptExplanation, moved: promptMoves.extend({ since: promptIdentity }).nullable() }),
+    result: promptIdentity.extend({
+      explanation: promptExplanation,
+      moved: promptMoves.extend({ since: promptIdentity }).nullable(),
+    }),
   },
   /** From the last turn to now; with `turn`, from the one before it to it; with `with`, from this session to that one. */
   "prompt.diff": {

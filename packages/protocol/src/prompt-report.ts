@@ -30,7 +30,12 @@ const cut = z.object({
   keptChars: z.number().int(),
 });
 
-const tool = z.object({ name: z.string(), chars: z.number().int(), tokens: z.number().int(), hash: z.string() });
+const tool = z.object({
+  name: z.string(),
+  chars: z.number().int(),
+  tokens: z.number().int(),
+  hash: z.string(),
+});
 
 /** Which prompt: that of a turn, or, without one, what the session would get now. */
 export const promptIdentity = z.object({

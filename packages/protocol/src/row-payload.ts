@@ -11,9 +11,13 @@ const payloadSchema = z.object({
   /** The command that this row is, with what stands after it; the row is then no talk for a model. */
   command: z.object({ name: z.string(), args: z.string(), model: z.string().exactOptional() }).optional(),
   /** The skill that the message calls by command. */
-  skill: z.object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() }).optional(),
+  skill: z
+    .object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() })
+    .optional(),
   /** Parley wrote it. */
-  internal: z.object({ kind: z.enum(["approval", "command", "restart"]), id: z.string(), turn: z.string() }).optional(),
+  internal: z
+    .object({ kind: z.enum(["approval", "command", "restart"]), id: z.string(), turn: z.string() })
+    .optional(),
 });
 
 /** What a row is that Parley wrote itself: the decision about an approval, the end of a background command, of a restart. `turn`: the one that asked or began. */
@@ -71,7 +75,10 @@ function readPayload(text: string): RowPayload {
     throw new Fault("invalid", "a row's payload is not JSON", { cause });
   }
   const parsed = payloadSchema.safeParse(json);
-  if (!parsed.success) throw new Fault("invalid", "a row's payload is of a form that this version does not know", { cause: parsed.error });
+  if (!parsed.success)
+    throw new Fault("invalid", "a row's payload is of a form that this version does not know", {
+      cause: parsed.error,
+    });
   return parsed.data;
 }
 

@@ -59,7 +59,8 @@ export function formatSessionKey(key: SessionKeyParts): SessionKey {
 
 /** Throws Fault("invalid") for anything malformed; it never falls back to a default agent. `direct` reads as `dm`. */
 export function parseSessionKey(text: string): SessionKeyParts {
-  const malformed = (why: string): Fault => new Fault("invalid", `session key "${text}" is malformed: ${why}`);
+  const malformed = (why: string): Fault =>
+    new Fault("invalid", `session key "${text}" is malformed: ${why}`);
   const [head, agentPart, ...rest] = text.split(":");
   if (head !== "agent" || agentPart === undefined) throw malformed('it does not begin with "agent:<agent>:"');
   if (!agentId.test(agentPart)) throw malformed(`"${agentPart}" is not an agent id`);
@@ -81,13 +82,22 @@ export function sessionKeyOf(address: Address, scope: SessionScope): SessionKey 
   const { channel, account, kind, peer, thread } = address;
   const { agent: agentName, dmScope } = scope;
   if (kind === "group") {
-    return formatSessionKey({ kind, agent: agentName, channel, account, id: peer, ...(thread === undefined ? {} : { topic: thread }) });
+    return formatSessionKey({
+      kind,
+      agent: agentName,
+      channel,
+      account,
+      id: peer,
+      ...(thread === undefined ? {} : { topic: thread }),
+    });
   }
   const inThread = thread === undefined ? {} : { thread };
-  if (kind === "channel") return formatSessionKey({ kind, agent: agentName, channel, account, id: peer, ...inThread });
+  if (kind === "channel")
+    return formatSessionKey({ kind, agent: agentName, channel, account, id: peer, ...inThread });
   if (dmScope === "main") return formatSessionKey({ kind: "main", agent: agentName });
   const person = linkedPerson(`${channel}:${peer}`, scope.identityLinks) ?? peer;
-  const where = dmScope === "per-peer" ? {} : dmScope === "per-channel-peer" ? { channel } : { channel, account };
+  const where =
+    dmScope === "per-peer" ? {} : dmScope === "per-channel-peer" ? { channel } : { channel, account };
   return formatSessionKey({ kind: "dm", agent: agentName, ...where, peer: person, ...inThread });
 }
 
@@ -96,12 +106,14 @@ function linkedPerson(id: string, links: SessionScope["identityLinks"]): string 
 }
 
 function agent(id: string): string {
-  if (!agentId.test(id)) throw new Fault("invalid", `"${id}" is not an agent id: use a-z, 0-9, "_" and "-", at most 64`);
+  if (!agentId.test(id))
+    throw new Fault("invalid", `"${id}" is not an agent id: use a-z, 0-9, "_" and "-", at most 64`);
   return id;
 }
 
 function place(word: string, what: string): string {
-  if (reservedWords.has(word)) throw new Fault("invalid", `"${word}" is a word of the session key grammar and cannot name ${what}`);
+  if (reservedWords.has(word))
+    throw new Fault("invalid", `"${word}" is a word of the session key grammar and cannot name ${what}`);
   return encodeKeyPart(word);
 }
 
@@ -123,7 +135,12 @@ function tail(key: SessionKeyParts): string[] {
     case "group":
       return [...room(key), "group", e(key.id), ...(key.topic === undefined ? [] : ["topic", e(key.topic)])];
     case "channel":
-      return [...room(key), "channel", e(key.id), ...(key.thread === undefined ? [] : ["thread", e(key.thread)])];
+      return [
+        ...room(key),
+        "channel",
+        e(key.id),
+        ...(key.thread === undefined ? [] : ["thread", e(key.thread)]),
+      ];
     case "subagent":
       return ["subagent", e(key.id)];
     case "cron":
@@ -140,13 +157,19 @@ function room(key: { readonly channel: string; readonly account: string }): stri
   return [place(key.channel, "a channel"), ...(account === defaultAccount ? [] : [account])];
 }
 
-function parseTail(agentName: string, raw: readonly string[], parts: readonly string[]): SessionKeyParts | null {
+function parseTail(
+  agentName: string,
+  raw: readonly string[],
+  parts: readonly string[],
+): SessionKeyParts | null {
   const [first, second, third, fourth] = parts;
   const size = parts.length;
   if (first === undefined) return null;
   if (first === "main") return size === 1 ? { kind: "main", agent: agentName } : null;
-  if (first === "subagent") return size === 2 && second !== undefined ? { kind: "subagent", agent: agentName, id: second } : null;
-  if (first === "hook") return size === 2 && second !== undefined ? { kind: "hook", agent: agentName, name: second } : null;
+  if (first === "subagent")
+    return size === 2 && second !== undefined ? { kind: "subagent", agent: agentName, id: second } : null;
+  if (first === "hook")
+    return size === 2 && second !== undefined ? { kind: "hook", agent: agentName, name: second } : null;
   if (first === "api") {
     return size === 3 && second !== undefined && third !== undefined
       ? { kind: "api", agent: agentName, client: second, user: third }
@@ -155,7 +178,9 @@ function parseTail(agentName: string, raw: readonly string[], parts: readonly st
   if (first === "cron") {
     if (second === undefined) return null;
     if (size === 2) return { kind: "cron", agent: agentName, job: second };
-    return size === 4 && third === "run" && fourth !== undefined ? { kind: "cron", agent: agentName, job: second, run: fourth } : null;
+    return size === 4 && third === "run" && fourth !== undefined
+      ? { kind: "cron", agent: agentName, job: second, run: fourth }
+      : null;
   }
   if (isDm(first)) return parsePlace({ agent: agentName }, parts);
   const channel = first;

@@ -36,7 +36,9 @@ export const skillMethods = {
       /** In order of precedence. */
       roots: z.array(z.object({ source: skillSource, path: z.string() })),
       skills: z.array(skill),
-      shadowed: z.array(z.object({ name: z.string(), source: skillSource, file: z.string(), by: z.string() })),
+      shadowed: z.array(
+        z.object({ name: z.string(), source: skillSource, file: z.string(), by: z.string() }),
+      ),
       rejected: z.array(z.object({ source: skillSource, file: z.string(), reason: z.string() })),
       /** Roots with more folders than are looked into. */
       cut: z.array(z.string()),
@@ -54,7 +56,11 @@ export const skillMethods = {
       primaryEnv: z.string().nullable(),
       always: z.boolean(),
       requirements: z.array(
-        z.object({ kind: z.enum(["os", "bin", "anyBins", "env", "config"]), what: z.string(), satisfied: z.boolean() }),
+        z.object({
+          kind: z.enum(["os", "bin", "anyBins", "env", "config"]),
+          what: z.string(),
+          satisfied: z.boolean(),
+        }),
       ),
       /** What in its text a person should look at. */
       warnings: z.array(z.string()),

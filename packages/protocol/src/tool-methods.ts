@@ -67,9 +67,19 @@ export const toolMethods = {
     result: z.object({ id: z.string() }),
   },
   /** /estop: no tool of any session starts until `tools.resume`. `held` is false when that was so before. */
-  "tools.hold": { scope: "admin", sessions: "all", params: z.object({}), result: z.object({ held: z.boolean() }) },
+  "tools.hold": {
+    scope: "admin",
+    sessions: "all",
+    params: z.object({}),
+    result: z.object({ held: z.boolean() }),
+  },
   /** `resumed` is false when they were not held. */
-  "tools.resume": { scope: "admin", sessions: "all", params: z.object({}), result: z.object({ resumed: z.boolean() }) },
+  "tools.resume": {
+    scope: "admin",
+    sessions: "all",
+    params: z.object({}),
+    result: z.object({ resumed: z.boolean() }),
+  },
   /** What a session's next turn could use, and why not the rest. Without a session: the one that last changed. */
   "tools.list": {
     scope: "read",

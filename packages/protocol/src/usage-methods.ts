@@ -25,7 +25,12 @@ const cap = z.object({
   resets: z.string(),
 });
 
-const price = z.object({ input: z.number(), output: z.number(), cacheRead: z.number().optional(), cacheWrite: z.number().optional() });
+const price = z.object({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number().optional(),
+  cacheWrite: z.number().optional(),
+});
 
 export const usageMethods = {
   usage: {

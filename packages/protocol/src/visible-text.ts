@@ -2,9 +2,13 @@
 // as it is is only what is known to be safe; everything else is written as \u{hex}, so that nothing hides, reorders or imitates.
 
 /** Latin letters with marks that people write. Not those that look like a plain letter or a sign: dotless i, long s, click letters. */
-const latin = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u017e";
+const latin =
+  "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u017e";
 const latinMore = "\u01a0\u01a1\u01af\u01b0\u01cd-\u01dc\u0218-\u021b\u1e00-\u1e99\u1ea0-\u1ef9";
-const word = new RegExp(String.raw`[${latin}${latinMore}0-9]+|(?:(?![${latin}${latinMore}0-9])[\p{L}\p{M}\p{N}])+`, "gu");
+const word = new RegExp(
+  String.raw`[${latin}${latinMore}0-9]+|(?:(?![${latin}${latinMore}0-9])[\p{L}\p{M}\p{N}])+`,
+  "gu",
+);
 const plain = new RegExp(`^[${latin}${latinMore}0-9]+$`, "u");
 const latinLetter = new RegExp(`^[${latin}${latinMore}]$`, "u");
 
@@ -36,7 +40,10 @@ const unlikeLatin: readonly (readonly [script: RegExp, distinct: RegExp])[] = [
     "Georgian",
   ].map(
     (script) =>
-      [new RegExp(String.raw`^\p{L}[\p{Script=${script}}]*$`, "u"), new RegExp(String.raw`^\p{Script=${script}}{2}`, "u")] as const,
+      [
+        new RegExp(String.raw`^\p{L}[\p{Script=${script}}]*$`, "u"),
+        new RegExp(String.raw`^\p{Script=${script}}{2}`, "u"),
+      ] as const,
   ),
 ];
 /** Written from the right to the left: these reorder the signs and numbers beside them, so they are shown only where there are none. */
@@ -77,7 +84,8 @@ function shown(text: string, asWords: boolean): string {
 function isReadable(run: string, asWords: boolean, before: string, after: string): boolean {
   if (plain.test(run)) return true;
   if (unseen.test(run) || stacked.test(run) || isCompatibilityForm(run)) return false;
-  const isOf = ([script, distinct]: readonly [RegExp, RegExp]): boolean => script.test(run) && distinct.test(run);
+  const isOf = ([script, distinct]: readonly [RegExp, RegExp]): boolean =>
+    script.test(run) && distinct.test(run);
   if (unlikeLatin.some(isOf)) return true;
   // Beside Latin letters it would be one word of two scripts.
   if (latinLetter.test(before) || latinLetter.test(after)) return false;

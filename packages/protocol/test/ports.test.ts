@@ -1,6 +1,15 @@
 // The clock, the source of chance and the small vocabulary around them.
 import { describe, expect, test } from "vitest";
-import { addUsage, Fault, isFault, noUsage, parseThinkingLevel, sleep, systemClock, systemIds } from "../src/index.ts";
+import {
+  addUsage,
+  Fault,
+  isFault,
+  noUsage,
+  parseThinkingLevel,
+  sleep,
+  systemClock,
+  systemIds,
+} from "../src/index.ts";
 
 describe("the system clock", () => {
   test("a wait longer than 2^31 ms does not fire at once", async () => {

@@ -16,10 +16,22 @@ const forms: readonly (readonly [string, SessionKeyParts])[] = [
   ["agent:main:main", { kind: "main", agent: "main" }],
   ["agent:main:dm:alice", { kind: "dm", agent: "main", peer: "alice" }],
   ["agent:main:whatsapp:dm:alice", { kind: "dm", agent: "main", channel: "whatsapp", peer: "alice" }],
-  ["agent:main:whatsapp:work:dm:alice", { kind: "dm", agent: "main", channel: "whatsapp", account: "work", peer: "alice" }],
-  ["agent:main:telegram:default:dm:42", { kind: "dm", agent: "main", channel: "telegram", account: "default", peer: "42" }],
-  ["agent:main:web:dm:web-1:thread:t2", { kind: "dm", agent: "main", channel: "web", peer: "web-1", thread: "t2" }],
-  ["agent:main:telegram:group:-100123", { kind: "group", agent: "main", channel: "telegram", account: "default", id: "-100123" }],
+  [
+    "agent:main:whatsapp:work:dm:alice",
+    { kind: "dm", agent: "main", channel: "whatsapp", account: "work", peer: "alice" },
+  ],
+  [
+    "agent:main:telegram:default:dm:42",
+    { kind: "dm", agent: "main", channel: "telegram", account: "default", peer: "42" },
+  ],
+  [
+    "agent:main:web:dm:web-1:thread:t2",
+    { kind: "dm", agent: "main", channel: "web", peer: "web-1", thread: "t2" },
+  ],
+  [
+    "agent:main:telegram:group:-100123",
+    { kind: "group", agent: "main", channel: "telegram", account: "default", id: "-100123" },
+  ],
   [
     "agent:main:telegram:work:group:-1:topic:7",
     { kind: "group", agent: "main", channel: "telegram", account: "work", id: "-1", topic: "7" },
@@ -28,7 +40,10 @@ const forms: readonly (readonly [string, SessionKeyParts])[] = [
     "agent:ops:discord:channel:900719925474099312",
     { kind: "channel", agent: "ops", channel: "discord", account: "default", id: "900719925474099312" },
   ],
-  ["agent:ops:discord:channel:1:thread:2", { kind: "channel", agent: "ops", channel: "discord", account: "default", id: "1", thread: "2" }],
+  [
+    "agent:ops:discord:channel:1:thread:2",
+    { kind: "channel", agent: "ops", channel: "discord", account: "default", id: "1", thread: "2" },
+  ],
   ["agent:main:subagent:a1", { kind: "subagent", agent: "main", id: "a1" }],
   ["agent:main:cron:daily", { kind: "cron", agent: "main", job: "daily" }],
   ["agent:main:cron:daily:run:9", { kind: "cron", agent: "main", job: "daily", run: "9" }],
@@ -43,7 +58,9 @@ describe("the forms of the grammar", () => {
   });
 
   test("direct reads as dm", () => {
-    expect(parseSessionKey("agent:main:telegram:direct:42")).toEqual(parseSessionKey("agent:main:telegram:dm:42"));
+    expect(parseSessionKey("agent:main:telegram:direct:42")).toEqual(
+      parseSessionKey("agent:main:telegram:dm:42"),
+    );
   });
 
   test.each([
@@ -80,8 +97,12 @@ describe("the forms of the grammar", () => {
 
   test("words of the grammar cannot name a channel or an account", () => {
     for (const word of reservedWords) {
-      expect(() => formatSessionKey({ kind: "group", agent: "main", channel: word, account: "default", id: "1" })).toThrow(/grammar/);
-      expect(() => formatSessionKey({ kind: "group", agent: "main", channel: "x", account: word, id: "1" })).toThrow(/grammar/);
+      expect(() =>
+        formatSessionKey({ kind: "group", agent: "main", channel: word, account: "default", id: "1" }),
+      ).toThrow(/grammar/);
+      expect(() =>
+        formatSessionKey({ kind: "group", agent: "main", channel: "x", account: word, id: "1" }),
+      ).toThrow(/grammar/);
     }
   });
 });
@@ -90,7 +111,9 @@ const part = fc.string({ unit: "binary", minLength: 1, maxLength: 12 });
 const place = part.filter((word) => !reservedWords.has(word));
 const agent = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,10}$/);
 const optional = <K extends string, T>(key: K, value: fc.Arbitrary<T>): fc.Arbitrary<{ [P in K]?: T }> =>
-  fc.option(value, { nil: undefined }).map((found) => (found === undefined ? {} : { [key]: found })) as fc.Arbitrary<{ [P in K]?: T }>;
+  fc
+    .option(value, { nil: undefined })
+    .map((found) => (found === undefined ? {} : { [key]: found })) as fc.Arbitrary<{ [P in K]?: T }>;
 
 const parts: fc.Arbitrary<SessionKeyParts> = fc.oneof(
   agent.map((name) => ({ kind: "main" as const, agent: name })),
@@ -108,14 +131,32 @@ const parts: fc.Arbitrary<SessionKeyParts> = fc.oneof(
     .map(([name, where, peer, thread]) => ({ kind: "dm" as const, agent: name, ...where, peer, ...thread })),
   fc
     .tuple(agent, place, place, part, optional("topic", part))
-    .map(([name, channel, account, id, topic]) => ({ kind: "group" as const, agent: name, channel, account, id, ...topic })),
+    .map(([name, channel, account, id, topic]) => ({
+      kind: "group" as const,
+      agent: name,
+      channel,
+      account,
+      id,
+      ...topic,
+    })),
   fc
     .tuple(agent, place, place, part, optional("thread", part))
-    .map(([name, channel, account, id, thread]) => ({ kind: "channel" as const, agent: name, channel, account, id, ...thread })),
+    .map(([name, channel, account, id, thread]) => ({
+      kind: "channel" as const,
+      agent: name,
+      channel,
+      account,
+      id,
+      ...thread,
+    })),
   fc.tuple(agent, part).map(([name, id]) => ({ kind: "subagent" as const, agent: name, id })),
-  fc.tuple(agent, part, optional("run", part)).map(([name, job, run]) => ({ kind: "cron" as const, agent: name, job, ...run })),
+  fc
+    .tuple(agent, part, optional("run", part))
+    .map(([name, job, run]) => ({ kind: "cron" as const, agent: name, job, ...run })),
   fc.tuple(agent, part).map(([name, hook]) => ({ kind: "hook" as const, agent: name, name: hook })),
-  fc.tuple(agent, part, part).map(([name, client, user]) => ({ kind: "api" as const, agent: name, client, user })),
+  fc
+    .tuple(agent, part, part)
+    .map(([name, client, user]) => ({ kind: "api" as const, agent: name, client, user })),
 );
 
 describe("properties", () => {
@@ -174,16 +215,27 @@ describe("the session of an address", () => {
 
   test("groups and channels are never shared by a dm scope", () => {
     const scope = { agent: "main", dmScope: "main", identityLinks: {} } as const;
-    expect(sessionKeyOf({ ...dm, kind: "group", peer: "-1", thread: "7" }, scope)).toBe("agent:main:telegram:work:group:-1:topic:7");
-    expect(sessionKeyOf({ ...dm, kind: "channel", channel: "discord", account: "default", peer: "9", thread: "8" }, scope)).toBe(
-      "agent:main:discord:channel:9:thread:8",
+    expect(sessionKeyOf({ ...dm, kind: "group", peer: "-1", thread: "7" }, scope)).toBe(
+      "agent:main:telegram:work:group:-1:topic:7",
     );
+    expect(
+      sessionKeyOf(
+        { ...dm, kind: "channel", channel: "discord", account: "default", peer: "9", thread: "8" },
+        scope,
+      ),
+    ).toBe("agent:main:discord:channel:9:thread:8");
   });
 });
 
 describe("conversation keys", () => {
   const address = fc
-    .tuple(part, part, fc.constantFrom("dm" as const, "group" as const, "channel" as const), part, optional("thread", part))
+    .tuple(
+      part,
+      part,
+      fc.constantFrom("dm" as const, "group" as const, "channel" as const),
+      part,
+      optional("thread", part),
+    )
     .map(([channel, account, kind, peer, thread]): Address => ({ channel, account, kind, peer, ...thread }));
 
   test("parse after format is the identity", () => {
@@ -194,7 +246,10 @@ describe("conversation keys", () => {
     );
   });
 
-  test.each(["", "telegram:default:dm", "telegram:default:chat:1", "a:b:dm:c:d:e"])("%j is refused", (text) => {
-    expect(() => parseConversationKey(text)).toThrow();
-  });
+  test.each(["", "telegram:default:dm", "telegram:default:chat:1", "a:b:dm:c:d:e"])(
+    "%j is refused",
+    (text) => {
+      expect(() => parseConversationKey(text)).toThrow();
+    },
+  );
 });

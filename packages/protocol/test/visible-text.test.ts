@@ -28,17 +28,37 @@ describe("visibleText", () => {
       "a\u200b\u200d\u2060\ufeff\u00ad\u034f\ufe0f\u{e0041}",
       "a\\u{200b}\\u{200d}\\u{2060}\\u{feff}\\u{ad}\\u{34f}\\u{fe0f}\\u{e0041}",
     ],
-    ["empty letters", "\u2800\u3164\u115f\u1160\uffa0\u17b4", "\\u{2800}\\u{3164}\\u{115f}\\u{1160}\\u{ffa0}\\u{17b4}"],
+    [
+      "empty letters",
+      "\u2800\u3164\u115f\u1160\uffa0\u17b4",
+      "\\u{2800}\\u{3164}\\u{115f}\\u{1160}\\u{ffa0}\\u{17b4}",
+    ],
     ["spaces that are none", "a\u00a0b\u2003\u3000\u2028", "a\\u{a0}b\\u{2003}\\u{3000}\\u{2028}"],
-    ["letters of another script in a word", "\u0430dmin p\u03bfst git\u04bb", "\\u{430}dmin p\\u{3bf}st git\\u{4bb}"],
-    ["whole words that look Latin", "\u0441\u043e\u0440\u0443 \u039f\u039a", "\\u{441}\\u{43e}\\u{440}\\u{443} \\u{39f}\\u{39a}"],
-    ["scripts that nobody vouched for", "\u13aa\u13a1 \ua4e2\ua4f3 \u0555", "\\u{13aa}\\u{13a1} \\u{a4e2}\\u{a4f3} \\u{555}"],
+    [
+      "letters of another script in a word",
+      "\u0430dmin p\u03bfst git\u04bb",
+      "\\u{430}dmin p\\u{3bf}st git\\u{4bb}",
+    ],
+    [
+      "whole words that look Latin",
+      "\u0441\u043e\u0440\u0443 \u039f\u039a",
+      "\\u{441}\\u{43e}\\u{440}\\u{443} \\u{39f}\\u{39a}",
+    ],
+    [
+      "scripts that nobody vouched for",
+      "\u13aa\u13a1 \ua4e2\ua4f3 \u0555",
+      "\\u{13aa}\\u{13a1} \\u{a4e2}\\u{a4f3} \\u{555}",
+    ],
     [
       "other forms of Latin letters",
       "\uff52\uff4d \u{1d42b}\u{1d426} \u1d04 \u0251 \u0131 \u017f",
       "\\u{ff52}\\u{ff4d} \\u{1d42b}\\u{1d426} \\u{1d04} \\u{251} \\u{131} \\u{17f}",
     ],
-    ["signs that look like ASCII", "a\u2215b\u2044c\u30ced\uff0f\u2010\u2013\u2212\u01c3\u037e\u2019\u02bc\u2024\u2026\uff1b\u4e00", null],
+    [
+      "signs that look like ASCII",
+      "a\u2215b\u2044c\u30ced\uff0f\u2010\u2013\u2212\u01c3\u037e\u2019\u02bc\u2024\u2026\uff1b\u4e00",
+      null,
+    ],
     ["marks on letters", "e\u0301x\u0336", "e\\u{301}x\\u{336}"],
     ["piles of marks", "\u0e01\u0e48\u0e49\u0e4a\u0e4b", "\\u{e01}\\u{e48}\\u{e49}\\u{e4a}\\u{e4b}"],
     ["letters that reorder signs and numbers", "cp \u05d3\u05d5\u05d3 42", "cp \\u{5d3}\\u{5d5}\\u{5d3} 42"],
@@ -82,7 +102,9 @@ describe("visibleText", () => {
   test("keeps nothing invisible and nothing that turns the direction, whatever it is given", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
-        expect(visibleText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u);
+        expect(visibleText(text)).not.toMatch(
+          /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u,
+        );
       }),
       { numRuns: 5_000 },
     );

@@ -96,7 +96,8 @@ export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
   const serve = (pool: string): void => {
     if (closed || workers.has(pool)) return;
     const hear = async ({ data }: { readonly data: WakeJob }): Promise<void> => {
-      if (!tellAll(listeners, pool) && data.hops < mostHops && !closed) carry({ ...data, hops: data.hops + 1 }, clock.now() + hopAfterMs);
+      if (!tellAll(listeners, pool) && data.hops < mostHops && !closed)
+        carry({ ...data, hops: data.hops + 1 }, clock.now() + hopAfterMs);
     };
     const worker: Worker<WakeJob> = new bull.Worker<WakeJob>(encodeURIComponent(pool), hear, {
       connection: hearing,

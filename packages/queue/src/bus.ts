@@ -86,10 +86,14 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
   };
 }
 
-function wordOf(text: string): { readonly from: string; readonly topic: string; readonly body: string } | null {
+function wordOf(
+  text: string,
+): { readonly from: string; readonly topic: string; readonly body: string } | null {
   try {
     const [from, topic, body] = JSON.parse(text) as readonly [unknown, unknown, unknown];
-    return typeof from === "string" && typeof topic === "string" && typeof body === "string" ? { from, topic, body } : null;
+    return typeof from === "string" && typeof topic === "string" && typeof body === "string"
+      ? { from, topic, body }
+      : null;
   } catch {
     // Somebody else's word on our channel is no word.
     return null;

@@ -41,7 +41,8 @@ export function holdLease(options: HeldOptions): HeldLease {
   };
 
   const extend = async (forMs: number): Promise<number> => {
-    if (controller.signal.aborted && isFault(controller.signal.reason, "conflict")) throw controller.signal.reason;
+    if (controller.signal.aborted && isFault(controller.signal.reason, "conflict"))
+      throw controller.signal.reason;
     // The store counts from when it handles the call, so measuring from before the call errs on the safe side.
     const askedAtMono = clock.mono();
     try {
@@ -61,7 +62,11 @@ export function holdLease(options: HeldOptions): HeldLease {
       extend(Math.max(leaseMs, expiresAtMono - clock.mono())).catch((error: unknown) => {
         // A store that cannot answer right now may still answer the next renewal; the lease is over only when its time is.
         if (!isFault(error, "conflict") && clock.mono() >= expiresAtMono) {
-          abort(new Fault("conflict", `the lease of ${lease.lane} ran out while the store did not answer`, { cause: error }));
+          abort(
+            new Fault("conflict", `the lease of ${lease.lane} ran out while the store did not answer`, {
+              cause: error,
+            }),
+          );
         }
       });
     });

@@ -1,6 +1,16 @@
 // Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
 // again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
-import { Fault, isFault, sleep, type Clock, type FaultCode, type Ids, type Log, type LogFields, type Timer } from "@parley/protocol";
+import {
+  Fault,
+  isFault,
+  sleep,
+  type Clock,
+  type FaultCode,
+  type Ids,
+  type Log,
+  type LogFields,
+  type Timer,
+} from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type Held, type HeldLease } from "./held.ts";
@@ -142,7 +152,10 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
 
   async function failed(lease: L, hand: HeldLease, error: unknown): Promise<void> {
     if (isFault(error, "conflict")) {
-      log.info({ ...about(lease), token: lease.token, reason: error.message }, "lease lost, leaving the lane to its next holder");
+      log.info(
+        { ...about(lease), token: lease.token, reason: error.message },
+        "lease lost, leaving the lane to its next holder",
+      );
       await options.lost?.(lease).catch((cause: unknown) => {
         log.warn({ ...about(lease), error: cause }, "could not tell that nobody died with the lease");
       });
@@ -153,14 +166,22 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       await options.bury(lease, error).catch(async (cause: unknown) => {
         log.error({ ...about(lease), error: cause }, "could not bury, trying again later");
         // A lease that was held long for a tool would keep the lane as long.
-        await release(lease, hand, { afterMs: retryBackoff.mostMs, reason: "it could not be buried", refund: true });
+        await release(lease, hand, {
+          afterMs: retryBackoff.mostMs,
+          reason: "it could not be buried",
+          refund: true,
+        });
       });
       return;
     }
     const count = error.code === "aborted" ? 0 : (failures.get(lease.lane) ?? 0) + 1;
     if (count > 0) remember(lease.lane, count);
-    const afterMs = count === 0 ? 0 : Math.max(error.retryAfterMs ?? 0, backoffMs(retryBackoff, count, ids.chance()));
-    log.warn({ ...about(lease), code: error.code, reason: error.message, afterMs }, "work given back, to be tried again");
+    const afterMs =
+      count === 0 ? 0 : Math.max(error.retryAfterMs ?? 0, backoffMs(retryBackoff, count, ids.chance()));
+    log.warn(
+      { ...about(lease), code: error.code, reason: error.message, afterMs },
+      "work given back, to be tried again",
+    );
     await release(lease, hand, { afterMs, reason: error.message, refund: true });
   }
 
@@ -177,7 +198,11 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       } catch (error) {
         // A full disk passes, often long before the lease would.
         const passes = isFault(error, "unavailable") && !stopped && !isFault(hand.signal.reason, "conflict");
-        if (!passes) return log.info({ ...about(lease), error }, "could not give the lane back, it frees itself when the lease ends");
+        if (!passes)
+          return log.info(
+            { ...about(lease), error },
+            "could not give the lane back, it frees itself when the lease ends",
+          );
         await sleep(clock, releaseAgainMs);
       }
     }

@@ -90,19 +90,26 @@ export function startPools(options: PoolsOptions): Pools {
       bury: (parcel, error) => failParcel(store.outbox, parcel, error),
     });
   const { always = [] } = options;
-  const delivering = new Map([...options.accounts, ...always].map((account) => [account, deliveryRunner(account)]));
+  const delivering = new Map(
+    [...options.accounts, ...always].map((account) => [account, deliveryRunner(account)]),
+  );
   /** Of accounts that are gone: they end what they are sending. */
   const leaving = new Set<Promise<void>>();
   const leading = new Map<string, LaneRunner>();
   const deliverers = (): readonly LaneRunner[] => [...delivering.values(), ...leading.values()];
-  const running = (runners: readonly LaneRunner[]): number => runners.reduce((sum, runner) => sum + runner.running(), 0);
+  const running = (runners: readonly LaneRunner[]): number =>
+    runners.reduce((sum, runner) => sum + runner.running(), 0);
 
   /** Due now or being sent: what a moment's patience may still bring out. What waits for later waits for the next start. */
   async function hasDueDeliveries(): Promise<boolean> {
     const lanes = (
-      await Promise.all([...delivering.keys(), ...leading.keys()].map((account) => store.outbox.list(account, flushLanes)))
+      await Promise.all(
+        [...delivering.keys(), ...leading.keys()].map((account) => store.outbox.list(account, flushLanes)),
+      )
     ).flat();
-    return lanes.some((lane) => lane.holder !== null || (lane.waiting > 0 && lane.atMs !== null && lane.atMs <= clock.now()));
+    return lanes.some(
+      (lane) => lane.holder !== null || (lane.waiting > 0 && lane.atMs !== null && lane.atMs <= clock.now()),
+    );
   }
 
   return {
@@ -115,7 +122,8 @@ export function startPools(options: PoolsOptions): Pools {
         const left = runner.drain(leaveMs).finally(() => leaving.delete(left));
         leaving.add(left);
       }
-      for (const account of accounts) if (!delivering.has(account)) delivering.set(account, deliveryRunner(account));
+      for (const account of accounts)
+        if (!delivering.has(account)) delivering.set(account, deliveryRunner(account));
     },
     lead(account, term) {
       const runner = deliveryRunner(account, term);
@@ -144,7 +152,9 @@ async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promi
   const head = await firstOpen(outbox, parcel);
   if (head === undefined) return outbox.release(parcel, { afterMs: 0, reason: "nothing to do" });
   const reason = `a bug in delivery: ${error instanceof Error ? error.message : String(error)}`;
-  const open = head.parts.flatMap((part, index) => (part.state === "queued" || part.state === "sending" ? [index] : []));
+  const open = head.parts.flatMap((part, index) =>
+    part.state === "queued" || part.state === "sending" ? [index] : [],
+  );
   await outbox.record(
     parcel,
     open.map((part) => ({ delivery: head.id, part, to: "failed" as const, reason })),

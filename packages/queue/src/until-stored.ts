@@ -7,7 +7,11 @@ const againMs = 500;
 
 /** Runs a verb of the store that certainly did nothing when it failed as "unavailable". Any other failure, and that one once the work is
  *  aborted, is the caller's. */
-export async function untilStored<T>(held: Pick<Held, "signal">, clock: Clock, write: () => Promise<T>): Promise<T> {
+export async function untilStored<T>(
+  held: Pick<Held, "signal">,
+  clock: Clock,
+  write: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     try {
       return await write();

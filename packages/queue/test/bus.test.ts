@@ -18,7 +18,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     server = await redisServer({ args: ["--appendfsync", "no"] });
   });
   afterAll(() => server.close());
-  const open = (keyPrefix: string) => redisBus({ url: server.url, keyPrefix, ids: systemIds(), log: silentLog });
+  const open = (keyPrefix: string) =>
+    redisBus({ url: server.url, keyPrefix, ids: systemIds(), log: silentLog });
 
   test("others of the same gateway hear a topic, who tells it does not; strange words are no words; also after Redis was killed", async () => {
     const [one, two, stranger] = await Promise.all([open("bus"), open("bus"), open("other")]);
@@ -40,7 +41,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     heard.length = 0;
     await server.command("PUBLISH", "{bus}:bus", "{nonsense");
     one.tell("topic", "a\n\u2028b");
-    await vi.waitFor(() => expect(heard.filter((line) => line.includes(" a"))).toEqual(["two: a\n\u2028b"]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(heard.filter((line) => line.includes(" a"))).toEqual(["two: a\n\u2028b"]), {
+      timeout: 10_000,
+    });
     await server.kill();
     one.tell("topic", "lost");
     await server.start();

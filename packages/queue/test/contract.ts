@@ -9,7 +9,11 @@ export interface WakerSubject {
 }
 
 /** A source whose hints the test gives. */
-export function hints(): { readonly source: HintSource; give(pool: string, lane?: string, atMs?: number): void; count(): number } {
+export function hints(): {
+  readonly source: HintSource;
+  give(pool: string, lane?: string, atMs?: number): void;
+  count(): number;
+} {
   const heard = new Set<Parameters<HintSource>[0]>();
   return {
     source: (wake) => {

@@ -28,7 +28,10 @@ async function fixture() {
     as: { kind: "work" },
     payload: "{}",
   });
-  const run = (work: (turn: Turn, held: Held) => Promise<WorkEnd>, more: Partial<LaneRunnerOptions<Turn>> = {}) =>
+  const run = (
+    work: (turn: Turn, held: Held) => Promise<WorkEnd>,
+    more: Partial<LaneRunnerOptions<Turn>> = {},
+  ) =>
     runLanes<Turn>({
       lanes: store.turns,
       pool: "main",
@@ -41,7 +44,8 @@ async function fixture() {
       log: silentLog,
       onReady: store.onReady,
       work,
-      bury: async (turn) => void (await store.turns.commit(turn, turn.id, { outcome: "dead", reason: "bug", entries: [] })),
+      bury: async (turn) =>
+        void (await store.turns.commit(turn, turn.id, { outcome: "dead", reason: "bug", entries: [] })),
       ...more,
     });
   const answer = async (turn: Turn): Promise<WorkEnd> => {
@@ -116,7 +120,12 @@ describe("the lane runner", () => {
       { concurrency: 3 },
     );
     await store.inbox.accept(Array.from({ length: 12 }, (_, n) => row(`p${n}`)));
-    for (let round = 0; round < 20 && (await store.inbox.find({ state: "ended", limit: 20 })).length < 12; round += 1) await settle();
+    for (
+      let round = 0;
+      round < 20 && (await store.inbox.find({ state: "ended", limit: 20 })).length < 12;
+      round += 1
+    )
+      await settle();
     expect(most).toBe(3);
     expect(await store.inbox.find({ state: "ended", limit: 20 })).toHaveLength(12);
     await runner.drain(0);
@@ -161,7 +170,10 @@ describe("the lane runner", () => {
     await settle();
     await store.inbox.accept([row("a")]);
     await settle();
-    expect((await store.inbox.find({ id: first.id, limit: 1 }))[0]).toMatchObject({ outcome: "dead", reason: "bug" });
+    expect((await store.inbox.find({ id: first.id, limit: 1 }))[0]).toMatchObject({
+      outcome: "dead",
+      reason: "bug",
+    });
     expect(calls).toBe(2);
     await runner.drain(0);
     await store.close();

@@ -23,7 +23,11 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   });
   afterAll(() => server.close());
 
-  const open = (source: Parameters<typeof localWaker>[0], keyPrefix: string, pools = ["main", "cron"]): Promise<Waker> =>
+  const open = (
+    source: Parameters<typeof localWaker>[0],
+    keyPrefix: string,
+    pools = ["main", "cron"],
+  ): Promise<Waker> =>
     bullWaker({ url: server.url, keyPrefix, pools, source, clock: systemClock(), log: silentLog });
   const ours = (): string => `wakers-${(prefixes += 1)}`;
 
@@ -39,9 +43,19 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   async function pair(pools?: readonly string[]) {
     const keyPrefix = ours();
     const first = hints();
-    const [one, two] = [await open(first.source, keyPrefix, []), await open(hints().source, keyPrefix, [...(pools ?? ["main", "cron"])])];
+    const [one, two] = [
+      await open(first.source, keyPrefix, []),
+      await open(hints().source, keyPrefix, [...(pools ?? ["main", "cron"])]),
+    ];
     const heard: string[] = [];
-    return { keyPrefix, first, one, two, heard, close: async () => void (await Promise.all([one.close(), two.close()])) };
+    return {
+      keyPrefix,
+      first,
+      one,
+      two,
+      heard,
+      close: async () => void (await Promise.all([one.close(), two.close()])),
+    };
   }
 
   test("a hint that nobody here takes reaches another process, under the names that BullMQ forbids too", async () => {
@@ -49,7 +63,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     two.onReady((pool) => heard.push(pool) > 0);
     first.give("telegram:default", "telegram:default:dm:1", 0);
     first.give("main", "agent:main:telegram:dm:1", 0);
-    await vi.waitFor(() => expect(heard.toSorted()).toEqual(["main", "telegram:default"]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual(["main", "telegram:default"]), {
+      timeout: 10_000,
+    });
     await close();
   });
 
@@ -88,7 +104,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   test("hints for one lane that come while one is told are told once more, and all leave no keys that grow", async () => {
     const { keyPrefix, first, two, heard, close } = await pair();
     two.onReady((pool) => heard.push(pool) > 0);
-    const keys = async (): Promise<number> => Number(/^\*(\d+)/.exec(await server.command("KEYS", `{${keyPrefix}}:bull:*`))?.[1]);
+    const keys = async (): Promise<number> =>
+      Number(/^\*(\d+)/.exec(await server.command("KEYS", `{${keyPrefix}}:bull:*`))?.[1]);
     first.give("main", "a", 0);
     await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0), { timeout: 10_000 });
     const before = await keys();
@@ -96,7 +113,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await vi.waitFor(() => expect(heard.length).toBeGreaterThanOrEqual(21), { timeout: 10_000 });
     await vi.waitFor(async () => expect(await keys()).toBeLessThanOrEqual(before), { timeout: 10_000 });
     // BullMQ tells its dashboards what happened: that much of it is kept, not ten thousand lines a queue.
-    expect(await server.command("HGET", `{${keyPrefix}}:bull:main:meta`, "opts.maxLenEvents")).toBe("$3\r\n100\r\n");
+    expect(await server.command("HGET", `{${keyPrefix}}:bull:main:meta`, "opts.maxLenEvents")).toBe(
+      "$3\r\n100\r\n",
+    );
     await close();
   });
 
@@ -104,7 +123,10 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const own = await redisServer();
     const source = hints();
     const options = { url: own.url, keyPrefix: "w", pools: ["main"], clock: systemClock(), log: silentLog };
-    const [one, two] = [await bullWaker({ ...options, source: source.source }), await bullWaker({ ...options, source: hints().source })];
+    const [one, two] = [
+      await bullWaker({ ...options, source: source.source }),
+      await bullWaker({ ...options, source: hints().source }),
+    ];
     const heard: string[] = [];
     one.onReady(() => false);
     two.onReady((pool) => heard.push(pool) > 0);
@@ -126,7 +148,13 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
 
   test("work whose every hint was lost is done all the same", async () => {
     const keyPrefix = ours();
-    const store: RedisStore = await redisStore({ url: server.url, keyPrefix, bootId: "b", log: silentLog, acceptDataLoss: true });
+    const store: RedisStore = await redisStore({
+      url: server.url,
+      keyPrefix,
+      bootId: "b",
+      log: silentLog,
+      acceptDataLoss: true,
+    });
     const waker = await open(() => () => {}, keyPrefix);
     const done: string[] = [];
     const runner = runLanes<Turn>({
@@ -148,9 +176,17 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       bury: async () => {},
     });
     await wait(50);
-    const row = { pool: "main", conversation: "c" as Turn["conversation"], authority: "a", as: { kind: "work" as const }, payload: "{}" };
+    const row = {
+      pool: "main",
+      conversation: "c" as Turn["conversation"],
+      authority: "a",
+      as: { kind: "work" as const },
+      payload: "{}",
+    };
     await store.inbox.accept(["1", "2", "3"].map((id) => ({ ...row, id, lane: `lane-${id}` as SessionKey })));
-    await vi.waitFor(() => expect(done.toSorted()).toEqual(["lane-1", "lane-2", "lane-3"]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(done.toSorted()).toEqual(["lane-1", "lane-2", "lane-3"]), {
+      timeout: 10_000,
+    });
     await runner.drain(1000);
     await waker.close();
     await store.close();

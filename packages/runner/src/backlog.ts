@@ -8,7 +8,11 @@ const awayAfterMs = 2 * 3_600_000;
 export const backlogQuietMs = 1_500;
 
 /** `acceptedAtMs` is left out for what arrives just now. Presses and edits carry the time of an older message, so they never count. */
-export function isBacklog(inbound: Pick<Inbound, "kind" | "atMs">, bootAtMs: number, acceptedAtMs = Infinity): boolean {
+export function isBacklog(
+  inbound: Pick<Inbound, "kind" | "atMs">,
+  bootAtMs: number,
+  acceptedAtMs = Infinity,
+): boolean {
   const isTalk = inbound.kind === "message" || inbound.kind === "command";
   return Math.min(acceptedAtMs, isTalk ? inbound.atMs : Infinity) < bootAtMs - awayAfterMs;
 }

@@ -9,7 +9,12 @@ import { messageIdOf } from "./turn-rows.ts";
 export function buriedNotice(turn: Turn): NewDelivery {
   const notice = textDelivery(`${turn.id}/buried`, parseConversationKey(turn.conversation), "", turn.id);
   const preview = previewOf(turn.id);
-  const content = formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown: wordsFor(turn) }], ...quoted(turn) });
+  const content = formatContent({
+    v: 1,
+    kind: "reply",
+    parts: [{ kind: "text", markdown: wordsFor(turn) }],
+    ...quoted(turn),
+  });
   return { ...notice, closes: preview, parts: [{ content, into: `${preview}/0` }] };
 }
 

@@ -67,7 +67,12 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
       {
         model: noModel,
         tools: options.tools,
-        scope: { session: turn.lane as SessionKey, agent: parseSessionKey(turn.lane).agent, turn: turn.id, workspace: "" },
+        scope: {
+          session: turn.lane as SessionKey,
+          agent: parseSessionKey(turn.lane).agent,
+          turn: turn.id,
+          workspace: "",
+        },
         journal,
         spill: async () => "",
         signal: stopped.signal,
@@ -85,8 +90,12 @@ export function closeTurn(options: CloseTurnOptions): TurnWork {
     const asked = end?.entries.findLast((entry) => entry.type === "assistant")?.model ?? "unknown";
     const said = options.running.left(turn.id) ?? (await shownBefore(journal, options.outbox));
     const mark = isCommand(turn) ? null : stoppedMark(turn.stop ?? "stopped");
-    const entries = [...(end?.entries ?? []), ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())])];
-    const message = mark === null ? null : stoppedMessage(turn, said, journal.blocks.at(-1)?.said ?? "", mark);
+    const entries = [
+      ...(end?.entries ?? []),
+      ...(mark === null ? [] : [stoppedEntry(said, mark, asked, clock.now())]),
+    ];
+    const message =
+      mark === null ? null : stoppedMessage(turn, said, journal.blocks.at(-1)?.said ?? "", mark);
     const cells = end === undefined ? [] : await spending.note(end, { id: asked });
     await turns.commit(turn, turn.id, {
       outcome: "stopped",

@@ -33,19 +33,28 @@ export interface OutcomeInput {
 export function turnOutcome({ end, timedOut, replyOwed, refusesSilence, said }: OutcomeInput): Outcome {
   // An answer that was whole before its time was up stands, however long it took to show it.
   if (timedOut && end.stop === "aborted")
-    return failed("the turn took too long", "⚠️ That took too long, so I stopped. Please try something smaller.");
-  if (end.error !== undefined) return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
-  if (end.stop === "capped") return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
+    return failed(
+      "the turn took too long",
+      "⚠️ That took too long, so I stopped. Please try something smaller.",
+    );
+  if (end.error !== undefined)
+    return failed(`${end.error.kind}: ${end.error.message}`, modelFailureText(end.error));
+  if (end.stop === "capped")
+    return failed(end.reason ?? "a cap", `⚠️ ${end.reason ?? "A spending limit was reached."}`);
   const isSilent = refusesSilence && said.kind === "silent";
   if (isSilent || (replyOwed && saysNothing(said))) {
-    return failed("the model gave no answer", nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.");
+    return failed(
+      "the model gave no answer",
+      nothingSaid(end.stop) ?? "⚠️ I have no answer to that. Please ask again in other words.",
+    );
   }
   return withEarlyEnd(said, end.stop);
 }
 
 /** Invisible characters alone are no answer either: no platform would show them. */
 function saysNothing(outcome: Outcome): boolean {
-  if (outcome.kind === "reply") return outcome.parts.every((part) => part.kind === "text" && isBlank(part.markdown));
+  if (outcome.kind === "reply")
+    return outcome.parts.every((part) => part.kind === "text" && isBlank(part.markdown));
   return outcome.kind === "silent" && outcome.reason === "empty";
 }
 
@@ -78,7 +87,18 @@ const rowOutcomes: { readonly [kind in Outcome["kind"]]: RowOutcome } = {
   failed: "dead",
 };
 
-export function turnCommit({ turn, session, address, previewed, waits, patch, end, outcome, thoughts, cells: more }: CommitInput): Commit {
+export function turnCommit({
+  turn,
+  session,
+  address,
+  previewed,
+  waits,
+  patch,
+  end,
+  outcome,
+  thoughts,
+  cells: more,
+}: CommitInput): Commit {
   const last = openingContext(turn).at(-1);
   const { outcome: sendable, cells: buttons } = withShortButtons(outcome, { id: turn.id, to: address });
   const cells = [...buttons, ...more];
@@ -99,7 +119,13 @@ export function turnCommit({ turn, session, address, previewed, waits, patch, en
  * What the turn says, in place of its preview if there is one; a preview of a turn that says nothing is taken away. So is one above a request
  * that the turn waited for: the answer comes below, where it is looked for, and people are told of a new message, not of an old one that changed.
  */
-function deliveriesOf(turn: Turn, address: Address, outcome: Outcome, preview: string | null, waits: boolean): readonly NewDelivery[] {
+function deliveriesOf(
+  turn: Turn,
+  address: Address,
+  outcome: Outcome,
+  preview: string | null,
+  waits: boolean,
+): readonly NewDelivery[] {
   const content = contentOf(outcome);
   const at = { pool: accountKey(address), lane: turn.conversation, cause: turn.id };
   const into = preview === null ? {} : { into: `${preview}/0` };
@@ -116,12 +142,21 @@ function deliveriesOf(turn: Turn, address: Address, outcome: Outcome, preview: s
 }
 
 function contentOf(outcome: Outcome): Content | null {
-  if (outcome.kind === "failed") return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
+  if (outcome.kind === "failed")
+    return { v: 1, kind: "reply", parts: [{ kind: "text", markdown: outcome.userMessage }] };
   if (outcome.kind !== "reply" || outcome.parts.length === 0) return null;
-  return { v: 1, kind: "reply", parts: outcome.parts, ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }) };
+  return {
+    v: 1,
+    kind: "reply",
+    parts: outcome.parts,
+    ...(outcome.replyTo === undefined ? {} : { replyTo: outcome.replyTo }),
+  };
 }
 
-function withShortButtons(outcome: Outcome, place: ButtonPlace): { readonly outcome: Outcome; readonly cells: readonly CellWrite[] } {
+function withShortButtons(
+  outcome: Outcome,
+  place: ButtonPlace,
+): { readonly outcome: Outcome; readonly cells: readonly CellWrite[] } {
   if (outcome.kind !== "reply") return { outcome, cells: [] };
   const { parts, cells } = withShortValues(outcome.parts, place);
   return { outcome: { ...outcome, parts }, cells };

@@ -1,5 +1,10 @@
 // What the config says about one agent's context, gathered for a turn; what holds where nobody gathered it.
-import { defaultCompaction, defaultPruning, type CompactionSettings, type PruningSettings } from "@parley/agent";
+import {
+  defaultCompaction,
+  defaultPruning,
+  type CompactionSettings,
+  type PruningSettings,
+} from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 
 export interface ContextSettings {
@@ -11,7 +16,10 @@ export interface ContextSettings {
   readonly timeZone: string;
 }
 
-export function contextSettings({ agents: { defaults } }: Config, { contextLimits }: AgentConfig): ContextSettings {
+export function contextSettings(
+  { agents: { defaults } }: Config,
+  { contextLimits }: AgentConfig,
+): ContextSettings {
   return {
     pruning: defaults.contextPruning,
     compaction: defaults.compaction,

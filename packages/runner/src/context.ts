@@ -2,7 +2,16 @@
 // turn's model, reads AGENTS.md and lets the agent save notes. What the keeper decided is handed to the next turn as session fields.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { contextKeeper, disarm, essentialsOf, rootedReader, summarise, tokensOfText, type Keeper, type Placed } from "@parley/agent";
+import {
+  contextKeeper,
+  disarm,
+  essentialsOf,
+  rootedReader,
+  summarise,
+  tokensOfText,
+  type Keeper,
+  type Placed,
+} from "@parley/agent";
 import type { Model, ModelRequest } from "@parley/models";
 import {
   noUsage,
@@ -80,16 +89,23 @@ export function turnContext(input: TurnContextInput): TurnContext {
       const timeout = deadline(clock, timeoutMs, "a summary");
       const mark = createHash("sha256").update(`${input.turn} ${clock.now()}`).digest("hex").slice(0, 12);
       const ports = { model, signal: AbortSignal.any([signal, timeout.signal]), clock };
-      return summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(() => timeout.cancel());
+      return summarise({ ...request, cacheKey: `${session.key}#summary`, mark }, ports).finally(() =>
+        timeout.cancel(),
+      );
     },
     async essentials() {
       const file = await rootedReader().read(setup.workspace, "AGENTS.md");
       const originOf = await notes.originOf();
       // Instructions that no owner confirmed are not repeated.
-      if (file.state !== "present" || originOf(join(setup.workspace, "AGENTS.md"), file.sha256) !== null) return "";
-      return disarm(essentialsOf(file.text, settings.compaction.postCompactionSections, settings.postCompactionMaxChars));
+      if (file.state !== "present" || originOf(join(setup.workspace, "AGENTS.md"), file.sha256) !== null)
+        return "";
+      return disarm(
+        essentialsOf(file.text, settings.compaction.postCompactionSections, settings.postCompactionMaxChars),
+      );
     },
-    flush: flushes ? memoryFlush({ ...input, workspace: setup.workspace, notes, timeZone: settings.timeZone, model }) : async () => noUsage,
+    flush: flushes
+      ? memoryFlush({ ...input, workspace: setup.workspace, notes, timeZone: settings.timeZone, model })
+      : async () => noUsage,
     clock,
     log,
   });
@@ -104,7 +120,10 @@ export function turnContext(input: TurnContextInput): TurnContext {
         ...(pruned === numberIn(session, prunedField) ? {} : { [prunedField]: pruned }),
         ...(last === undefined
           ? {}
-          : { [standsFromField]: last.throughSeq, [compactionsField]: numberIn(session, compactionsField) + summaries.length }),
+          : {
+              [standsFromField]: last.throughSeq,
+              [compactionsField]: numberIn(session, compactionsField) + summaries.length,
+            }),
       };
     },
   };

@@ -26,7 +26,9 @@ export function droppedBook(cells: Pick<Cells, "get" | "put" | "remove">): Dropp
 
   async function untold(conversation: ConversationKey): Promise<DroppedMessages | null> {
     const cell = await cells.get(keyOf(conversation));
-    return cell === null ? null : { ...(JSON.parse(cell.value) as Omit<DroppedMessages, "version">), version: cell.version };
+    return cell === null
+      ? null
+      : { ...(JSON.parse(cell.value) as Omit<DroppedMessages, "version">), version: cell.version };
   }
 
   return {
@@ -34,9 +36,15 @@ export function droppedBook(cells: Pick<Cells, "get" | "put" | "remove">): Dropp
     async add(conversation, { count, isOwed }) {
       for (;;) {
         const known = await untold(conversation);
-        const sum = JSON.stringify({ count: (known?.count ?? 0) + count, isOwed: isOwed || known?.isOwed === true });
+        const sum = JSON.stringify({
+          count: (known?.count ?? 0) + count,
+          isOwed: isOwed || known?.isOwed === true,
+        });
         // Another node may count at the same moment.
-        if ((await cells.put(keyOf(conversation), sum, { expect: known?.version ?? 0, ttlMs: lifeMs })) !== null) return;
+        if (
+          (await cells.put(keyOf(conversation), sum, { expect: known?.version ?? 0, ttlMs: lifeMs })) !== null
+        )
+          return;
       }
     },
     async told(conversation, { version }) {

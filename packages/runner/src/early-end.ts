@@ -19,15 +19,18 @@ const words: { readonly [stop in EarlyStop]: Words } = {
   },
   cut: {
     below: "⚠️ The language model's provider cut my answer off here.",
-    alone: "⚠️ The language model's provider ended my answer before its first word. Please ask in other words.",
+    alone:
+      "⚠️ The language model's provider ended my answer before its first word. Please ask in other words.",
   },
   steps: {
     below: "⚠️ I stopped here: this took all the steps that one request may take. Ask me to go on.",
-    alone: "⚠️ I used all the steps that one request may take and have no answer yet. Ask me to go on, or for less at once.",
+    alone:
+      "⚠️ I used all the steps that one request may take and have no answer yet. Ask me to go on, or for less at once.",
   },
   loop: {
     below: "⚠️ I stopped here: I was repeating the same step and got no further.",
-    alone: "⚠️ I was repeating the same step and got no further, so I stopped. Please tell me in other words what to do.",
+    alone:
+      "⚠️ I was repeating the same step and got no further, so I stopped. Please tell me in other words what to do.",
   },
 };
 
@@ -45,8 +48,12 @@ export function withEarlyEnd(outcome: Outcome, stop: LoopStop): Outcome {
   if (!isEarly(stop) || outcome.kind !== "reply") return outcome;
   const { below } = words[stop];
   const last = outcome.parts.at(-1);
-  if (last?.kind !== "text") return { ...outcome, parts: [...outcome.parts, { kind: "text", markdown: below }] };
-  return { ...outcome, parts: [...outcome.parts.slice(0, -1), { ...last, markdown: `${closed(last.markdown)}\n\n${below}` }] };
+  if (last?.kind !== "text")
+    return { ...outcome, parts: [...outcome.parts, { kind: "text", markdown: below }] };
+  return {
+    ...outcome,
+    parts: [...outcome.parts.slice(0, -1), { ...last, markdown: `${closed(last.markdown)}\n\n${below}` }],
+  };
 }
 
 /** A code block that was cut off would swallow what follows it. */

@@ -46,7 +46,11 @@ export interface EndedTurn {
 }
 
 /** Parks the turn or commits it. Throws Fault for one that was interrupted: it stays as its journal has it. */
-export async function finishTurn({ turns, redaction, clock }: FinishOptions, at: EndedTurn, end: LoopEnd): Promise<WorkEnd> {
+export async function finishTurn(
+  { turns, redaction, clock }: FinishOptions,
+  at: EndedTurn,
+  end: LoopEnd,
+): Promise<WorkEnd> {
   const { turn, held, journal, log } = at;
   if (end.stop === "parked") {
     await turns.park(turn, { tickets: end.tickets ?? [], wake: "any", untilMs: at.parkedUntilMs() });

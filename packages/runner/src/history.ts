@@ -11,7 +11,11 @@ const pageEntries = 250;
 export const standsFromField = "contextAfterSeq";
 
 /** Oldest first; ends with the session's last entry. */
-export async function sessionHistory(sessions: Sessions, session: Session, epoch: number): Promise<readonly Placed[]> {
+export async function sessionHistory(
+  sessions: Sessions,
+  session: Session,
+  epoch: number,
+): Promise<readonly Placed[]> {
   return (await readBack(sessions, session, epoch, floorOf(session))).placed;
 }
 
@@ -73,7 +77,11 @@ function joined(first: Stretch, rest: Stretch): Stretch {
   if (rest.entries === 0) return first;
   // More than is read back: it need not reach to where the first ends.
   if (!isShort(rest)) return rest;
-  return { placed: [...first.placed, ...rest.placed], entries: first.entries + rest.entries, bytes: first.bytes + rest.bytes };
+  return {
+    placed: [...first.placed, ...rest.placed],
+    entries: first.entries + rest.entries,
+    bytes: first.bytes + rest.bytes,
+  };
 }
 
 function isShort({ entries, bytes }: Pick<Stretch, "entries" | "bytes">): boolean {
@@ -85,14 +93,23 @@ function floorOf({ fields }: Session): number {
   return typeof from === "number" ? from : 0;
 }
 
-async function readBack(sessions: Sessions, session: Session, epoch: number, floorSeq: number): Promise<Stretch> {
+async function readBack(
+  sessions: Sessions,
+  session: Session,
+  epoch: number,
+  floorSeq: number,
+): Promise<Stretch> {
   const pages: Placed[][] = [];
   let before = session.lastSeq + 1;
   let entries = 0;
   let bytes = 0;
   while (before > floorSeq + 1 && isShort({ entries, bytes })) {
     const afterSeq = Math.max(floorSeq, before - 1 - pageEntries);
-    const stored = await sessions.transcript(session.key as SessionKey, { epoch, afterSeq, limit: before - 1 - afterSeq });
+    const stored = await sessions.transcript(session.key as SessionKey, {
+      epoch,
+      afterSeq,
+      limit: before - 1 - afterSeq,
+    });
     const page = stored.filter(({ seq }) => seq < before);
     // Seqs are counted through all epochs, so an empty page is the beginning of this one.
     if (page.length === 0) break;

@@ -14,7 +14,13 @@ export { mediaFolder } from "./media/media-store.ts";
 export type { MediaReaderOptions } from "./media/read-attachment.ts";
 export { startupDue } from "./memory/startup-memory.ts";
 export { directiveCommand, isClearing, readDirectives } from "./models/directives.ts";
-export { modelBook, modelField, type FoundModel, type ModelBook, type ModelChoice } from "./models/model-choice.ts";
+export {
+  modelBook,
+  modelField,
+  type FoundModel,
+  type ModelBook,
+  type ModelChoice,
+} from "./models/model-choice.ts";
 export { modelTrouble } from "./models/model-failure.ts";
 export {
   ownReasoning,
@@ -32,13 +38,34 @@ export type { Surface } from "./prompt/channel-facts.ts";
 export { originBook, type OriginBook } from "./prompt/file-origins.ts";
 export { docsRoots, type House } from "./prompt/prompt-facts.ts";
 export { promptBook, turnsKept, type PromptBook, type PromptRecord } from "./prompt/prompt-history.ts";
-export { settleTrial, suspects, suspectsHere, type Ruling, type Suspects, type SuspectsHere } from "./quarantine.ts";
-export { dropPolicies, ownQueueSettings, queueField, queueModes, queueSettingsOf, type QueueSettings } from "./queue-settings.ts";
+export {
+  settleTrial,
+  suspects,
+  suspectsHere,
+  type Ruling,
+  type Suspects,
+  type SuspectsHere,
+} from "./quarantine.ts";
+export {
+  dropPolicies,
+  ownQueueSettings,
+  queueField,
+  queueModes,
+  queueSettingsOf,
+  type QueueSettings,
+} from "./queue-settings.ts";
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
 export { sessionLane } from "./session-lane.ts";
 export { skillCall } from "./skills/skill-call.ts";
-export { noSkills, skillBook, type SkillBook, type SkillSurvey, type SkillsHere, type SurveyedSkill } from "./skills/skill-registry.ts";
+export {
+  noSkills,
+  skillBook,
+  type SkillBook,
+  type SkillSurvey,
+  type SkillsHere,
+  type SurveyedSkill,
+} from "./skills/skill-registry.ts";
 export { interrupted } from "./stopped-answer.ts";
 export { noProgress, type ShowProgress } from "./streaming/progress.ts";
 export { keepTyping } from "./streaming/typing.ts";
@@ -52,4 +79,13 @@ export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
 export { showsWaiting } from "./turn-rows.ts";
 export type { SetUpTurn } from "./turn-setup.ts";
 export { resetIn, spendLedger, type SpendLedger, type SpendState } from "./usage/spend-limits.ts";
-export { addUsed, daysBack, noneUsed, tokensOf, usageBook, type UsageBook, type UsageRow, type Used } from "./usage/usage-log.ts";
+export {
+  addUsed,
+  daysBack,
+  noneUsed,
+  tokensOf,
+  usageBook,
+  type UsageBook,
+  type UsageRow,
+  type Used,
+} from "./usage/usage-log.ts";

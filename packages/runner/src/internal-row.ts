@@ -4,7 +4,13 @@ import type { NewRow, RowView } from "@parley/store";
 import { formatRowPayload, parseRowPayload, type InternalRow } from "@parley/protocol";
 
 /** `began`: a row of the turn. */
-export function ownRow(began: RowView, id: string, text: string, internal: InternalRow, nowMs: number): NewRow {
+export function ownRow(
+  began: RowView,
+  id: string,
+  text: string,
+  internal: InternalRow,
+  nowMs: number,
+): NewRow {
   const { inbound, owner } = parseRowPayload(began.payload);
   const { guild, parent, channel, account, address, sender } = inbound;
   return {

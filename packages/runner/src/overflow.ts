@@ -24,7 +24,13 @@ export interface Overflow {
   /** What the agent is told of what was dropped. */
   notes(conversation: Turn["conversation"]): Promise<readonly string[]>;
   /** Tells the people. Safe to repeat for the same turn. */
-  tell(turn: Turn, address: Address, opening: readonly Row[], shortened: Shortened | null, isOwed: boolean): Promise<void>;
+  tell(
+    turn: Turn,
+    address: Address,
+    opening: readonly Row[],
+    shortened: Shortened | null,
+    isOwed: boolean,
+  ): Promise<void>;
 }
 
 /** What came within so long is one burst. */
@@ -34,7 +40,9 @@ export function overflow({ outbox, dropped, log }: OverflowOptions): Overflow {
   return {
     async notes(conversation) {
       const untold = await dropped.untold(conversation);
-      return untold === null ? [] : [`${counted(untold.count)} dropped unread, because the queue was full; the sender is told so`];
+      return untold === null
+        ? []
+        : [`${counted(untold.count)} dropped unread, because the queue was full; the sender is told so`];
     },
     async tell(turn, address, opening, shortened, isOwed) {
       const lane = conversationKey(address);

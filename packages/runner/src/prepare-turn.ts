@@ -76,7 +76,9 @@ export function setUp(options: SetUpOptions): SetUp {
 
   async function modelsOf(agent: AgentConfig, session: Session): Promise<readonly [Model, ...Model[]]> {
     const choice = book.of(agent, session);
-    const [primary, ...fallbacks] = await Promise.all([choice.primary, ...choice.fallbacks].map((id) => options.models.get(id)));
+    const [primary, ...fallbacks] = await Promise.all(
+      [choice.primary, ...choice.fallbacks].map((id) => options.models.get(id)),
+    );
     if (primary === undefined) throw new Fault("invalid", `agent "${agent.id}" has no model`);
     return [primary, ...fallbacks];
   }
@@ -84,14 +86,21 @@ export function setUp(options: SetUpOptions): SetUp {
   /** A move is rare and costs the whole prefix its cache, so it is worth a look at what was there before. */
   async function watchStable(session: Session, explanation: PromptExplanation, log: Log): Promise<void> {
     const last = prompts.last(session);
-    if (last === null || (last.stable === explanation.stableHash && last.tools === toolsHash(explanation))) return;
+    if (last === null || (last.stable === explanation.stableHash && last.tools === toolsHash(explanation)))
+      return;
     const before = await prompts.explanation(last);
     const moved = before === null ? null : diff(before, explanation);
     const sections = moved?.moves.filter(({ zone }) => zone === "stable").map(({ id }) => id) ?? ["unknown"];
     const causes = [...sections, ...(moved !== null && moved.tools.length > 0 ? ["tools"] : [])];
     for (const cause of causes) moves.set(cause, (moves.get(cause) ?? 0) + 1);
     log.info(
-      { moved: causes, files: moved?.files ?? [], tools: moved?.tools ?? [], stable: explanation.stableHash, was: last.stable },
+      {
+        moved: causes,
+        files: moved?.files ?? [],
+        tools: moved?.tools ?? [],
+        stable: explanation.stableHash,
+        was: last.stable,
+      },
       "the stable prompt moved: this call will miss the provider's cache",
     );
   }
@@ -108,10 +117,20 @@ export function setUp(options: SetUpOptions): SetUp {
       const { compiled, explanation, here, system } = ready;
       const { tools } = here;
       // A fallback may have fewer tools than the primary, never others: the turn runs with the primary's.
-      const asked = askedModels(ready, fallbacks, (model) => situation.for(model, tools), { clock, ids, log, cooldowns });
+      const asked = askedModels(ready, fallbacks, (model) => situation.for(model, tools), {
+        clock,
+        ids,
+        log,
+        cooldowns,
+      });
       const skill = await skillTurn(called, situation.skills, tools);
       log.debug(
-        { session: session.key, prompt: compiled.hash, stable: compiled.stableHash, chars: compiled.text.length },
+        {
+          session: session.key,
+          prompt: compiled.hash,
+          stable: compiled.stableHash,
+          chars: compiled.text.length,
+        },
         "prompt compiled",
       );
       await watchStable(session, explanation, log);
@@ -121,7 +140,12 @@ export function setUp(options: SetUpOptions): SetUp {
       const heard = { owner: isOwners, senders: owner ? [] : senders };
       const notes = notesPlace(workspace, session.key as SessionKey, heard, options.origins);
       const reads = readsWorkspace(ready.facts.stable);
-      const warned = warnOnce(situation.files, defaults.bootstrapPromptTruncationWarning, toldIn(session), reads);
+      const warned = warnOnce(
+        situation.files,
+        defaults.bootstrapPromptTruncationWarning,
+        toldIn(session),
+        reads,
+      );
       return {
         model: skill.model ?? asked.model,
         env: skill.env,
@@ -159,8 +183,12 @@ export function setUp(options: SetUpOptions): SetUp {
         promptNote(turn) {
           const last = asked.last();
           const note = prompts.note(turn, place, session, last.compiled, last.explanation);
-          const told = warned.note === null ? {} : { [truncationField]: { epoch: session.epoch, note: warned.note } };
-          return { ...note, patch: { ...note.patch, ...told, ...(isOwners ? {} : { [othersField]: session.epoch }) } };
+          const told =
+            warned.note === null ? {} : { [truncationField]: { epoch: session.epoch, note: warned.note } };
+          return {
+            ...note,
+            patch: { ...note.patch, ...told, ...(isOwners ? {} : { [othersField]: session.epoch }) },
+          };
         },
       };
     },

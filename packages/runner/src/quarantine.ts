@@ -105,7 +105,14 @@ export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: S
 
   async function watch(turn: Turn, version: number, forMs = watchMs(turn), unclear = 0): Promise<Ruling> {
     const sinceMs = clock.now();
-    const trial: Trial = { boot: bootId, sinceMs, forMs, alone: null, unclear, untilMs: sinceMs + forMs + graceMs };
+    const trial: Trial = {
+      boot: bootId,
+      sinceMs,
+      forMs,
+      alone: null,
+      unclear,
+      untilMs: sinceMs + forMs + graceMs,
+    };
     await write(trial, version, forMs + clearedAfterMs);
     log.warn(
       { ...turnNames(turn), attempt: turn.attempt, forMs },
@@ -116,11 +123,18 @@ export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: S
 
   async function tryAlone(turn: Turn, watched: Trial, version: number): Promise<Ruling> {
     const atMs = clock.now();
-    const trial: Trial = { ...watched, alone: { turn: turn.id, atMs }, untilMs: atMs + clearedAfterMs + graceMs };
+    const trial: Trial = {
+      ...watched,
+      alone: { turn: turn.id, atMs },
+      untilMs: atMs + clearedAfterMs + graceMs,
+    };
     if ((await write(trial, version, proofMs)) === null) return wait(turn, againMs);
     here.running = turn.id;
     known.set(turn.id, { alone: true, untilMs: trial.untilMs });
-    log.warn({ ...turnNames(turn), attempt: turn.attempt }, "the process died in this turn before, it is the one suspect that runs");
+    log.warn(
+      { ...turnNames(turn), attempt: turn.attempt },
+      "the process died in this turn before, it is the one suspect that runs",
+    );
     return { kind: "alone", end: () => endOf(turn) };
   }
 
@@ -137,9 +151,17 @@ export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: S
     await write({ ...trial, alone: null, unclear: 0, untilMs }, cell.version, clearedAfterMs);
   }
 
-  async function ruleOnDead(turn: Turn, { alone, sinceMs, unclear }: Trial, diedByMs: number, version: number): Promise<Ruling> {
+  async function ruleOnDead(
+    turn: Turn,
+    { alone, sinceMs, unclear }: Trial,
+    diedByMs: number,
+    version: number,
+  ): Promise<Ruling> {
     if (alone === null) {
-      log.warn({ ...turnNames(turn) }, "the process died while no suspect ran: what kills it is none of them");
+      log.warn(
+        { ...turnNames(turn) },
+        "the process died while no suspect ran: what kills it is none of them",
+      );
       await cells.put(elsewhereCell, `${elsewhereDeaths}`, { ttlMs: elsewhereMs });
       await cells.remove(trialCell, version);
       return { kind: "free" };
@@ -148,7 +170,8 @@ export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: S
       const livedWithMs = diedByMs - alone.atMs;
       const isProof = 2 * livedWithMs <= alone.atMs - sinceMs || unclear >= mostUnclear;
       // Longer than that boot lived: what kills by the clock then does it while the next one watches.
-      if (!isProof) return watch(turn, version, Math.min(mostUnclearWatchMs, 2 * (diedByMs - sinceMs)), unclear + 1);
+      if (!isProof)
+        return watch(turn, version, Math.min(mostUnclearWatchMs, 2 * (diedByMs - sinceMs)), unclear + 1);
       known.delete(turn.id);
       return { kind: "guilty", cells: [{ key: trialCell, value: null }] };
     }
@@ -166,7 +189,8 @@ export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: S
       const trial = readTrial(cell);
       if (trial.diedByMs !== undefined) return ruleOnDead(turn, trial, trial.diedByMs, cell.version);
       const now = clock.now();
-      if (trial.boot !== bootId) return trial.untilMs <= now ? watch(turn, cell.version) : wait(turn, againMs);
+      if (trial.boot !== bootId)
+        return trial.untilMs <= now ? watch(turn, cell.version) : wait(turn, againMs);
       if (here.running !== null && here.running !== turn.id) return wait(turn, againMs);
       const leftMs = trial.sinceMs + trial.forMs - now;
       return leftMs > 0 ? wait(turn, leftMs) : tryAlone(turn, trial, cell.version);
@@ -190,13 +214,18 @@ export async function settleTrial(cells: Cells, boot: string, diedByMs: number |
   if (elsewhere !== null && diedByMs !== null) {
     const left = Number(elsewhere.value) - 1;
     const ttlMs = (elsewhere.expiresAtMs ?? diedByMs) - diedByMs;
-    if (left > 0 && ttlMs > 0) await cells.put(elsewhereCell, `${left}`, { expect: elsewhere.version, ttlMs });
+    if (left > 0 && ttlMs > 0)
+      await cells.put(elsewhereCell, `${left}`, { expect: elsewhere.version, ttlMs });
     else await cells.remove(elsewhereCell, elsewhere.version);
   }
   if (cell === null) return;
   const trial = readTrial(cell);
   if (trial.boot !== boot || trial.diedByMs !== undefined) return;
-  if (diedByMs !== null) await cells.put(trialCell, JSON.stringify({ ...trial, diedByMs }), { expect: cell.version, ttlMs: proofMs });
+  if (diedByMs !== null)
+    await cells.put(trialCell, JSON.stringify({ ...trial, diedByMs }), {
+      expect: cell.version,
+      ttlMs: proofMs,
+    });
   else await cells.remove(trialCell, cell.version);
 }
 

@@ -1,6 +1,14 @@
 // Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
 // a command is one file under commands/. A message that stood after /new is a row of its own behind it.
-import { parseConversationKey, type Clock, type Inbound, type Json, type Log, type SessionKey, parseRowPayload } from "@parley/protocol";
+import {
+  parseConversationKey,
+  type Clock,
+  type Inbound,
+  type Json,
+  type Log,
+  type SessionKey,
+  parseRowPayload,
+} from "@parley/protocol";
 import { type Held, untilStored, turnNames } from "@parley/queue";
 import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
@@ -50,7 +58,11 @@ export interface LaneCommandOptions {
 }
 
 export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions): TurnWork {
-  const table = new Map(commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const)));
+  const table = new Map(
+    commands.flatMap((command) =>
+      [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
+    ),
+  );
 
   return async (turn, held) => {
     const [row] = turn.rows;
@@ -60,7 +72,15 @@ export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions)
     if (command === undefined) throw new Error("a row that is no command was run as one");
     // What the command writes carries no fencing token, so the lease is proven right before (I3).
     await held.renew();
-    const call = { key: turn.lane as SessionKey, ...command, inbound, owner, turn, held, log: log.child(turnNames(turn)) };
+    const call = {
+      key: turn.lane as SessionKey,
+      ...command,
+      inbound,
+      owner,
+      turn,
+      held,
+      log: log.child(turnNames(turn)),
+    };
     // A row may outlive the build that knew its command.
     const said = found === undefined ? `There is no /${command.name} any more.` : await found.run(call);
     const {
@@ -74,7 +94,10 @@ export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions)
       outcome: "commanded",
       reason: `/${command.name}`,
       entries,
-      deliveries: answer === null ? [] : [textDelivery(`${turn.id}/0`, parseConversationKey(turn.conversation), answer, turn.id)],
+      deliveries:
+        answer === null
+          ? []
+          : [textDelivery(`${turn.id}/0`, parseConversationKey(turn.conversation), answer, turn.id)],
       ...(patch === undefined ? {} : { patch }),
       ...(cells === undefined ? {} : { cells }),
     };

@@ -28,19 +28,32 @@ export function runLane(options: RunLaneOptions): RunLane {
   const { turns, suspects, clock, log } = options;
 
   async function bury(turn: Turn, reason: string, cells: readonly CellWrite[] = []): Promise<void> {
-    await turns.commit(turn, turn.id, { outcome: "dead", reason, entries: [], deliveries: [buriedNotice(turn)], cells });
+    await turns.commit(turn, turn.id, {
+      outcome: "dead",
+      reason,
+      entries: [],
+      deliveries: [buriedNotice(turn)],
+      cells,
+    });
     log.error({ ...turnNames(turn), reason }, "turn buried");
   }
 
-  const work = (turn: Turn, held: Held): Promise<WorkEnd> => (isCommand(turn) ? options.command : options.agent)(turn, held);
+  const work = (turn: Turn, held: Held): Promise<WorkEnd> =>
+    (isCommand(turn) ? options.command : options.agent)(turn, held);
 
   /** Works with somebody who remembers that the process lived for a minute with this turn. */
-  async function outlived(turn: Turn, held: Held, cleared: () => Promise<void> = async () => {}): Promise<WorkEnd> {
+  async function outlived(
+    turn: Turn,
+    held: Held,
+    cleared: () => Promise<void> = async () => {},
+  ): Promise<WorkEnd> {
     const timer = clock.after(clearedAfterMs, () => {
       turns
         .lived(turn)
         .then(cleared)
-        .catch((error: unknown) => log.warn({ ...turnNames(turn), error }, "could not note that the process lives with this turn"));
+        .catch((error: unknown) =>
+          log.warn({ ...turnNames(turn), error }, "could not note that the process lives with this turn"),
+        );
     });
     try {
       return await work(turn, held);
@@ -57,7 +70,11 @@ export function runLane(options: RunLaneOptions): RunLane {
       case "wait":
         return ruling.how;
       case "guilty":
-        await bury(turn, "the process died in this turn, the last time while it was the only suspect that ran", ruling.cells);
+        await bury(
+          turn,
+          "the process died in this turn, the last time while it was the only suspect that ran",
+          ruling.cells,
+        );
         return { settled: true };
       case "alone":
         try {
@@ -68,7 +85,9 @@ export function runLane(options: RunLaneOptions): RunLane {
           // Also after a drain or an outage: the process lived, so nothing is proven against the turn.
           await ruling
             .end()
-            .catch((error: unknown) => log.warn({ ...turnNames(turn), error }, "the place of a suspect could not be freed"));
+            .catch((error: unknown) =>
+              log.warn({ ...turnNames(turn), error }, "the place of a suspect could not be freed"),
+            );
         }
     }
   }
@@ -80,7 +99,10 @@ export function runLane(options: RunLaneOptions): RunLane {
     if (!several || steps.some(({ kind }) => kind !== "absorbed" && kind !== "preview")) return false;
     const left = await turns.split(turn);
     await turns.release(left, { afterMs: 0, reason, refund: true });
-    log.warn({ ...turnNames(turn), reason }, "a turn of several messages failed by a bug, trying each by itself");
+    log.warn(
+      { ...turnNames(turn), reason },
+      "a turn of several messages failed by a bug, trying each by itself",
+    );
     return true;
   }
 

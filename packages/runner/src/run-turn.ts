@@ -2,7 +2,15 @@
 import { replyParser, runLoop, type Redaction, type ReplyParser } from "@parley/agent";
 import type { Channel } from "@parley/channels";
 import type { Streaming } from "@parley/config";
-import { accountKey, parseConversationKey, parseSessionKey, type Clock, type Log, type SessionKey, deadline } from "@parley/protocol";
+import {
+  accountKey,
+  parseConversationKey,
+  parseSessionKey,
+  type Clock,
+  type Log,
+  type SessionKey,
+  deadline,
+} from "@parley/protocol";
 import type { Outbox, Sessions, Turns } from "@parley/store";
 import { withStoredCalls } from "./approvals/stored-calls.ts";
 import { turnApprovals, type TurnApprovalsOptions } from "./approvals/turn-approvals.ts";
@@ -14,7 +22,14 @@ import { defaultContext } from "./context-settings.ts";
 import { finishTurn } from "./finish-turn.ts";
 import { growingAnswer } from "./streaming/live-answer.ts";
 import { historyReader } from "./history.ts";
-import { listen, newParser, readAnswer, saysNothing, visibleOf, type ReadAnswer } from "./streaming/listen.ts";
+import {
+  listen,
+  newParser,
+  readAnswer,
+  saysNothing,
+  visibleOf,
+  type ReadAnswer,
+} from "./streaming/listen.ts";
 import { resultName } from "./tools/result-files.ts";
 import { turnMedia } from "./media/attachments.ts";
 import type { MediaFolder } from "./media/media-store.ts";
@@ -158,7 +173,13 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       log,
       signal,
     });
-    const scope = { session: turn.lane as SessionKey, agent, turn: turn.id, workspace: setup.workspace, env: setup.env ?? {} };
+    const scope = {
+      session: turn.lane as SessionKey,
+      agent,
+      turn: turn.id,
+      workspace: setup.workspace,
+      env: setup.env ?? {},
+    };
     const approvals = turnApprovals({
       options: options.approvals,
       turn,
@@ -174,14 +195,18 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       clock,
     });
     const asked = setup.refusal ? saysInstead(setup.model, `⚠️ ${setup.refusal}`) : setup.model;
-    const stored = options.approvals === undefined ? asked : withStoredCalls(asked, turn.id, journal.rows, options.approvals.desk.book);
+    const stored =
+      options.approvals === undefined
+        ? asked
+        : withStoredCalls(asked, turn.id, journal.rows, options.approvals.desk.book);
     const model = asWanted(stored, () => ({
       thinking: setup.thinkingFor?.(wantedBy(journal.rows())) ?? setup.thinking,
       showThoughts: reasoning !== "off",
     }));
     const isOwed = address.kind === "dm" || (setup.tellsEmptyInGroups === true && opening.some(isAddressed));
     /** Whoever waits in private, or called us in a group that wants answers, is not met with silence. */
-    const refusesSilence = (): boolean => (address.kind === "dm" || setup.tellsEmptyInGroups === true) && journal.rows().some(isAsked);
+    const refusesSilence = (): boolean =>
+      (address.kind === "dm" || setup.tellsEmptyInGroups === true) && journal.rows().some(isAsked);
     const parserOf = (finalOnly: boolean): ReplyParser =>
       newParser(
         journal.rows().filter((row) => !isWake(row, turn.id)),
@@ -190,11 +215,19 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       );
     const parser = (): ReplyParser => parserOf(setup.finalOnly?.() === true);
     /** Of a whole answer. A model that forgot the tags it was told to use has answered all the same. */
-    const parserFor = (text: string): ReplyParser => parserOf(setup.finalOnly?.() === true && /<final\b/i.test(text));
+    const parserFor = (text: string): ReplyParser =>
+      parserOf(setup.finalOnly?.() === true && /<final\b/i.test(text));
     let heard: { readonly text: string; readonly answer: ReadAnswer } | null = null;
-    const read = (text: string): ReadAnswer => (heard?.text === text ? heard.answer : readAnswer(parserFor(text), text));
+    const read = (text: string): ReadAnswer =>
+      heard?.text === text ? heard.answer : readAnswer(parserFor(text), text);
     try {
-      await options.overflow.tell(turn, address, opening, messages.shortened, address.kind === "dm" || opening.some(isAddressed));
+      await options.overflow.tell(
+        turn,
+        address,
+        opening,
+        messages.shortened,
+        address.kind === "dm" || opening.some(isAddressed),
+      );
       await media.prepare([...opening.slice(-cap), ...turn.rows.filter((row) => !opening.includes(row))]);
       const end = await listen(
         runLoop(
@@ -231,10 +264,14 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         {
           show: answer.show,
           parser,
-          thoughts: reasoning === "off" ? null : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
+          thoughts:
+            reasoning === "off"
+              ? null
+              : { parser: () => replyParser({ redaction: options.redaction }), show: answer.showThoughts },
           heard(text, said) {
             // A model that forgot the tags it was told to use is read anew, as one that was not told.
-            heard = setup.finalOnly?.() === true && said.outcome.kind === "silent" ? null : { text, answer: said };
+            heard =
+              setup.finalOnly?.() === true && said.outcome.kind === "silent" ? null : { text, answer: said };
           },
         },
       );

@@ -25,7 +25,8 @@ export function runningTurns(): RunningTurns {
   const running = new Map<string, AbortController>();
   const left = new Map<string, string>();
   let tell: (turn: string) => void = () => {};
-  const abort = (turn: string): void => running.get(turn)?.abort(new Fault("conflict", "the turn was told to stop"));
+  const abort = (turn: string): void =>
+    running.get(turn)?.abort(new Fault("conflict", "the turn was told to stop"));
   return {
     begin(turn) {
       const controller = new AbortController();

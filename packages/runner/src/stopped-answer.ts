@@ -1,6 +1,13 @@
 // What is kept of an answer that was stopped: how far people saw it, and that it was stopped, as an entry of its own. Without it the next
 // message would be joined to the one that was stopped, and the model would answer both (I11).
-import { accountKey, noUsage, parseConversationKey, type AssistantEntry, formatContent, parseContent } from "@parley/protocol";
+import {
+  accountKey,
+  noUsage,
+  parseConversationKey,
+  type AssistantEntry,
+  formatContent,
+  parseContent,
+} from "@parley/protocol";
 import type { NewDelivery, Outbox, Turn } from "@parley/store";
 import { closed } from "./early-end.ts";
 import type { TurnJournal } from "./turn-journal.ts";
@@ -11,11 +18,16 @@ export const interrupted = "interrupted by a newer message";
 /** What the model reads, and the page shows. Null where a newer message took the turn's place: the two belong together. */
 export function stoppedMark(reason: string): string | null {
   if (reason === interrupted) return null;
-  return reason === "/stop" || reason.startsWith("stopped") ? "[stopped by the user]" : `[stopped: ${reason}]`;
+  return reason === "/stop" || reason.startsWith("stopped")
+    ? "[stopped by the user]"
+    : `[stopped: ${reason}]`;
 }
 
 /** How far the answer had been shown, as whoever shows it noted: the process that ran it is gone. */
-export async function shownBefore(journal: Pick<TurnJournal, "blocks" | "previews">, outbox: Pick<Outbox, "find">): Promise<string> {
+export async function shownBefore(
+  journal: Pick<TurnJournal, "blocks" | "previews">,
+  outbox: Pick<Outbox, "find">,
+): Promise<string> {
   const said = journal.blocks.at(-1)?.said;
   const preview = journal.previews.at(-1)?.delivery;
   if (said !== undefined || preview === undefined) return said ?? "";
@@ -28,11 +40,23 @@ export async function shownBefore(journal: Pick<TurnJournal, "blocks" | "preview
 
 export function stoppedEntry(said: string, mark: string, model: string, atMs: number): AssistantEntry {
   const text = said.trim() === "" ? mark : `${said.trimEnd()}\n\n${mark}`;
-  return { type: "assistant", content: [{ type: "text", text }], model, stop: "aborted", usage: noUsage, atMs };
+  return {
+    type: "assistant",
+    content: [{ type: "text", text }],
+    model,
+    stop: "aborted",
+    usage: noUsage,
+    atMs,
+  };
 }
 
 /** On the page the answer grew without a message of its own: what was shown of it stays, with the mark. `sent`: what has a message already. */
-export function stoppedMessage({ id, conversation }: Turn, said: string, sent: string, mark: string): NewDelivery | null {
+export function stoppedMessage(
+  { id, conversation }: Turn,
+  said: string,
+  sent: string,
+  mark: string,
+): NewDelivery | null {
   const address = parseConversationKey(conversation);
   if (address.channel !== "web") return null;
   const rest = (said.startsWith(sent) ? said.slice(sent.length) : said).trim();

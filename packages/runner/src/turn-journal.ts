@@ -48,7 +48,9 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
   const byId = new Map(rows.map((row) => [row.id, row]));
   let at = turn.log.length;
   let steps: readonly JournalStep[] | null = null;
-  const marks = turn.log.flatMap((step) => (step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : []));
+  const marks = turn.log.flatMap((step) =>
+    step.kind === "preview" ? [JSON.parse(step.body) as PreviewMark | BlockMark] : [],
+  );
 
   // After a write whose answer was lost nobody here knows the next position: the next write would be taken for a repeat of it.
   let lost: Fault | null = null;
@@ -70,7 +72,11 @@ export function turnJournal(options: TurnJournalOptions): TurnJournal {
     return next;
   };
 
-  const append = async (steps: readonly Step[], deliveries: readonly NewDelivery[], cells: readonly CellWrite[] = []): Promise<void> => {
+  const append = async (
+    steps: readonly Step[],
+    deliveries: readonly NewDelivery[],
+    cells: readonly CellWrite[] = [],
+  ): Promise<void> => {
     at = await turns.checkpoint(lease, at, {
       steps,
       ...(deliveries.length > 0 ? { deliveries } : {}),
@@ -123,7 +129,9 @@ function isBlock(mark: PreviewMark | BlockMark): mark is BlockMark {
 
 /** Rows that the turn was opened with: what the store did not absorb later. */
 export function openingRows(turn: Turn): readonly Row[] {
-  const absorbed = new Set(turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])));
+  const absorbed = new Set(
+    turn.log.flatMap((step) => (step.kind === "absorbed" ? (JSON.parse(step.body) as string[]) : [])),
+  );
   return turn.rows.filter((row) => !absorbed.has(row.id));
 }
 
@@ -134,7 +142,11 @@ export function openingContext(turn: Turn): readonly Row[] {
   return last === undefined ? [] : turn.context.filter((row) => row.seq < last.seq);
 }
 
-function journalStep(step: Step, rows: ReadonlyMap<string, Row>, told: (row: Row) => UserEntry[]): JournalStep[] {
+function journalStep(
+  step: Step,
+  rows: ReadonlyMap<string, Row>,
+  told: (row: Row) => UserEntry[],
+): JournalStep[] {
   if (step.kind === "preview") return [];
   if (step.kind !== "absorbed") return [JSON.parse(step.body) as JournalStep];
   const ids = JSON.parse(step.body) as string[];

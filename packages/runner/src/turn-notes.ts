@@ -12,10 +12,16 @@ export interface TroubleNotes {
 const field = "troubleToldAtMs";
 const most = 5;
 
-export async function troubleNotes(outbox: Outbox, session: Session, lane: ConversationKey): Promise<TroubleNotes> {
+export async function troubleNotes(
+  outbox: Outbox,
+  session: Session,
+  lane: ConversationKey,
+): Promise<TroubleNotes> {
   const told = session.fields[field];
   const toldAtMs = typeof told === "number" ? told : 0;
-  const found = (await outbox.find({ lane, troubled: true, limit: most })).filter((delivery) => delivery.createdAtMs > toldAtMs);
+  const found = (await outbox.find({ lane, troubled: true, limit: most })).filter(
+    (delivery) => delivery.createdAtMs > toldAtMs,
+  );
   if (found.length === 0) return { notes: [], patch: {} };
   return {
     notes: found.toReversed().map(noteOf),

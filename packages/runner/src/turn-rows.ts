@@ -29,9 +29,13 @@ export function speakersOf(rows: readonly Row[]): Speakers {
 
 /** What they call themselves, by `<channel>:<id>`. Of what Parley wrote in somebody's place nothing is known. */
 export function namesIn(rows: readonly Row[]): { readonly [person: string]: string } {
-  const told = rows.map(({ payload }) => parseRowPayload(payload)).filter(({ internal }) => internal === undefined);
+  const told = rows
+    .map(({ payload }) => parseRowPayload(payload))
+    .filter(({ internal }) => internal === undefined);
   return Object.fromEntries(
-    told.filter(({ inbound }) => inbound.sender.name !== "").map(({ inbound }) => [senderId(inbound), inbound.sender.name]),
+    told
+      .filter(({ inbound }) => inbound.sender.name !== "")
+      .map(({ inbound }) => [senderId(inbound), inbound.sender.name]),
   );
 }
 
@@ -48,7 +52,9 @@ export function messageIdOf({ payload }: Row): string | null {
   const { inbound, internal } = parseRowPayload(payload);
   const { kind, messageId, channel, address } = inbound;
   // A webhook's call is no message of the chat that its answer goes to.
-  return kind === "callback" || kind === "reaction" || channel !== address.channel || internal !== undefined ? null : messageId;
+  return kind === "callback" || kind === "reaction" || channel !== address.channel || internal !== undefined
+    ? null
+    : messageId;
 }
 
 export function isAddressed({ payload }: Row): boolean {

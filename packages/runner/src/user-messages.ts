@@ -57,7 +57,10 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
     // Where its command runs a tool, no model reads the message before the tool has answered.
     if (skill === undefined || skill.tool !== undefined) return message;
     const words = skillWords(skill, input.skillBodies?.get(skill.name));
-    return { ...message, inbound: { ...message.inbound, text: `${words}${message.inbound.text.slice(inbound.text.length)}` } };
+    return {
+      ...message,
+      inbound: { ...message.inbound, text: `${words}${message.inbound.text.slice(inbound.text.length)}` },
+    };
   };
 
   const entry = (rows: readonly Row[], more: Partial<Parameters<typeof userMessage>[0]>): UserEntry => {
@@ -80,10 +83,15 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
 
   const earlier = input.opening.slice(0, -input.cap).map((row) => {
     const inbound = inboundOf(row);
-    return { inbound, words: [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" ") };
+    return {
+      inbound,
+      words: [wordsOf(inbound), ...inbound.attachments.map(({ kind }) => `[${kind}]`)].join(" "),
+    };
   });
   const lineChars = Math.max(leastLineChars, Math.floor(earlierChars / Math.max(1, earlier.length)));
-  const cut = earlier.filter(({ inbound, words }) => words.length > lineChars || inbound.attachments.length > 0).length;
+  const cut = earlier.filter(
+    ({ inbound, words }) => words.length > lineChars || inbound.attachments.length > 0,
+  ).length;
 
   let opening: readonly UserEntry[] | null = null;
   const openingEntries = (): readonly UserEntry[] => {
@@ -93,7 +101,10 @@ export function turnMessages(input: TurnMessagesInput): TurnMessages {
       ...(away ? { away: true } : {}),
       ...(input.startup === undefined ? {} : { startup: input.startup }),
       notes: input.notes ?? [],
-      earlier: earlier.map(({ inbound, words }) => ({ name: inbound.sender.name, words: disarmedLine(words, lineChars) })),
+      earlier: earlier.map(({ inbound, words }) => ({
+        name: inbound.sender.name,
+        words: disarmedLine(words, lineChars),
+      })),
     });
     return [{ ...built, rows: input.opening.map((row) => row.id) }];
   };

@@ -10,7 +10,11 @@ import { turnMedia } from "../src/media/attachments.ts";
 import { memoryStore } from "./store.ts";
 
 const clock = virtualClock();
-const files: readonly Attachment[] = Array.from({ length: 9 }, (_, n) => ({ kind: "file", ref: `f${n}`, name: `n${n}.txt` }));
+const files: readonly Attachment[] = Array.from({ length: 9 }, (_, n) => ({
+  kind: "file",
+  ref: `f${n}`,
+  name: `n${n}.txt`,
+}));
 
 async function reading() {
   const store = await memoryStore(clock);
@@ -23,12 +27,23 @@ async function reading() {
       else signal.addEventListener("abort", give);
     });
   };
-  const channel = { name: "telegram", account: "default", capabilities: { downloadBytes: 1_000 }, download } as unknown as Channel;
-  const readMedia = mediaReader({ folder: mediaFolder("/nowhere"), cells: store.cells, clock, log: silentLog });
+  const channel = {
+    name: "telegram",
+    account: "default",
+    capabilities: { downloadBytes: 1_000 },
+    download,
+  } as unknown as Channel;
+  const readMedia = mediaReader({
+    folder: mediaFolder("/nowhere"),
+    cells: store.cells,
+    clock,
+    log: silentLog,
+  });
   const inbound = directMessage({ text: "see these", attachments: [...files] });
   const row = { id: "r", payload: formatRowPayload({ v: 1, inbound, owner: false }) } as Row;
   const stop = new AbortController();
-  const anew = () => turnMedia({ account: "telegram:default", channel, readMedia, clock, signal: stop.signal });
+  const anew = () =>
+    turnMedia({ account: "telegram:default", channel, readMedia, clock, signal: stop.signal });
   return { media: anew(), anew, row, stop, asked: () => asked };
 }
 
@@ -43,7 +58,9 @@ test("files that do not come hold their conversation for half a minute in all, a
   const { inbound } = media.read(row);
   expect(inbound.text).toBe("see these");
   expect(inbound.unavailable).toHaveLength(9);
-  expect(inbound.unavailable?.[0]).toBe('file "n0.txt", it did not come in time; it may work when it is sent again');
+  expect(inbound.unavailable?.[0]).toBe(
+    'file "n0.txt", it did not come in time; it may work when it is sent again',
+  );
 });
 
 test("the same file is asked for again when it is sent later", async () => {

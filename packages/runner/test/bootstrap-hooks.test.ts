@@ -31,7 +31,9 @@ const request = {
 /** The hook that the config makes of a module of this text. */
 async function hookOf(text: string, handler: object = {}): Promise<BootstrapHook> {
   await writeFile(join(dir, "hook.ts"), text);
-  const file = { hooks: { internal: { handlers: [{ event: "agent:bootstrap", module: "hook.ts", ...handler }] } } };
+  const file = {
+    hooks: { internal: { handlers: [{ event: "agent:bootstrap", module: "hook.ts", ...handler }] } },
+  };
   const { config } = await loadConfig({ env: {}, home: dir, readFile: async () => JSON.stringify(file) });
   const [hook] = bootstrapHooks(config, join(dir, "parley.json5"), clock);
   if (hook === undefined) throw new Error("no hook");
@@ -39,7 +41,10 @@ async function hookOf(text: string, handler: object = {}): Promise<BootstrapHook
 }
 
 test.each([
-  ["changing a file in place", `export default ({ context }) => { context.bootstrapFiles[0].content = "Warm."; };`],
+  [
+    "changing a file in place",
+    `export default ({ context }) => { context.bootstrapFiles[0].content = "Warm."; };`,
+  ],
   [
     "replacing the list",
     `export default ({ context }) => { context.bootstrapFiles = [{ name: "SOUL.md", path: "/w/SOUL.md", content: "Warm." }]; };`,
@@ -87,8 +92,16 @@ test.each([
   ["throws", `export default () => { throw new Error("on purpose"); };`, "on purpose"],
   ["does not parse", `export default (`, "hook.ts"],
   ["exports no function", `export const persona = 1;`, 'exports no function "default"'],
-  ["leaves nonsense", `export default ({ context }) => { context.bootstrapFiles = ["SOUL.md"]; };`, "no file"],
-  ["leaves content that is no text", `export default ({ context }) => { context.bootstrapFiles[0].content = 7; };`, "is no text"],
+  [
+    "leaves nonsense",
+    `export default ({ context }) => { context.bootstrapFiles = ["SOUL.md"]; };`,
+    "no file",
+  ],
+  [
+    "leaves content that is no text",
+    `export default ({ context }) => { context.bootstrapFiles[0].content = 7; };`,
+    "is no text",
+  ],
 ])("a module that %s is an error that names its path", async (_how, text, reason) => {
   const failed = await (await hookOf(text))(files, request).catch((error: Error) => error.message);
   expect(failed).toContain(join(dir, "hook.ts"));

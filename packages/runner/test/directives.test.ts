@@ -32,7 +32,10 @@ describe("directives in a message", () => {
   });
 
   test("of several messages the newest word on each counts", () => {
-    expect(wantedIn(["/think low a", "b /reasoning on", "c /t high"])).toEqual({ thinking: "high", reasoning: "on" });
+    expect(wantedIn(["/think low a", "b /reasoning on", "c /t high"])).toEqual({
+      thinking: "high",
+      reasoning: "on",
+    });
   });
 
   const piece = fc.oneof(

@@ -18,22 +18,44 @@ test("an entry that is damaged in one of its parts is left out, and the conversa
     JSON.stringify({ ...whole, content: [{ type: "text" }] }),
     JSON.stringify({ ...whole, content: [null] }),
     JSON.stringify({ ...whole, type: "assistant" }),
-    JSON.stringify({ ...whole, type: "assistant", usage: noUsage, content: [{ type: "toolCall", id: "c", name: "read" }] }),
+    JSON.stringify({
+      ...whole,
+      type: "assistant",
+      usage: noUsage,
+      content: [{ type: "toolCall", id: "c", name: "read" }],
+    }),
     JSON.stringify({ ...whole, type: "toolResult" }),
     JSON.stringify({ type: "summary", text: "of nothing" }),
     JSON.stringify({ ...whole, type: "from the future" }),
   ];
-  const stored = bodies.map((body, at): StoredEntry => ({ seq: at + 1, epoch: 1, atMs: 1, body }) as unknown as StoredEntry);
+  const stored = bodies.map(
+    (body, at): StoredEntry => ({ seq: at + 1, epoch: 1, atMs: 1, body }) as unknown as StoredEntry,
+  );
   const sessions = { transcript: async () => stored } as unknown as Sessions;
-  const session: Session = { key, epoch: 1, lastSeq: bodies.length, fields: {}, createdAtMs: 0, updatedAtMs: 0 };
+  const session: Session = {
+    key,
+    epoch: 1,
+    lastSeq: bodies.length,
+    fields: {},
+    createdAtMs: 0,
+    updatedAtMs: 0,
+  };
   expect(await sessionHistory(sessions, session, 1)).toEqual([{ seq: 1, entry: whole }]);
 });
 
 test("a history that was read is read on from its end; after a reset, a later summary or in another session of that name it is read anew", async () => {
   const asked: { readonly epoch: number | undefined; readonly afterSeq: number | undefined }[] = [];
-  const entry = (seq: number) => ({ type: "user", content: [{ type: "text", text: `said ${seq}` }], rows: [], atMs: seq });
+  const entry = (seq: number) => ({
+    type: "user",
+    content: [{ type: "text", text: `said ${seq}` }],
+    rows: [],
+    atMs: seq,
+  });
   const sessions = {
-    transcript: async (_key: SessionKey, { epoch = 1, afterSeq = 0, limit }: Parameters<Sessions["transcript"]>[1]) => {
+    transcript: async (
+      _key: SessionKey,
+      { epoch = 1, afterSeq = 0, limit }: Parameters<Sessions["transcript"]>[1],
+    ) => {
       asked.push({ epoch, afterSeq });
       const seqs = Array.from({ length: limit }, (_, at) => afterSeq + 1 + at);
       return seqs.map((seq) => ({ seq, epoch, turn: "t", body: JSON.stringify(entry(seq)) }));
@@ -61,7 +83,9 @@ test("a history that was read is read on from its end; after a reset, a later su
   expect(await seqsOf(at(6, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }))).toEqual([4, 5, 6]);
   expect(await seqsOf(at(6, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5, 6]);
   expect(await seqsOf(at(5, { createdAtMs: 1, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5]);
-  expect(await seqsOf(at(5, { createdAtMs: 1, epoch: 3, fields: { contextAfterSeq: 3 } }), 2)).toEqual([4, 5]);
+  expect(await seqsOf(at(5, { createdAtMs: 1, epoch: 3, fields: { contextAfterSeq: 3 } }), 2)).toEqual([
+    4, 5,
+  ]);
   expect(asked.map(({ afterSeq }) => afterSeq)).toEqual([3, 3, 3, 3, 3]);
 });
 

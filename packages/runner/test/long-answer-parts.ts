@@ -1,7 +1,11 @@
 // What a long answer became, taken apart.
 import type { MediaFile, Outcome } from "@parley/protocol";
 
-export function longAnswerParts(outcome: Outcome): { readonly head: string; readonly file: MediaFile | null; readonly replyTo?: string } {
+export function longAnswerParts(outcome: Outcome): {
+  readonly head: string;
+  readonly file: MediaFile | null;
+  readonly replyTo?: string;
+} {
   if (outcome.kind !== "reply") throw new Error(`no reply: ${outcome.kind}`);
   const [text, media] = outcome.parts;
   return {

@@ -14,7 +14,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-const reply = (markdown: string): Outcome => ({ kind: "reply", parts: [{ kind: "text", markdown }], replyTo: "7" });
+const reply = (markdown: string): Outcome => ({
+  kind: "reply",
+  parts: [{ kind: "text", markdown }],
+  replyTo: "7",
+});
 const options = (more: Partial<LongAnswerOptions> = {}): LongAnswerOptions => ({
   maxChars: 2_000,
   session: "agent:main:main",
@@ -31,7 +35,9 @@ test("one within the limit is left as it is", async () => {
 
 test("a longer one is a beginning of whole paragraphs and a file with all of it", async () => {
   const { head, file, replyTo } = longAnswerParts(await withinLimit(reply(paragraphs), options()));
-  expect(head).toMatch(/Some words of it\. …\n\n📄 .*it has 3,798 characters, and messages take 2,000\. .*in the file\.$/);
+  expect(head).toMatch(
+    /Some words of it\. …\n\n📄 .*it has 3,798 characters, and messages take 2,000\. .*in the file\.$/,
+  );
   expect(head.length).toBeLessThan(1_300);
   expect(file).toMatchObject({ name: "answer.md", mediaType: "text/markdown", bytes: 3_798 });
   expect(await readFile(join(home, file?.path ?? ""), "utf8")).toBe(paragraphs);
@@ -51,19 +57,29 @@ test.each([
 });
 
 test("a disk that takes no file costs only the file", async () => {
-  const { head, file } = longAnswerParts(await withinLimit(reply(paragraphs), options({ folder: mediaFolder("/dev/null/media") })));
+  const { head, file } = longAnswerParts(
+    await withinLimit(reply(paragraphs), options({ folder: mediaFolder("/dev/null/media") })),
+  );
   expect([file, head.includes("was cut here")]).toEqual([null, true]);
 });
 
 test("a cut leaves no code open and halves no character", async () => {
-  const fenced = longAnswerParts(await withinLimit(reply(`\`\`\`js\n${"let x;\n".repeat(1_000)}\`\`\``), options({ folder: undefined })));
+  const fenced = longAnswerParts(
+    await withinLimit(reply(`\`\`\`js\n${"let x;\n".repeat(1_000)}\`\`\``), options({ folder: undefined })),
+  );
   expect(fenced.head.match(/```/g)).toHaveLength(2);
-  const faces = longAnswerParts(await withinLimit(reply(`x${"😀".repeat(2_000)}`), options({ folder: undefined })));
+  const faces = longAnswerParts(
+    await withinLimit(reply(`x${"😀".repeat(2_000)}`), options({ folder: undefined })),
+  );
   expect(faces.head.isWellFormed()).toBe(true);
 });
 
 test("a page shows as much as is formatted at once", async () => {
   const page = { media: false, uploadBytes: 0, textChars: 1_000_000 };
-  expect(await withinLimit(reply("x ".repeat(90_000)), options({ capabilities: page }))).toEqual(reply("x ".repeat(90_000)));
-  expect(longAnswerParts(await withinLimit(reply("x ".repeat(120_000)), options({ capabilities: page }))).head).toContain("cut here");
+  expect(await withinLimit(reply("x ".repeat(90_000)), options({ capabilities: page }))).toEqual(
+    reply("x ".repeat(90_000)),
+  );
+  expect(
+    longAnswerParts(await withinLimit(reply("x ".repeat(120_000)), options({ capabilities: page }))).head,
+  ).toContain("cut here");
 });

@@ -15,7 +15,12 @@ beforeEach(async () => {
 afterEach(() => rm(workspace, { recursive: true, force: true }));
 
 const place = (owner = true): NotesPlace =>
-  notesPlace(workspace, "agent:main:telegram:dm:42" as SessionKey, { owner, senders: ["telegram:42"] }, undefined);
+  notesPlace(
+    workspace,
+    "agent:main:telegram:dm:42" as SessionKey,
+    { owner, senders: ["telegram:42"] },
+    undefined,
+  );
 
 describe("the day", () => {
   test("is that of the people, not of the machine", () => {
@@ -26,8 +31,15 @@ describe("the day", () => {
   });
 
   test("before a day is the day before, also where days have 23 and 25 hours", () => {
-    expect(recentDays(Date.parse("2026-03-29T22:30:00Z"), "Europe/Berlin", 3)).toEqual(["2026-03-30", "2026-03-29", "2026-03-28"]);
-    expect(recentDays(Date.parse("2026-10-25T23:30:00Z"), "Europe/Berlin", 2)).toEqual(["2026-10-26", "2026-10-25"]);
+    expect(recentDays(Date.parse("2026-03-29T22:30:00Z"), "Europe/Berlin", 3)).toEqual([
+      "2026-03-30",
+      "2026-03-29",
+      "2026-03-28",
+    ]);
+    expect(recentDays(Date.parse("2026-10-25T23:30:00Z"), "Europe/Berlin", 2)).toEqual([
+      "2026-10-26",
+      "2026-10-25",
+    ]);
     expect(recentDays(Date.parse("2026-01-01T12:00:00Z"), "UTC", 2)).toEqual(["2026-01-01", "2025-12-31"]);
   });
 });
@@ -97,7 +109,11 @@ describe("recent notes", () => {
       await writeFile(join(workspace, `memory/${name}.md`), `${"x".repeat(2_000)} end of ${name}`);
     }
     const text = (await told()) ?? "";
-    expect(text.match(/end of \S+/g)).toEqual(["end of 2026-11-21", "end of 2026-11-20", "end of 2026-11-20-b"]);
+    expect(text.match(/end of \S+/g)).toEqual([
+      "end of 2026-11-21",
+      "end of 2026-11-20",
+      "end of 2026-11-20-b",
+    ]);
     expect(text.length).toBeLessThanOrEqual(2_800);
     expect(((await told({ maxFileChars: 300 })) ?? "").length).toBeLessThan(1_100);
     expect((await told({ dailyMemoryDays: 3, maxFileChars: 100 }))?.match(/end of \S+/g)).toHaveLength(4);

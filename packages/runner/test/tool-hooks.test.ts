@@ -19,7 +19,13 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const clock = virtualClock();
-const log: Log = { debug() {}, info() {}, warn() {}, error: (_fields, message) => void errors.push(message), child: () => log };
+const log: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (_fields, message) => void errors.push(message),
+  child: () => log,
+};
 const args = { command: "ls" };
 const scope = { session: "agent:main:main" as SessionKey, agent: "main", turn: "t1", workspace: "/w" };
 const ran: unknown[] = [];
@@ -47,7 +53,8 @@ async function hooksOf(event: string, ...texts: string[]): Promise<ToolHooks> {
   return toolHooks({ config, configPath: join(dir, "parley.json5"), clock, log });
 }
 
-const asked = (hooks: ToolHooks): Promise<string | null> => hooks.before({ type: "toolCall", id: "c1", name: "exec", args }, tool, scope);
+const asked = (hooks: ToolHooks): Promise<string | null> =>
+  hooks.before({ type: "toolCall", id: "c1", name: "exec", args }, tool, scope);
 
 test("a before-hook blocks with its reason, and the first block counts", async () => {
   const hooks = await hooksOf(
@@ -82,7 +89,10 @@ test.each([
 });
 
 test("a before-hook that never ends blocks the call", async () => {
-  const hooks = await hooksOf("tool:before", `export default () => { globalThis.hookIsAsked = true; return new Promise(() => {}); };`);
+  const hooks = await hooksOf(
+    "tool:before",
+    `export default () => { globalThis.hookIsAsked = true; return new Promise(() => {}); };`,
+  );
   const answer = asked(hooks);
   await expect.poll(() => Reflect.get(globalThis, "hookIsAsked")).toBe(true);
   await clock.advance(15_001);
@@ -96,10 +106,14 @@ test("an after-hook is told the result; a broken one beside it is logged, and th
     `export default () => { throw new Error("broken"); };`,
     `export default (event) => { globalThis.toldAfter.push(event); event.context.result.text = "other"; };`,
   );
-  const result = await hooks.watched(tool).run(args, { ...scope, callId: "c1", signal: new AbortController().signal });
+  const result = await hooks
+    .watched(tool)
+    .run(args, { ...scope, callId: "c1", signal: new AbortController().signal });
   expect(result).toEqual(textResult("done"));
   await expect.poll(() => Reflect.get(globalThis, "toldAfter")).toHaveLength(1);
-  expect(Reflect.get(globalThis, "toldAfter")).toMatchObject([{ action: "after", context: { toolName: "exec", toolCallId: "c1" } }]);
+  expect(Reflect.get(globalThis, "toldAfter")).toMatchObject([
+    { action: "after", context: { toolName: "exec", toolCallId: "c1" } },
+  ]);
   expect(errors).toEqual(["a tool:after hook failed"]);
   expect(await asked(hooks)).toBeNull();
 });

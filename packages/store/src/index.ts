@@ -15,5 +15,7 @@ export type { MovedKind } from "./move/move.ts";
 export type { Moved, MoveOptions } from "./move/open.ts";
 export { type Kind, moveCell } from "./move/records.ts";
 
-export const redisStore = async (options: RedisOptions): Promise<RedisStore> => (await import("./redis/open.ts")).redisStore(options);
-export const moveBetween = async (options: MoveOptions): Promise<Moved> => (await import("./move/open.ts")).moveBetween(options);
+export const redisStore = async (options: RedisOptions): Promise<RedisStore> =>
+  (await import("./redis/open.ts")).redisStore(options);
+export const moveBetween = async (options: MoveOptions): Promise<Moved> =>
+  (await import("./move/open.ts")).moveBetween(options);

@@ -6,7 +6,16 @@
 import type { ConversationKey, Json, SessionKey } from "@parley/protocol";
 
 /** How a row ends (I2). */
-export const outcomes = ["answered", "silent", "commanded", "refused", "context", "superseded", "stopped", "dead"] as const;
+export const outcomes = [
+  "answered",
+  "silent",
+  "commanded",
+  "refused",
+  "context",
+  "superseded",
+  "stopped",
+  "dead",
+] as const;
 export type Outcome = (typeof outcomes)[number];
 
 // ---- lanes: the one generic part, used twice (turns, outbox) ----
@@ -119,7 +128,11 @@ export interface Stop {
   /** Raises the fence of this turn (or of the open one, for "open"); the next holder gets it with `stop` set and closes it by commit. */
   readonly turn?: string;
   /** Ends waiting rows: outcome `stopped`, or the one given in `outcome`. */
-  readonly rows?: "all" | { readonly keepNewest: number } | { readonly keepOldest: number } | { readonly ids: readonly string[] };
+  readonly rows?:
+    | "all"
+    | { readonly keepNewest: number }
+    | { readonly keepOldest: number }
+    | { readonly ids: readonly string[] };
   /** Default `stopped`. */
   readonly outcome?: Outcome;
   readonly reason: string;
@@ -343,7 +356,12 @@ export interface Parcel extends Lease {
  * `sending` from `sending` or `ambiguous` is a resend: once a part, unless `idempotent` (nonce, edits); it flags the part unless idempotent.
  */
 export type Change = { readonly delivery: string; readonly part: number } & (
-  | { readonly to: "sending"; readonly attempt: number; readonly idempotent?: boolean; readonly split?: readonly DeliveryPart[] }
+  | {
+      readonly to: "sending";
+      readonly attempt: number;
+      readonly idempotent?: boolean;
+      readonly split?: readonly DeliveryPart[];
+    }
   | { readonly to: "sent"; readonly receipt: string }
   | { readonly to: "queued" | "failed" | "ambiguous"; readonly reason: string }
 );
@@ -396,7 +414,11 @@ export interface Sessions {
   open(key: SessionKey): Promise<Session>;
   /** Field-wise; null removes a field. */
   patch(key: SessionKey, patch: { readonly [field: string]: Json }): Promise<Session>;
-  list(filter: { readonly prefix?: string; readonly sinceMs?: number; readonly limit: number }): Promise<readonly Session[]>;
+  list(filter: {
+    readonly prefix?: string;
+    readonly sinceMs?: number;
+    readonly limit: number;
+  }): Promise<readonly Session[]>;
   /** New epoch; nothing is deleted. A turn opened before it commits into the epoch in which it was opened. */
   reset(key: SessionKey): Promise<Session>;
   /** A new epoch, and the entries of all before it leave for good; `entries` is how many. The field `record` tells of it from the same moment on:
@@ -405,7 +427,12 @@ export interface Sessions {
   /** Oldest first. Default: the current epoch, from its start. */
   transcript(
     key: SessionKey,
-    from: { readonly afterSeq?: number; readonly epoch?: number; readonly newest?: boolean; readonly limit: number },
+    from: {
+      readonly afterSeq?: number;
+      readonly epoch?: number;
+      readonly newest?: boolean;
+      readonly limit: number;
+    },
   ): Promise<readonly StoredEntry[]>;
 }
 
@@ -421,7 +448,11 @@ export interface Cells {
   get(key: string): Promise<Cell | null>;
   /** `expect` 0 = must be absent, n = must be that version, absent = any. Null when refused. Versions of a key only grow, also over
    *  deletion and expiry, so the version of `leader:<pool>` is its fencing term. */
-  put(key: string, value: string, how: { readonly expect?: number; readonly ttlMs?: number }): Promise<Cell | null>;
+  put(
+    key: string,
+    value: string,
+    how: { readonly expect?: number; readonly ttlMs?: number },
+  ): Promise<Cell | null>;
   /** Renews the expiry, keeps the version. False when the version is not current. */
   touch(key: string, version: number, ttlMs: number): Promise<boolean>;
   remove(key: string, version?: number): Promise<boolean>;
@@ -472,6 +503,8 @@ export interface Store {
   /** Dead rows that nobody dismissed, and troubled deliveries; each counted up to 1,000. */
   troubled(): Promise<{ readonly rows: number; readonly deliveries: number }>;
   /** Reads and writes a probe. `danger`: it works, and may forget what it stored. */
-  check(): Promise<{ readonly ok: true; readonly danger?: string } | { readonly ok: false; readonly reason: string }>;
+  check(): Promise<
+    { readonly ok: true; readonly danger?: string } | { readonly ok: false; readonly reason: string }
+  >;
   close(): Promise<void>;
 }

@@ -35,7 +35,12 @@ test("a backup taken under writes is whole, sound and of one instant", async () 
   done = true;
   await writing;
   await store.close();
-  expect(describeDatabase(copy, { full: true })).toMatchObject({ findings: [], walBytes: 0, schema: 2, newestSchema: 2 });
+  expect(describeDatabase(copy, { full: true })).toMatchObject({
+    findings: [],
+    walBytes: 0,
+    schema: 2,
+    newestSchema: 2,
+  });
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   const found = await rowsIn(copy);
   expect(found).toBeGreaterThanOrEqual(300);
@@ -52,7 +57,9 @@ test("a backup never replaces a file", async () => {
 test("a place that cannot be is told, whatever is wrong with it", async () => {
   await (await sqliteStore(options(path))).close();
   const nowhere = join(dir, "none", "backup.db");
-  await expect(backupDatabase(path, nowhere)).rejects.toThrow(`there is no folder ${join(dir, "none")} for the backup: make it first`);
+  await expect(backupDatabase(path, nowhere)).rejects.toThrow(
+    `there is no folder ${join(dir, "none")} for the backup: make it first`,
+  );
   const tooLong = join(dir, "x".repeat(300));
   await expect(backupDatabase(path, tooLong)).rejects.toMatchObject({
     code: "unavailable",

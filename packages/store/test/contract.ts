@@ -15,7 +15,13 @@ export interface StoreSubject {
   readonly skip?: { readonly [title: string]: string };
 }
 
-export const storeCases: readonly StoreCase[] = [...inboxCases, ...turnCases, ...turnEndCases, ...outboxCases, ...stateCases];
+export const storeCases: readonly StoreCase[] = [
+  ...inboxCases,
+  ...turnCases,
+  ...turnEndCases,
+  ...outboxCases,
+  ...stateCases,
+];
 
 export async function runCase(found: StoreCase, opened: OpenedStore): Promise<void> {
   try {

@@ -38,7 +38,10 @@ test("calls of one loop turn are one transaction, and a refused one rolls back a
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const begun: string[] = [];
-  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, { clock, onFatal });
+  const tx = transactions(
+    { exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true },
+    { clock, onFatal },
+  );
   const add = (a: number) => tx.run(() => db.prepare("insert into t values (?)").run(a));
   const refused = tx.run(() => {
     db.prepare("insert into t values (99)").run();
@@ -55,7 +58,10 @@ test("who hears of work asks for it in the transaction that brings it, once", as
   const db = new DatabaseSync(":memory:");
   db.exec("create table t (a)");
   const begun: string[] = [];
-  const tx = transactions({ exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true }, { clock, onFatal });
+  const tx = transactions(
+    { exec: (sql) => (begun.push(sql), db.exec(sql)), isTransaction: true },
+    { clock, onFatal },
+  );
   const add = db.prepare("insert into t values (?)");
   const seen: unknown[] = [];
   const taken: Promise<unknown>[] = [];
@@ -82,7 +88,10 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
   db.exec("create table t (a)");
   const told: unknown[] = [];
   const eio = sqliteError(10 + (4 << 8), "disk I/O error");
-  const tx = transactions(failing(db, new Map([["commit", eio]])), { clock, onFatal: (error) => told.push(error) });
+  const tx = transactions(failing(db, new Map([["commit", eio]])), {
+    clock,
+    onFatal: (error) => told.push(error),
+  });
   const joined: Promise<unknown>[] = [];
   tx.onReady(() => joined.push(Promise.allSettled([tx.run(() => 3)])));
   const add = (a: number) =>
@@ -97,7 +106,9 @@ test("an I/O error on commit rejects every call of the group, is told once, and 
   ]);
   expect(told).toEqual([eio]);
   // Whoever heard of the work early has got as little of it.
-  expect(await Promise.all(joined)).toMatchObject([[{ status: "rejected", reason: { code: "ambiguous", cause: eio } }]]);
+  expect(await Promise.all(joined)).toMatchObject([
+    [{ status: "rejected", reason: { code: "ambiguous", cause: eio } }],
+  ]);
   await expect(add(3)).rejects.toMatchObject({ code: "unavailable" });
   expect(told).toHaveLength(1);
 });
@@ -119,7 +130,10 @@ test("a commit that fails for an unknown reason is fatal too", async () => {
   const db = new DatabaseSync(":memory:");
   const told: unknown[] = [];
   const odd = sqliteError(1, "something else");
-  const tx = transactions(failing(db, new Map([["commit", odd]])), { clock, onFatal: (error) => told.push(error) });
+  const tx = transactions(failing(db, new Map([["commit", odd]])), {
+    clock,
+    onFatal: (error) => told.push(error),
+  });
   await expect(tx.run(() => 1)).rejects.toMatchObject({ code: "ambiguous", cause: odd });
   expect(told).toEqual([odd]);
 });
@@ -141,7 +155,10 @@ describe("a database that another process has locked", () => {
     await wait(250);
     const more = store.inbox.accept([row("2")]);
     other.exec("rollback");
-    expect(await Promise.all([accepted, more])).toMatchObject([[{ verdict: "queued" }], [{ verdict: "queued" }]]);
+    expect(await Promise.all([accepted, more])).toMatchObject([
+      [{ verdict: "queued" }],
+      [{ verdict: "queued" }],
+    ]);
     expect((await store.inbox.find({ limit: 5 })).map(({ seq }) => seq)).toEqual([2, 1]);
     await store.close();
   });
@@ -162,7 +179,10 @@ describe("a database that another process has locked", () => {
     at.advance(200);
     await asked;
     expect(ends).toEqual([expect.stringContaining("locked by another process")]);
-    expect(await store.check()).toMatchObject({ ok: false, reason: expect.stringContaining("locked by another process") as unknown });
+    expect(await store.check()).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("locked by another process") as unknown,
+    });
     other.exec("rollback");
     expect(await store.check()).toEqual({ ok: true });
     expect(await store.inbox.accept([row("3")])).toMatchObject([{ verdict: "queued" }]);
@@ -207,7 +227,9 @@ test("a store on a full disk refuses new rows, keeps the old ones, and heals whe
   limit.set(100);
   let refusal: unknown;
   for (let i = 0; refusal === undefined; i += 1) {
-    const [answer] = await Promise.allSettled([store.inbox.accept([row(`${i}`, { payload: "x".repeat(3000) })])]);
+    const [answer] = await Promise.allSettled([
+      store.inbox.accept([row(`${i}`, { payload: "x".repeat(3000) })]),
+    ]);
     if (answer.status === "fulfilled") kept.push(`telegram:default:${i}`);
     else refusal = answer.reason;
   }
@@ -215,7 +237,9 @@ test("a store on a full disk refuses new rows, keeps the old ones, and heals whe
   expect(kept.length).toBeGreaterThan(10);
   expect((await store.inbox.find({ limit: 1000 })).map(({ id }) => id).toReversed()).toEqual(kept);
   limit.set(100_000);
-  expect(await store.inbox.accept([row("later", { payload: "x".repeat(9000) })])).toMatchObject([{ verdict: "queued" }]);
+  expect(await store.inbox.accept([row("later", { payload: "x".repeat(9000) })])).toMatchObject([
+    { verdict: "queued" },
+  ]);
   expect(await store.check()).toEqual({ ok: true });
   await store.close();
   limit.restore();

@@ -14,7 +14,9 @@ const holder = `
 `;
 
 async function holding(dir: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", holder, dir], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", holder, dir], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(child.stdout as NodeJS.ReadableStream, "data");
   return child;
 }

@@ -1,9 +1,24 @@
 // A store that is not the one that was there before: refused before anything is made or written, and noticed while it is in use.
-import { appendFileSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { backupDatabase, databaseIdentity, restoreDatabase, sqliteStore, type SqliteStore } from "../src/index.ts";
+import {
+  backupDatabase,
+  databaseIdentity,
+  restoreDatabase,
+  sqliteStore,
+  type SqliteStore,
+} from "../src/index.ts";
 import { migrations } from "../src/sqlite/schema.ts";
 import { options, tempDir } from "./open-sqlite.ts";
 import { row } from "./subject.ts";
@@ -87,8 +102,16 @@ describe("while it is in use", () => {
 
   test.each([
     ["removed", "state\\.db was removed", (file: string) => rmSync(file)],
-    ["removed with all beside it", "state\\.db was removed", (file: string) => ["", "-wal", "-shm"].forEach((end) => rmSync(file + end))],
-    ["replaced", "replaced by another file", (file: string) => (writeFileSync(`${file}.new`, "x"), renameSync(`${file}.new`, file))],
+    [
+      "removed with all beside it",
+      "state\\.db was removed",
+      (file: string) => ["", "-wal", "-shm"].forEach((end) => rmSync(file + end)),
+    ],
+    [
+      "replaced",
+      "replaced by another file",
+      (file: string) => (writeFileSync(`${file}.new`, "x"), renameSync(`${file}.new`, file)),
+    ],
     ["emptied", "was emptied", (file: string) => truncateSync(file)],
     ["robbed of its log", "state\\.db-wal was removed", (file: string) => rmSync(`${file}-wal`)],
   ])("a store that is %s confirms nothing more, and the process has to end", async (_, words, harm) => {

@@ -9,14 +9,25 @@ import { tempDir } from "./open-sqlite.ts";
 
 const kills = process.env["PARLEY_LONG"] === "1" ? 60 : 5;
 
-test("killed processes lose nothing, answer once, in order, and flag what may show twice", { timeout: 300_000 }, async () => {
-  const dir = tempDir();
-  const path = join(dir, "state.db");
-  await killLoop({ dir, store: path, kills });
-  const clock = systemClock();
-  const store = await sqliteStore({ path, clock, log: silentLog, bootId: "end", exclusive: true, onFatal: () => {} });
-  await judge(dir, store);
-  await store.close();
-  expect(describeDatabase(path, { full: true }).findings).toEqual([]);
-  rmSync(dir, { recursive: true });
-});
+test(
+  "killed processes lose nothing, answer once, in order, and flag what may show twice",
+  { timeout: 300_000 },
+  async () => {
+    const dir = tempDir();
+    const path = join(dir, "state.db");
+    await killLoop({ dir, store: path, kills });
+    const clock = systemClock();
+    const store = await sqliteStore({
+      path,
+      clock,
+      log: silentLog,
+      bootId: "end",
+      exclusive: true,
+      onFatal: () => {},
+    });
+    await judge(dir, store);
+    await store.close();
+    expect(describeDatabase(path, { full: true }).findings).toEqual([]);
+    rmSync(dir, { recursive: true });
+  },
+);

@@ -7,14 +7,18 @@ import { inTurns } from "./subject.ts";
 
 const long = process.env["PARLEY_LONG"] === "1";
 
-test("three handles on one file answer as the reference does", { timeout: long ? 600_000 : 60_000 }, async () => {
-  const property = fc.asyncProperty(schedules, async (moves) => {
-    const { handles, clock, close } = await openSqlite(3);
-    try {
-      await runSchedule(moves, inTurns(handles), clock);
-    } finally {
-      await close();
-    }
-  });
-  await fc.assert(property, { numRuns: long ? 1500 : 30 });
-});
+test(
+  "three handles on one file answer as the reference does",
+  { timeout: long ? 600_000 : 60_000 },
+  async () => {
+    const property = fc.asyncProperty(schedules, async (moves) => {
+      const { handles, clock, close } = await openSqlite(3);
+      try {
+        await runSchedule(moves, inTurns(handles), clock);
+      } finally {
+        await close();
+      }
+    });
+    await fc.assert(property, { numRuns: long ? 1500 : 30 });
+  },
+);

@@ -36,7 +36,9 @@ async function fill(store: Store): Promise<void> {
     outcome: "answered",
     entries: ['{"role":"user"}', '{"role":"assistant"}'],
     patch: { model: "m", list: [], nested: { a: [] } },
-    deliveries: [delivery("answer", { closes: "open", parts: [{ content: "one" }, { content: "two", into: "open/0" }] })],
+    deliveries: [
+      delivery("answer", { closes: "open", parts: [{ content: "one" }, { content: "two", into: "open/0" }] }),
+    ],
   });
   const second = await takeTurn(store);
   await store.turns.checkpoint(second, 0, { steps: [{ kind: "intent", body: "{}" }] });
@@ -51,7 +53,8 @@ async function fill(store: Store): Promise<void> {
   await store.cells.put("pairing:x", "{}", {});
   await store.cells.put("short", "{}", { ttlMs: 3_600_000 });
   await store.cells.put("node:gone", "{}", {});
-  for (let n = 0; n < 3; n += 1) await store.events.append(n === 1 ? "control" : chat("a"), `e${n}`, `{"n":${n}}`);
+  for (let n = 0; n < 3; n += 1)
+    await store.events.append(n === 1 ? "control" : chat("a"), `e${n}`, `{"n":${n}}`);
 }
 
 /** What the contract shows, without times of leases. */
@@ -62,9 +65,13 @@ async function shown(store: Store): Promise<unknown> {
     rows,
     sessions: await Promise.all(keys.map((key) => store.sessions.transcript(key, { epoch: 1, limit: 100 }))),
     fields: await store.sessions.list({ limit: 100 }),
-    turns: await Promise.all([...new Set(rows.flatMap((each) => each.turn ?? []))].toSorted().map((turn) => store.turns.find(turn))),
+    turns: await Promise.all(
+      [...new Set(rows.flatMap((each) => each.turn ?? []))].toSorted().map((turn) => store.turns.find(turn)),
+    ),
     deliveries: await store.outbox.find({ limit: 100 }),
-    lanes: (await store.turns.list(undefined, 100)).map(({ lane: name, waiting, token }) => `${name} ${waiting} ${token}`).toSorted(),
+    lanes: (await store.turns.list(undefined, 100))
+      .map(({ lane: name, waiting, token }) => `${name} ${waiting} ${token}`)
+      .toSorted(),
     cells: (await store.cells.list("", 100)).filter(({ key }) => !key.startsWith("node:")),
     events: [await store.events.after(chat("a"), 0, 10), await store.events.after("control", 0, 10)],
     troubled: await store.troubled(),
@@ -86,7 +93,13 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   const fresh = "made-by-the-copy";
   const address = () => ({ url: server.url, keyPrefix: `move-${(prefixes += 1)}`, acceptDataLoss: false });
   const file = (name: string) =>
-    sqliteStore({ path: join(dir, name), bootId: `boot-${name}`, clock, log: silentLog, onFatal: (error) => console.error(error) });
+    sqliteStore({
+      path: join(dir, name),
+      bootId: `boot-${name}`,
+      clock,
+      log: silentLog,
+      onFatal: (error) => console.error(error),
+    });
 
   test("to Redis and back to a new file: the same to every reader, and work goes on", async () => {
     const before = await file("a.db");
@@ -94,7 +107,14 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const expected = await shown(before);
     await before.close();
     const redis = address();
-    const { kinds: moved } = await moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
+    const { kinds: moved } = await moveBetween({
+      to: "redis",
+      database: join(dir, "a.db"),
+      fresh,
+      redis,
+      clock,
+      log: silentLog,
+    });
     expect(moved.find(({ kind }) => kind === "rows")?.count).toBe(6);
 
     await moveBetween({ to: "sqlite", database: join(dir, "b.db"), fresh, redis, clock, log: silentLog });
@@ -107,7 +127,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const third = await takeTurn(store);
     expect([ids(third.rows), third.attempt, third.log]).toEqual([["3"], 2, [{ kind: "model", body: "{}" }]]);
     expect(ids(await store.turns.absorb(third, 1, 10))).toEqual(["4"]);
-    const parked = await store.inbox.accept([row("t", { lane: lane("b"), conversation: chat("b"), as: { kind: "work", ticket: "t1" } })]);
+    const parked = await store.inbox.accept([
+      row("t", { lane: lane("b"), conversation: chat("b"), as: { kind: "work", ticket: "t1" } }),
+    ]);
     expect(parked[0]).toMatchObject({ verdict: "queued", seq: 7 });
     expect(ids((await takeTurn(store)).rows)).toEqual(["2", "t"]);
     expect((await store.inbox.accept([row("1")]))[0]).toMatchObject({ verdict: "duplicate" });
@@ -145,10 +167,15 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await before.close();
     const redis = address();
     const tried = await redisStore({ ...redis, bootId: "tried", node: "tried", log: silentLog });
-    for (const key of ["node:a", "leader:telegram:default", "menu:telegram:default", "auth:code:x"]) await tried.cells.put(key, "{}", {});
+    for (const key of ["node:a", "leader:telegram:default", "menu:telegram:default", "auth:code:x"])
+      await tried.cells.put(key, "{}", {});
     const setting = await tried.cells.put("owners", "[]", {});
-    const copy = () => moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
-    await expect(copy()).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("keyPrefix") as unknown });
+    const copy = () =>
+      moveBetween({ to: "redis", database: join(dir, "a.db"), fresh, redis, clock, log: silentLog });
+    await expect(copy()).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("keyPrefix") as unknown,
+    });
     expect(await tried.cells.get("move:progress")).toBeNull();
     await tried.cells.remove("owners", setting?.version);
     await copy();
@@ -161,7 +188,10 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await before.close();
     await (await file("b.db")).close();
     const [from, to] = [sqliteSide(join(dir, "a.db"), now), sqliteSide(join(dir, "b.db"), now)];
-    const careless: MoveSide = { ...to, write: (kind, things) => to.write(kind, kind === "rows" ? things.slice(1) : things) };
+    const careless: MoveSide = {
+      ...to,
+      write: (kind, things) => to.write(kind, kind === "rows" ? things.slice(1) : things),
+    };
     await expect(moveStore(from, careless)).rejects.toThrow(/not the same: 6 rows .* 5 in/);
     expect(await to.progress()).not.toBeNull();
     await Promise.all([from.close(), to.close()]);

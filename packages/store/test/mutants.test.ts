@@ -25,9 +25,24 @@ interface Mutant {
 }
 
 const mutants: readonly Mutant[] = [
-  { bug: "tokens do not grow", by: "turns", from: "token = max(token + 1, ?1), holder", to: "token = token, holder" },
-  { bug: "take ignores when a lane is due", by: "inbox", from: "at <= ?1 order by at, token", to: "at is not null order by at, token" },
-  { bug: "take picks the newest lane", by: "inbox", from: "order by at, token limit 1", to: "order by at desc limit 1" },
+  {
+    bug: "tokens do not grow",
+    by: "turns",
+    from: "token = max(token + 1, ?1), holder",
+    to: "token = token, holder",
+  },
+  {
+    bug: "take ignores when a lane is due",
+    by: "inbox",
+    from: "at <= ?1 order by at, token",
+    to: "at is not null order by at, token",
+  },
+  {
+    bug: "take picks the newest lane",
+    by: "inbox",
+    from: "order by at, token limit 1",
+    to: "order by at desc limit 1",
+  },
   {
     bug: "a stop leaves the lease valid",
     by: "inbox",
@@ -77,15 +92,30 @@ const mutants: readonly Mutant[] = [
     to: "state = 'claimed' order by payload desc",
   },
   { bug: "an attempt is not counted", by: "turns", from: "attempt = attempt + 1", to: "attempt = attempt" },
-  { bug: "a park keeps the attempts", by: "turns", from: "state = 'parked', attempt = 0", to: "state = 'parked', attempt = attempt" },
+  {
+    bug: "a park keeps the attempts",
+    by: "turns",
+    from: "state = 'parked', attempt = 0",
+    to: "state = 'parked', attempt = attempt",
+  },
   {
     bug: "any row wakes a parked turn",
     by: "turns",
     from: "and conversation = ? and authority = ? limit 1",
     to: "and ? <> '' and ? <> '' limit 1",
   },
-  { bug: "a stop reason is overwritten", by: "inbox", from: "where id = ? and stop is null", to: "where id = ?" },
-  { bug: "context after the turn is read", by: "inbox", from: "state = 'context' and seq < ?", to: "state = 'context' and seq > 0 * ?" },
+  {
+    bug: "a stop reason is overwritten",
+    by: "inbox",
+    from: "where id = ? and stop is null",
+    to: "where id = ?",
+  },
+  {
+    bug: "context after the turn is read",
+    by: "inbox",
+    from: "state = 'context' and seq < ?",
+    to: "state = 'context' and seq > 0 * ?",
+  },
   {
     bug: "entries carry the newest epoch",
     by: "state",
@@ -104,8 +134,18 @@ const mutants: readonly Mutant[] = [
     from: "update deliveries set place = ? where",
     to: "update deliveries set place = 0 * ? + seq where",
   },
-  { bug: "a resend is not marked", by: "outbox", from: "resends = ?, flagged = ?", to: "resends = ?, flagged = 0 * ?" },
-  { bug: "resends are not counted", by: "outbox", from: "attempts = ?, resends = ?", to: "attempts = ?, resends = 0 * ?" },
+  {
+    bug: "a resend is not marked",
+    by: "outbox",
+    from: "resends = ?, flagged = ?",
+    to: "resends = ?, flagged = 0 * ?",
+  },
+  {
+    bug: "resends are not counted",
+    by: "outbox",
+    from: "attempts = ?, resends = ?",
+    to: "attempts = ?, resends = 0 * ?",
+  },
   {
     bug: "the first sending forgets its token",
     by: "outbox",
@@ -113,7 +153,12 @@ const mutants: readonly Mutant[] = [
     to: "update parts set state = ?, token = 0 * ?",
   },
   { bug: "any term leads", by: "outbox", from: "where key = 'leader:' || ?", to: "where key = 'none:' || ?" },
-  { bug: "what was begun is dropped", by: "outbox", from: "where delivery = ? and state = 'queued'", to: "where delivery = ?" },
+  {
+    bug: "what was begun is dropped",
+    by: "outbox",
+    from: "where delivery = ? and state = 'queued'",
+    to: "where delivery = ?",
+  },
   {
     bug: "cell versions start over",
     by: "outbox",
@@ -126,7 +171,12 @@ const mutants: readonly Mutant[] = [
     from: "where key = ? and (expires is null or expires > ?)",
     to: "where key = ? and ? > 0",
   },
-  { bug: "touch works on any version", by: "state", from: "where key = ? and version = ? and", to: "where key = ? and ? > 0 and" },
+  {
+    bug: "touch works on any version",
+    by: "state",
+    from: "where key = ? and version = ? and",
+    to: "where key = ? and ? > 0 and",
+  },
   {
     bug: "events are not unique",
     by: "state",
@@ -143,16 +193,41 @@ const mutants: readonly Mutant[] = [
   { bug: "the fence ignores the token", by: "turns", from: "found.token !== lease.token || ", to: "" },
   { bug: "the fence ignores the holder", by: "model", from: " || found.holder !== lease.holder", to: "" },
   { bug: "a stranger's row joins the turn", by: "turns", from: " || row.authority !== authority", to: "" },
-  { bug: "another conversation's row joins the turn", by: "turns", from: " || row.conversation !== conversation", to: "" },
+  {
+    bug: "another conversation's row joins the turn",
+    by: "turns",
+    from: " || row.conversation !== conversation",
+    to: "",
+  },
   { bug: "absorb reads past a barrier", by: "turns", from: "row.barrier === 1 || ", to: "" },
   { bug: "a barrier is taken with others", by: "turns", from: "isAlone(head) ? [head] : ", to: "" },
-  { bug: "who is late counts as dead", by: "turns", from: "if (before?.holder !== holder) strike", to: "strike" },
-  { bug: "a lost lease is never forgiven", by: "turns", from: "and struck = ? and attempt > 1", to: "and 0 = ? and attempt > 1" },
-  { bug: "a split gives the first row back", by: "turns", from: "and claim > (select min(claim)", to: "and claim >= (select min(claim)" },
+  {
+    bug: "who is late counts as dead",
+    by: "turns",
+    from: "if (before?.holder !== holder) strike",
+    to: "strike",
+  },
+  {
+    bug: "a lost lease is never forgiven",
+    by: "turns",
+    from: "and struck = ? and attempt > 1",
+    to: "and 0 = ? and attempt > 1",
+  },
+  {
+    bug: "a split gives the first row back",
+    by: "turns",
+    from: "and claim > (select min(claim)",
+    to: "and claim >= (select min(claim)",
+  },
   { bug: "a row that was given back joins others", by: "turns", from: " || row.strikes > 0", to: "" },
   { bug: "a row that was given back begins anew", by: "turns", from: "head.strikes + 1", to: "1" },
   { bug: "rows join a suspect", by: "turns", from: "single.run(turn.id);", to: "" },
-  { bug: "an answer before the park is missed", by: "turns", from: "claims.answers(lane.lane, tickets).length > 0 || ", to: "" },
+  {
+    bug: "an answer before the park is missed",
+    by: "turns",
+    from: "claims.answers(lane.lane, tickets).length > 0 || ",
+    to: "",
+  },
   { bug: "a repeated commit is refused", by: "turns", from: 'turn?.state === "done" && ', to: "false && " },
   {
     bug: "a repeated checkpoint adds its steps again",
@@ -176,27 +251,72 @@ const mutants: readonly Mutant[] = [
   { bug: "an older edit wins", by: "inbox", from: " || found.shown >= version", to: "" },
   { bug: "debounce has no end", by: "inbox", from: "Math.min(now + afterMs, latest)", to: "now + afterMs" },
   { bug: "nobody is woken", by: "turns", from: "if (at !== null) tx.ready(pool);", to: "" },
-  { bug: "a delivery overtakes the head", by: "outbox", from: "drafts.slice(0, at).some(blocks)", to: "false" },
-  { bug: "a part overtakes the one before", by: "outbox", from: "parts.slice(0, change.part).some(isActive)", to: "false" },
-  { bug: "a second resend is let through", by: "outbox", from: "risksDouble && part.flagged === 1", to: "false" },
+  {
+    bug: "a delivery overtakes the head",
+    by: "outbox",
+    from: "drafts.slice(0, at).some(blocks)",
+    to: "false",
+  },
+  {
+    bug: "a part overtakes the one before",
+    by: "outbox",
+    from: "parts.slice(0, change.part).some(isActive)",
+    to: "false",
+  },
+  {
+    bug: "a second resend is let through",
+    by: "outbox",
+    from: "risksDouble && part.flagged === 1",
+    to: "false",
+  },
   {
     bug: "a resend follows a later part",
     by: "outbox",
     from: "isResend && parts.slice(change.part + 1)",
     to: "false && parts.slice(change.part + 1)",
   },
-  { bug: "an attempt number is not checked", by: "outbox", from: "change.attempt !== part.attempts + 1", to: "false" },
-  { bug: "a delivery is split twice", by: "outbox", from: "draft.split || draft.parts.some", to: "false && draft.parts.some" },
+  {
+    bug: "an attempt number is not checked",
+    by: "outbox",
+    from: "change.attempt !== part.attempts + 1",
+    to: "false",
+  },
+  {
+    bug: "a delivery is split twice",
+    by: "outbox",
+    from: "draft.split || draft.parts.some",
+    to: "false && draft.parts.some",
+  },
   {
     bug: "a sent preview does not hold its place",
     by: "outbox",
     from: "return delivery.preview === 1 && delivery.closed === 0",
     to: "return false && delivery.closed === 0",
   },
-  { bug: "a preview is never closed", by: "outbox", from: "replaces ? replace(preview) :", to: "replaces ? preview.place :" },
-  { bug: "a command's answer waits for every reply", by: "outbox", from: "delivery.passes === true", to: "false" },
-  { bug: "a command's answer splits a reply", by: "outbox", from: "select max(place) as place", to: "select min(place) as place" },
-  { bug: "a refused call keeps what it wrote", by: "turns", from: "rollback to call; release call", to: "release call" },
+  {
+    bug: "a preview is never closed",
+    by: "outbox",
+    from: "replaces ? replace(preview) :",
+    to: "replaces ? preview.place :",
+  },
+  {
+    bug: "a command's answer waits for every reply",
+    by: "outbox",
+    from: "delivery.passes === true",
+    to: "false",
+  },
+  {
+    bug: "a command's answer splits a reply",
+    by: "outbox",
+    from: "select max(place) as place",
+    to: "select min(place) as place",
+  },
+  {
+    bug: "a refused call keeps what it wrote",
+    by: "turns",
+    from: "rollback to call; release call",
+    to: "release call",
+  },
   {
     bug: "expected versions of cells are ignored",
     by: "turns",
@@ -204,7 +324,12 @@ const mutants: readonly Mutant[] = [
     to: "true || expect === key",
   },
   // The reference notices these by itself, without a case that was written for them.
-  { bug: "another conversation's row joins", by: "model", from: " || row.conversation !== conversation", to: "" },
+  {
+    bug: "another conversation's row joins",
+    by: "model",
+    from: " || row.conversation !== conversation",
+    to: "",
+  },
   { bug: "a repeated commit is an error", by: "model", from: 'turn?.state === "done" && ', to: "false && " },
   {
     bug: "a lane that is free stays unscheduled",
@@ -212,7 +337,12 @@ const mutants: readonly Mutant[] = [
     from: "due.settle(lane.lane);\n    accept",
     to: "lanes.schedule(lane.lane, lane.pool, null);\n    accept",
   },
-  { bug: "a delivery goes before the head", by: "model", from: "drafts.slice(0, at).some(blocks)", to: "false" },
+  {
+    bug: "a delivery goes before the head",
+    by: "model",
+    from: "drafts.slice(0, at).some(blocks)",
+    to: "false",
+  },
   {
     bug: "a released lane keeps its holder",
     by: "model",
@@ -229,7 +359,13 @@ const mutants: readonly Mutant[] = [
 
 type Open = (options: SqliteOptions) => Promise<SqliteStore>;
 
-const cases = { inbox: inboxCases, turns: [...turnCases, ...turnEndCases], outbox: outboxCases, state: stateCases, model: [] };
+const cases = {
+  inbox: inboxCases,
+  turns: [...turnCases, ...turnEndCases],
+  outbox: outboxCases,
+  state: stateCases,
+  model: [],
+};
 
 // Every third here, all of them in the long run: each costs a copy and an import of the driver.
 const chosen = process.env["PARLEY_LONG"] === "1" ? mutants : mutants.filter((_, index) => index % 3 === 0);
@@ -292,11 +428,15 @@ async function planted({ bug, from, to }: Mutant, dir: string): Promise<Open> {
     if (source.includes(from)) found += 1;
     writeFileSync(
       join(folder, file),
-      source.replaceAll(from, () => to).replaceAll('"@parley/protocol"', JSON.stringify(import.meta.resolve("@parley/protocol"))),
+      source
+        .replaceAll(from, () => to)
+        .replaceAll('"@parley/protocol"', JSON.stringify(import.meta.resolve("@parley/protocol"))),
     );
   }
   if (found === 0) throw new Error(`"${bug}" is planted nowhere: no source holds ${from}`);
-  const { sqliteStore } = (await import(/* @vite-ignore */ join(folder, "open.ts"))) as { readonly sqliteStore: Open };
+  const { sqliteStore } = (await import(/* @vite-ignore */ join(folder, "open.ts"))) as {
+    readonly sqliteStore: Open;
+  };
   return sqliteStore;
 }
 

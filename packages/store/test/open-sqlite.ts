@@ -22,7 +22,8 @@ export async function openSqlite(handles: number): Promise<OpenedStore> {
   const dir = tempDir();
   const clock = testClock();
   const opened: SqliteStore[] = [];
-  for (let i = 0; i < handles; i += 1) opened.push(await sqliteStore(options(join(dir, "state.db"), { clock, bootId: `boot-${i}` })));
+  for (let i = 0; i < handles; i += 1)
+    opened.push(await sqliteStore(options(join(dir, "state.db"), { clock, bootId: `boot-${i}` })));
   return {
     handles: opened,
     clock,

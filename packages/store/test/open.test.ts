@@ -42,7 +42,10 @@ test("an empty file is a new database, and what was stored is there after a reop
 });
 
 test("text in place of the database is refused by name, with the next step", async () => {
-  writeFileSync(path, "this is no database, but it is long enough to be looked at as if it were one".repeat(20));
+  writeFileSync(
+    path,
+    "this is no database, but it is long enough to be looked at as if it were one".repeat(20),
+  );
   const before = readFileSync(path);
   await expect(sqliteStore(options(path))).rejects.toMatchObject({
     code: "invalid",
@@ -77,13 +80,19 @@ test("a newer schema is refused: a downgrade never writes", async () => {
   db.exec(`pragma user_version = ${migrations.length + 3}`);
   const newer = `has schema ${migrations.length + 3}`;
   db.close();
-  await expect(sqliteStore(options(path))).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining(newer) });
+  await expect(sqliteStore(options(path))).rejects.toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining(newer),
+  });
   expect(() => describeDatabase(path, { full: false })).toThrow(newer);
 });
 
 test("a folder that does not exist is named", async () => {
   const missing = join(dir, "none", "state.db");
-  await expect(sqliteStore(options(missing))).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining(missing) });
+  await expect(sqliteStore(options(missing))).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining(missing),
+  });
   mkdirSync(join(dir, "folder"));
   await expect(sqliteStore(options(join(dir, "folder")))).rejects.toMatchObject({ code: "unavailable" });
 });
@@ -155,7 +164,10 @@ test("a closed store refuses every verb, and closing twice is fine", async () =>
 });
 
 test("a migration that dies at any statement leaves the old schema or the new one", () => {
-  const list = [...migrations, ["create table extra (a)", "insert into extra values (1)", "alter table rows add column later text"]];
+  const list = [
+    ...migrations,
+    ["create table extra (a)", "insert into extra values (1)", "alter table rows add column later text"],
+  ];
   const statements = list.length * 4 + list.flat().length;
   for (let dieAt = 0; dieAt < statements; dieAt += 1) {
     const file = join(dir, `${dieAt}.db`);
@@ -176,11 +188,11 @@ test("a migration that dies at any statement leaves the old schema or the new on
       count(reopened, "pragma user_version"),
       count(reopened, "select count(*) from sqlite_schema where type = 'table'"),
     ];
-    expect([version, tables > 0, count(reopened, "select count(*) from sqlite_schema where name = 'extra'")]).toEqual([
+    expect([
       version,
-      version > 0,
-      version === list.length ? 1 : 0,
-    ]);
+      tables > 0,
+      count(reopened, "select count(*) from sqlite_schema where name = 'extra'"),
+    ]).toEqual([version, version > 0, version === list.length ? 1 : 0]);
     migrate(reopened, file, list);
     expect(count(reopened, "select count(*) from extra")).toBe(1);
     reopened.close();

@@ -51,7 +51,9 @@ function scansOf(statements: readonly string[]) {
   const db = new DatabaseSync(":memory:");
   migrate(db, ":memory:");
   const plans = statements.map((sql) => {
-    const steps = db.prepare(`explain query plan ${sql}`).all() as unknown as readonly { readonly detail: string }[];
+    const steps = db.prepare(`explain query plan ${sql}`).all() as unknown as readonly {
+      readonly detail: string;
+    }[];
     return { sql, scans: steps.map(({ detail }) => detail).filter(isScan) };
   });
   db.close();

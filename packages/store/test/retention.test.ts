@@ -44,7 +44,8 @@ async function sweepAll(limit: number): Promise<number> {
 }
 
 test("the event ring keeps the newest, and tells a client that asks for what left", async () => {
-  for (let n = 1; n <= 8; n += 1) await store.events.append(n % 2 === 0 ? "control" : chat("a"), `e${n}`, `${n}`);
+  for (let n = 1; n <= 8; n += 1)
+    await store.events.append(n % 2 === 0 ? "control" : chat("a"), `e${n}`, `${n}`);
   expect(count("events")).toBe(5);
   expect(await store.events.after("control", 3, 9)).toMatchObject({
     gone: false,
@@ -69,7 +70,9 @@ test("a flood of refused rows is bounded per account, in slices, and keeps the n
   const sweep = retention({ db, clock, tx: transactions(db, { clock, onFatal: () => {} }) });
   expect(sweep(500)).toBe(true);
   expect(sweep(500)).toBe(false);
-  const left = db.prepare("select account, count(*) as n, min(seq) as oldest from rows group by account order by account").all();
+  const left = db
+    .prepare("select account, count(*) as n, min(seq) as oldest from rows group by account order by account")
+    .all();
   expect(left).toMatchObject([
     { account: "discord:default", n: 50 },
     { account: "telegram:default", n: refusedKept, oldest: 701 },
@@ -80,7 +83,11 @@ test("a flood of refused rows is bounded per account, in slices, and keeps the n
 test("turns, deliveries with their parts, cells and idle lanes leave when their time is over; held ones stay", async () => {
   await store.inbox.accept([row("1"), row("2", { lane: lane("b"), conversation: chat("b") })]);
   const turn = await takeTurn(store);
-  await store.turns.commit(turn, turn.id, { outcome: "answered", entries: ["1"], deliveries: [delivery("d")] });
+  await store.turns.commit(turn, turn.id, {
+    outcome: "answered",
+    entries: ["1"],
+    deliveries: [delivery("d")],
+  });
   await store.outbox.post([delivery("preview", { open: true, lane: chat("p") })]);
   for (const id of ["d", "preview"]) {
     const parcel = await takeParcel(store);
@@ -94,10 +101,19 @@ test("turns, deliveries with their parts, cells and idle lanes leave when their 
   await store.cells.put("long", "x", {});
   clock.advance(4 * dayMs);
   await sweepAll(1);
-  expect([count("turns"), count("deliveries"), count("parts"), count("cells"), count("lanes")]).toEqual([1, 2, 2, 1, 4]);
+  expect([count("turns"), count("deliveries"), count("parts"), count("cells"), count("lanes")]).toEqual([
+    1, 2, 2, 1, 4,
+  ]);
   clock.advance(4 * dayMs);
   expect(await sweepAll(1)).toBeLessThan(20);
-  expect([count("turns"), count("deliveries"), count("parts"), count("cells"), count("lanes"), count("rows")]).toEqual([0, 1, 1, 1, 2, 1]);
+  expect([
+    count("turns"),
+    count("deliveries"),
+    count("parts"),
+    count("cells"),
+    count("lanes"),
+    count("rows"),
+  ]).toEqual([0, 1, 1, 1, 2, 1]);
   expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toHaveLength(1);
 });
 

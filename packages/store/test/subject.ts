@@ -37,7 +37,10 @@ export function inTurns(handles: readonly Store[]): Store {
       },
     );
   return {
-    ...(Object.fromEntries(ports.map((name) => [name, port(name)])) as unknown as Pick<Store, (typeof ports)[number]>),
+    ...(Object.fromEntries(ports.map((name) => [name, port(name)])) as unknown as Pick<
+      Store,
+      (typeof ports)[number]
+    >),
     onReady(wake) {
       const stops = handles.map((handle) => handle.onReady(wake));
       return () => stops.forEach((stop) => stop());

@@ -20,7 +20,13 @@ export function replacesAnswer(trouble: Trouble): boolean {
   return trouble.kind === "reset" || trouble.kind === "hang" || trouble.kind === "answer";
 }
 
-export async function answerBadly(clock: Clock, trouble: Trouble, outgoing: ServerResponse, status: number, body: unknown): Promise<void> {
+export async function answerBadly(
+  clock: Clock,
+  trouble: Trouble,
+  outgoing: ServerResponse,
+  status: number,
+  body: unknown,
+): Promise<void> {
   const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body));
   switch (trouble.kind) {
     case "reset":

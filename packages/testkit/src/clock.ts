@@ -43,7 +43,12 @@ export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
     let first: Armed | undefined;
     for (const timer of timers) {
       if (timer.atMono > untilMono) continue;
-      if (first === undefined || timer.atMono < first.atMono || (timer.atMono === first.atMono && timer.order < first.order)) first = timer;
+      if (
+        first === undefined ||
+        timer.atMono < first.atMono ||
+        (timer.atMono === first.atMono && timer.order < first.order)
+      )
+        first = timer;
     }
     return first;
   };
@@ -85,10 +90,13 @@ export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
 /** Ids that are the same for the same seed, in the order they are asked for. `uuid` has the form of a version 4 UUID. */
 export function seededIds(seed: number): Ids {
   const chance = seededChance(seed);
-  const hex = (length: number): string => Array.from({ length }, () => Math.floor(chance() * 16).toString(16)).join("");
+  const hex = (length: number): string =>
+    Array.from({ length }, () => Math.floor(chance() * 16).toString(16)).join("");
   return {
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(Math.floor(chance() * 4))}${hex(3)}-${hex(12)}`,
-    code: (alphabet, length) => Array.from({ length }, () => alphabet.charAt(Math.floor(chance() * alphabet.length))).join(""),
+    uuid: () =>
+      `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab".charAt(Math.floor(chance() * 4))}${hex(3)}-${hex(12)}`,
+    code: (alphabet, length) =>
+      Array.from({ length }, () => alphabet.charAt(Math.floor(chance() * alphabet.length))).join(""),
     chance,
   };
 }

@@ -19,7 +19,10 @@ const answers: readonly ModelStep[] = [
     text: "Here is a list:\n\n1. your message became a *durable row*,\n2. then Telegram was told it arrived,\n3. then I was asked.",
     betweenMs: 40,
   },
-  { text: "I was killed while I thought about this, and here is my answer all the same - once.", betweenMs: 10 },
+  {
+    text: "I was killed while I thought about this, and here is my answer all the same - once.",
+    betweenMs: 10,
+  },
 ];
 
 async function demo(): Promise<void> {
@@ -31,9 +34,25 @@ async function demo(): Promise<void> {
     join(home, "parley.json5"),
     JSON.stringify({
       gateway: { port: 0 },
-      models: { providers: { demo: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "demo", models: [{ id: "m1" }] } } },
+      models: {
+        providers: {
+          demo: {
+            api: "openai-completions",
+            baseUrl: `${models.url}/v1`,
+            apiKey: "demo",
+            models: [{ id: "m1" }],
+          },
+        },
+      },
       agents: { defaults: { model: { primary: "demo/m1" } } },
-      channels: { telegram: { botToken: bot.token, apiRoot: telegram.url, dmPolicy: "allowlist", allowFrom: [String(alice)] } },
+      channels: {
+        telegram: {
+          botToken: bot.token,
+          apiRoot: telegram.url,
+          dmPolicy: "allowlist",
+          allowFrom: [String(alice)],
+        },
+      },
     }),
   );
   let daemon = startDaemon(home);
@@ -84,7 +103,10 @@ async function demo(): Promise<void> {
 }
 
 function startDaemon(home: string) {
-  return spawn(process.execPath, [daemonMain], { stdio: "ignore", env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home } });
+  return spawn(process.execPath, [daemonMain], {
+    stdio: "ignore",
+    env: { PATH: process.env["PATH"], HOME: home, PARLEY_HOME: home },
+  });
 }
 
 await demo();

@@ -7,7 +7,12 @@ export type Trouble =
   /** No answer ever comes (a half-open connection). */
   | { readonly kind: "hang" }
   /** This answer instead of the server's own. A string body is sent as it is, anything else as JSON. */
-  | { readonly kind: "answer"; readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly body: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** Half of the true answer under its full content length, then the end of the connection. */
   | { readonly kind: "truncate" }
   /** The true answer, one byte every `everyMs` of the fake's clock. */
@@ -42,7 +47,11 @@ export function faults(): Faults {
   let rules: { readonly rule: FaultRule; toSkip: number; left: number }[] = [];
   return {
     inject(rule) {
-      rules.push({ rule, toSkip: rule.skip ?? 0, left: rule.times === null ? Number.POSITIVE_INFINITY : (rule.times ?? 1) });
+      rules.push({
+        rule,
+        toSkip: rule.skip ?? 0,
+        left: rule.times === null ? Number.POSITIVE_INFINITY : (rule.times ?? 1),
+      });
     },
     clear() {
       rules = [];
@@ -50,7 +59,8 @@ export function faults(): Faults {
     next(method, token) {
       for (const entry of rules) {
         const { rule } = entry;
-        if ((rule.method ?? method) !== method || (rule.token ?? token) !== token || entry.left === 0) continue;
+        if ((rule.method ?? method) !== method || (rule.token ?? token) !== token || entry.left === 0)
+          continue;
         if (entry.toSkip > 0) {
           entry.toSkip--;
           continue;

@@ -11,7 +11,13 @@ export type { ApiCall } from "./telegram/server.ts";
 export { shownText } from "./telegram/text.ts";
 export type { FakeBot, FakeTelegram, GroupOptions } from "./telegram/surface.ts";
 export type { VisibleMessage } from "./telegram/visible.ts";
-export { type FakeModels, fakeModels, type FakeModelsOptions, type ModelAnswer, toolCallStep } from "./models/fake-models.ts";
+export {
+  type FakeModels,
+  fakeModels,
+  type FakeModelsOptions,
+  type ModelAnswer,
+  toolCallStep,
+} from "./models/fake-models.ts";
 export { streamBytes } from "./models/play.ts";
 export type { ModelCall, ModelWire } from "./models/request.ts";
 export { modelStep, type ModelStep } from "./models/script.ts";

@@ -57,8 +57,14 @@ export const innerTags: readonly (readonly [string, string])[] = [
   ["<|inner_prefix|>", "<|inner_suffix|>"],
   ["<｜begin▁of▁thought｜>", "<｜end▁of▁thought｜>"],
   ["<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"],
-  ["<|start|>assistant<|channel|>analysis<|message|>", "<|end|>\n<|start|>assistant<|channel|>final<|message|>"],
-  ["<|channel|>commentary to=functions.x <|constrain|>json<|message|>", "<|call|><|channel|>final<|message|>"],
+  [
+    "<|start|>assistant<|channel|>analysis<|message|>",
+    "<|end|>\n<|start|>assistant<|channel|>final<|message|>",
+  ],
+  [
+    "<|channel|>commentary to=functions.x <|constrain|>json<|message|>",
+    "<|call|><|channel|>final<|message|>",
+  ],
   ["<|channel|>analysis <|message|>", "<|end|><|message|>"],
   ["<|channel>thought\n", "<channel|>"],
   ["<tool_call>", "</tool_call>"],

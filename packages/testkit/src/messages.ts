@@ -32,5 +32,9 @@ export function groupMessage({ sender, address, ...fields }: Said = {}): Inbound
 
 /** The same person in private. */
 export function directMessage(said: Said = {}): Inbound {
-  return groupMessage({ addressed: true, ...said, address: { kind: "dm", peer: said.sender?.id ?? "5", ...said.address } });
+  return groupMessage({
+    addressed: true,
+    ...said,
+    address: { kind: "dm", peer: said.sender?.id ?? "5", ...said.address },
+  });
 }

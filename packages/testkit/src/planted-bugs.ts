@@ -22,9 +22,13 @@ export function plantedBugs(root: string, env: { readonly [name: string]: string
   const vitest = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
   const copy = mkdtempSync(join(tmpdir(), "parley-planted-"));
   chmodSync(copy, 0o755); // A suite may run a part of it as another user.
-  for (const name of ["src", "test", "package.json"]) cpSync(join(root, name), join(copy, name), { recursive: true });
+  for (const name of ["src", "test", "package.json"])
+    cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  writeFileSync(join(copy, "vitest.config.ts"), "export default { test: { testTimeout: 30_000, maxWorkers: 1 } };\n");
+  writeFileSync(
+    join(copy, "vitest.config.ts"),
+    "export default { test: { testTimeout: 30_000, maxWorkers: 1 } };\n",
+  );
 
   async function passes(suite: string): Promise<boolean> {
     const child = spawn("node", [vitest, "run", "--root", copy, "--bail", "1", suite], {

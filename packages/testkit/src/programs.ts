@@ -22,7 +22,11 @@ interface Known {
 const known: { readonly [name in ProgramName]: Known } = {
   "redis-server": { commands: ["redis-server"], debian: "redis-server" },
   chromium: { commands: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
-  bwrap: { commands: ["bwrap"], debian: "bubblewrap", tryWith: ["--unshare-all", "--ro-bind", "/", "/", "true"] },
+  bwrap: {
+    commands: ["bwrap"],
+    debian: "bubblewrap",
+    tryWith: ["--unshare-all", "--ro-bind", "/", "/", "true"],
+  },
   strace: { commands: ["strace"], debian: "strace", tryWith: ["-o", "/dev/null", "true"] },
   faketime: { commands: ["faketime"], debian: "faketime" },
   git: { commands: ["git"], debian: "git" },
@@ -45,8 +49,11 @@ function isExecutable(file: string): boolean {
 export function program(name: ProgramName, searchPath = process.env["PATH"] ?? ""): Program {
   const { commands, debian, tryWith } = known[name];
   const folders = searchPath.split(path.delimiter).filter((folder) => folder !== "");
-  const found = commands.flatMap((command) => folders.map((folder) => path.join(folder, command))).find(isExecutable);
-  if (found === undefined) return { missing: name, why: `${name} is not on the PATH: apt-get install -y ${debian}` };
+  const found = commands
+    .flatMap((command) => folders.map((folder) => path.join(folder, command)))
+    .find(isExecutable);
+  if (found === undefined)
+    return { missing: name, why: `${name} is not on the PATH: apt-get install -y ${debian}` };
   const tried = tryWith === undefined ? null : spawnSync(found, tryWith, { encoding: "utf8" });
   if (tried === null || tried.status === 0) return { path: found };
   return {

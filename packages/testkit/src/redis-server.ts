@@ -43,7 +43,9 @@ export async function redisServer({ args = [] }: RedisServerOptions = {}): Promi
     const client = createConnection(socket);
     try {
       await once(client, "connect");
-      client.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`);
+      client.write(
+        `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`,
+      );
       const [answer] = (await once(client, "data")) as [Buffer];
       return answer.toString();
     } finally {
@@ -52,7 +54,16 @@ export async function redisServer({ args = [] }: RedisServerOptions = {}): Promi
   }
 
   async function start(): Promise<void> {
-    const durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", "", "--maxmemory-policy", "noeviction"];
+    const durable = [
+      "--appendonly",
+      "yes",
+      "--appendfsync",
+      "always",
+      "--save",
+      "",
+      "--maxmemory-policy",
+      "noeviction",
+    ];
     const own = ["--port", "0", "--unixsocket", socket, "--dir", folder, "--loglevel", "warning"];
     const running = spawn(binary, [...own, ...durable, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     child = running;

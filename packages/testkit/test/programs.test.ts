@@ -25,7 +25,10 @@ test("a program is found along the path", () => {
 });
 
 test("a file that may not be run is no program", () => {
-  expect(program("strace", folder)).toEqual({ missing: "strace", why: "strace is not on the PATH: apt-get install -y strace" });
+  expect(program("strace", folder)).toEqual({
+    missing: "strace",
+    why: "strace is not on the PATH: apt-get install -y strace",
+  });
 });
 
 test("a missing program skips and says how to install it", () => {
@@ -37,8 +40,13 @@ test("a missing program skips and says how to install it", () => {
 });
 
 test("a program that the machine does not let work is missing too", () => {
-  writeFileSync(path.join(folder, "bwrap"), "#!/bin/sh\necho 'no namespaces here' >&2\nexit 1\n", { mode: 0o755 });
-  expect(program("bwrap", folder)).toEqual({ missing: "bwrap", why: "bwrap does not work on this machine: no namespaces here" });
+  writeFileSync(path.join(folder, "bwrap"), "#!/bin/sh\necho 'no namespaces here' >&2\nexit 1\n", {
+    mode: 0o755,
+  });
+  expect(program("bwrap", folder)).toEqual({
+    missing: "bwrap",
+    why: "bwrap does not work on this machine: no namespaces here",
+  });
   rmSync(path.join(folder, "bwrap"));
 });
 

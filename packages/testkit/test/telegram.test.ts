@@ -29,7 +29,8 @@ async function call(method: string, params: object = {}, token = defaultToken): 
   return (await response.json()) as Answer;
 }
 
-const ids = (answer: Answer): number[] => (answer.result as { update_id: number }[]).map((update) => update.update_id);
+const ids = (answer: Answer): number[] =>
+  (answer.result as { update_id: number }[]).map((update) => update.update_id);
 
 test("an update stays until a later offset confirms it", async () => {
   const alice = fake.as({ id: 42, name: "Alice" });
@@ -55,7 +56,10 @@ test("a second getUpdates ends the first with 409", async () => {
   const first = call("getUpdates", { timeout: 30 });
   await expect.poll(() => fake.bot().queue.held()).toBe(1);
   const second = call("getUpdates", { timeout: 30 });
-  expect(await first).toMatchObject({ error_code: 409, description: expect.stringContaining("terminated by other getUpdates request") });
+  expect(await first).toMatchObject({
+    error_code: 409,
+    description: expect.stringContaining("terminated by other getUpdates request"),
+  });
   fake.as(42).says("hello");
   expect(ids(await second)).toEqual([1]);
 });
@@ -66,13 +70,20 @@ test("reactions come only to a bot that asked for them", async () => {
   alice.reacts(messageId, "👍");
   expect(ids(await call("getUpdates", { allowed_updates: ["message", "message_reaction"] }))).toHaveLength(1);
   alice.reacts(messageId, "🔥");
-  expect((await call("getUpdates")).result[1].message_reaction.new_reaction).toEqual([{ type: "emoji", emoji: "🔥" }]);
+  expect((await call("getUpdates")).result[1].message_reaction.new_reaction).toEqual([
+    { type: "emoji", emoji: "🔥" },
+  ]);
 });
 
 test("getUpdates is refused while a webhook is set", async () => {
   expect(await call("setWebhook", { url: "http://example.org/x" })).toMatchObject({ error_code: 400 });
-  expect(await call("setWebhook", { url: "https://example.org/x", secret_token: "s" })).toMatchObject({ ok: true });
-  expect(await call("getUpdates")).toMatchObject({ error_code: 409, description: expect.stringContaining("while webhook is active") });
+  expect(await call("setWebhook", { url: "https://example.org/x", secret_token: "s" })).toMatchObject({
+    ok: true,
+  });
+  expect(await call("getUpdates")).toMatchObject({
+    error_code: 409,
+    description: expect.stringContaining("while webhook is active"),
+  });
   expect((await call("getWebhookInfo")).result.url).toBe("https://example.org/x");
   await call("deleteWebhook");
   expect(await call("getUpdates")).toMatchObject({ ok: true });
@@ -109,9 +120,15 @@ test.each([
     },
     "can't parse entities",
   ],
-  [{ text: "x", entities: Array.from({ length: 101 }, () => ({ type: "bold", offset: 0, length: 1 })) }, "can't parse entities"],
+  [
+    { text: "x", entities: Array.from({ length: 101 }, () => ({ type: "bold", offset: 0, length: 1 })) },
+    "can't parse entities",
+  ],
   [{ text: "x", colour: "red" }, "additional properties"],
-  [{ text: "x", reply_markup: { inline_keyboard: [[{ text: "a", callback_data: "é".repeat(33) }]] } }, "BUTTON_DATA_INVALID"],
+  [
+    { text: "x", reply_markup: { inline_keyboard: [[{ text: "a", callback_data: "é".repeat(33) }]] } },
+    "BUTTON_DATA_INVALID",
+  ],
 ])("a message that is our mistake is refused and put on record: %j", async (params, words) => {
   fake.as(42).says("hi");
   const answer = await call("sendMessage", { chat_id: 42, ...params });
@@ -126,7 +143,10 @@ test.each([
   [{ chat_id: 42, message_thread_id: 9 }, 400, "message thread not found"],
 ])("a message that cannot be placed gets the server's words: %j", async (params, code, words) => {
   fake.as(42).says("hi");
-  expect(await call("sendMessage", { text: "x", ...params })).toMatchObject({ error_code: code, description: `Bad Request: ${words}` });
+  expect(await call("sendMessage", { text: "x", ...params })).toMatchObject({
+    error_code: code,
+    description: `Bad Request: ${words}`,
+  });
   expect(fake.violations()).toEqual([]);
 });
 
@@ -140,13 +160,18 @@ test("topics, blocked bots and upgraded groups refuse as the real ones do", asyn
   });
   const forum = fake.group({ isForum: true });
   const thread = fake.topic(forum, "News");
-  expect((await call("sendMessage", { chat_id: forum, text: "x", message_thread_id: thread })).result.is_topic_message).toBe(true);
+  expect(
+    (await call("sendMessage", { chat_id: forum, text: "x", message_thread_id: thread })).result
+      .is_topic_message,
+  ).toBe(true);
   await call("closeForumTopic", { chat_id: forum, message_thread_id: thread });
-  expect((await call("sendMessage", { chat_id: forum, text: "x", message_thread_id: thread })).description).toBe(
-    "Bad Request: TOPIC_CLOSED",
-  );
+  expect(
+    (await call("sendMessage", { chat_id: forum, text: "x", message_thread_id: thread })).description,
+  ).toBe("Bad Request: TOPIC_CLOSED");
   const moved = fake.upgrade(forum);
-  expect(await call("sendMessage", { chat_id: forum, text: "x" })).toMatchObject({ parameters: { migrate_to_chat_id: moved } });
+  expect(await call("sendMessage", { chat_id: forum, text: "x" })).toMatchObject({
+    parameters: { migrate_to_chat_id: moved },
+  });
 });
 
 test("what people see follows edits and deletions", async () => {
@@ -177,7 +202,11 @@ test("an injected fault strikes before or after the server acts, as often as tol
   fake.inject({
     skip: 1,
     times: 2,
-    trouble: { kind: "answer", status: 429, body: refusalBody(429, "Too Many Requests: retry after 3", { retry_after: 3 }) },
+    trouble: {
+      kind: "answer",
+      status: 429,
+      body: refusalBody(429, "Too Many Requests: retry after 3", { retry_after: 3 }),
+    },
   });
   const answers = [await call("getMe"), await call("getMe"), await call("getMe"), await call("getMe")];
   expect(answers.map((answer) => answer.ok)).toEqual([true, false, false, true]);
@@ -197,7 +226,10 @@ test("forms with files are read as well as JSON", async () => {
   );
   form.set("a", new Blob(["a"]), "a.png");
   form.set("b", new Blob(["b"]), "b.png");
-  const response = await fetch(`${fake.url}/bot${defaultToken}/sendMediaGroup`, { method: "POST", body: form });
+  const response = await fetch(`${fake.url}/bot${defaultToken}/sendMediaGroup`, {
+    method: "POST",
+    body: form,
+  });
   expect(await response.json()).toMatchObject({ ok: true, result: [{ caption: "two" }, {}] });
   expect(fake.violations()).toEqual([]);
   expect(fake.visible(42).map((message) => message.kind)).toEqual(["text", "photo", "photo"]);
@@ -207,11 +239,13 @@ test("a file that a person sent can be fetched", async () => {
   const sent = fake.as(42).sendsDocument();
   const { file_id: fileId } = sent["document"] as { file_id: string };
   const file = await call("getFile", { file_id: fileId });
-  expect(await (await fetch(`${fake.url}/file/bot${defaultToken}/${file.result.file_path}`)).text()).toBe("hello file");
-  const huge = fake.as(42).sendsDocument({ statedBytes: 21 * 1024 * 1024 });
-  expect((await call("getFile", { file_id: (huge["document"] as { file_id: string }).file_id })).description).toBe(
-    "Bad Request: file is too big",
+  expect(await (await fetch(`${fake.url}/file/bot${defaultToken}/${file.result.file_path}`)).text()).toBe(
+    "hello file",
   );
+  const huge = fake.as(42).sendsDocument({ statedBytes: 21 * 1024 * 1024 });
+  expect(
+    (await call("getFile", { file_id: (huge["document"] as { file_id: string }).file_id })).description,
+  ).toBe("Bad Request: file is too big");
 });
 
 test("another process can play people and read chats over HTTP", async () => {
@@ -227,7 +261,11 @@ test("another process can play people and read chats over HTTP", async () => {
 });
 
 test("as a program it says where it listens and takes any well-formed token", async () => {
-  const program = spawn(process.execPath, [fileURLToPath(new URL("../src/telegram/main.ts", import.meta.url)), "--port", "0"]);
+  const program = spawn(process.execPath, [
+    fileURLToPath(new URL("../src/telegram/main.ts", import.meta.url)),
+    "--port",
+    "0",
+  ]);
   try {
     const [line] = (await once(program.stdout, "data")) as [Buffer];
     const url = line.toString().trim().split(" ").at(-1);

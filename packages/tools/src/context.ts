@@ -72,7 +72,10 @@ export interface PlanStep {
 }
 
 export interface Plans {
-  save(scope: ToolScope, plan: { readonly explanation?: string; readonly steps: readonly PlanStep[] }): Promise<void>;
+  save(
+    scope: ToolScope,
+    plan: { readonly explanation?: string; readonly steps: readonly PlanStep[] },
+  ): Promise<void>;
 }
 
 /** The config file and the daemon, as the owner's agent may handle them. */
@@ -92,7 +95,8 @@ export interface Unavailable {
   readonly unavailable: string;
 }
 
-export const readOnlyWorkspace = "the sandbox mounts the workspace read-only (agents.defaults.sandbox.workspaceAccess)";
+export const readOnlyWorkspace =
+  "the sandbox mounts the workspace read-only (agents.defaults.sandbox.workspaceAccess)";
 
 export type ToolFactory = (context: ToolContext) => Tool | Unavailable;
 

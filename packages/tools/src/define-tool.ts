@@ -25,10 +25,14 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     parameters: parametersOf(args),
     parse(sent) {
       const parsed = args.safeParse(sent);
-      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+      return parsed.success
+        ? { ok: true, args: parsed.data }
+        : { ok: false, reason: z.prettifyError(parsed.error) };
     },
     // Both only ever see what `parse` let through.
-    ...(action === undefined ? {} : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),
+    ...(action === undefined
+      ? {}
+      : { action: (parsed: unknown, scope: ToolScope) => action(parsed as z.output<S>, scope) }),
     run: (parsed, scope) => definition.run(parsed as z.output<S>, scope),
   };
 }

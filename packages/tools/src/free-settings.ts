@@ -12,11 +12,19 @@ export interface FreeSetting {
 }
 
 export const freeSettings: readonly FreeSetting[] = [
-  { path: "agents.defaults.model", says: "to models that the file names already; never removed", allows: areNamed },
+  {
+    path: "agents.defaults.model",
+    says: "to models that the file names already; never removed",
+    allows: areNamed,
+  },
   { path: "agents.list.*.model", says: "the same", allows: areNamed },
   { path: "agents.defaults.thinkingDefault", says: "" },
   { path: "agents.list.*.thinkingDefault", says: "" },
-  { path: "agents.defaults.userTimezone", says: "not while a `spend` limit is set: its days are counted in this zone", allows: noLimit },
+  {
+    path: "agents.defaults.userTimezone",
+    says: "not while a `spend` limit is set: its days are counted in this zone",
+    allows: noLimit,
+  },
   { path: "agents.defaults.timeFormat", says: "" },
   { path: "agents.defaults.silentReply", says: "" },
   { path: "messages.queue.mode", says: "" },
@@ -53,9 +61,13 @@ function namedModels(file: Json): ReadonlySet<Json | undefined> {
   return new Set([
     "rehearsal/rehearsal",
     ...modelsIn(defaults["model"]),
-    ...(Array.isArray(list) ? list.flatMap((agent) => (isObject(agent) ? modelsIn(agent["model"]) : [])) : []),
+    ...(Array.isArray(list)
+      ? list.flatMap((agent) => (isObject(agent) ? modelsIn(agent["model"]) : []))
+      : []),
     ...Object.keys(block(defaults, "models")),
-    ...Object.entries(providers).flatMap(([name, provider]) => declared(provider).map((id) => `${name}/${id}`)),
+    ...Object.entries(providers).flatMap(([name, provider]) =>
+      declared(provider).map((id) => `${name}/${id}`),
+    ),
   ]);
 }
 

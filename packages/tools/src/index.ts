@@ -23,7 +23,14 @@ export { checkedEnv, commandEnv, type CommandEnv } from "./exec/environment.ts";
 export { actionHash, describeAction, type ExecAction } from "./exec/exec-action.ts";
 export * from "./exec/exec-decision.ts";
 export { guardOf, promptFolders, promptNames, proposalFolder } from "./files/guarded-paths.ts";
-export { isOlder, type Begun, type Origin, type Origins, type PathHash, type Watch } from "./files/origins.ts";
+export {
+  isOlder,
+  type Begun,
+  type Origin,
+  type Origins,
+  type PathHash,
+  type Watch,
+} from "./files/origins.ts";
 export { rooted, type Rooted } from "./files/rooted.ts";
 export type { RootSpec } from "./files/walk.ts";
 export { freeSettings, type FreeSetting } from "./free-settings.ts";

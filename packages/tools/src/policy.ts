@@ -54,7 +54,11 @@ export interface PolicyDecision {
   readonly reason?: string;
 }
 
-const aliases: { readonly [name: string]: string } = { bash: "exec", "apply-patch": "apply_patch", "group:openclaw": "group:parley" };
+const aliases: { readonly [name: string]: string } = {
+  bash: "exec",
+  "apply-patch": "apply_patch",
+  "group:openclaw": "group:parley",
+};
 
 /** The whole chain in its order. Steps without rules are left out. */
 export function policySteps(input: PolicyInput): readonly PolicyStep[] {
@@ -64,23 +68,40 @@ export function policySteps(input: PolicyInput): readonly PolicyStep[] {
   const globalProvider = ofProvider(global.byProvider, model);
   const agentProvider = ofProvider(agent.byProvider, model);
   const provided = agentProvider?.policy.profile ?? globalProvider?.policy.profile;
-  const providedAlso = [...(globalProvider?.policy.alsoAllow ?? []), ...(agentProvider?.policy.alsoAllow ?? [])];
+  const providedAlso = [
+    ...(globalProvider?.policy.alsoAllow ?? []),
+    ...(agentProvider?.policy.alsoAllow ?? []),
+  ];
   const own = agent.profile === undefined ? "tools.profile" : "the agent's tools.profile";
   const steps: readonly (PolicyStep | null)[] = [
     { step: "profile", key: own, rules: profileRules(profile, also) },
-    provided === undefined ? null : { step: "provider profile", key: "tools.byProvider", rules: profileRules(provided, providedAlso) },
+    provided === undefined
+      ? null
+      : { step: "provider profile", key: "tools.byProvider", rules: profileRules(provided, providedAlso) },
     { step: "global", key: "tools", rules: global },
     globalProvider === null
       ? null
-      : { step: "global provider", key: `tools.byProvider.${globalProvider.name}`, rules: globalProvider.policy },
+      : {
+          step: "global provider",
+          key: `tools.byProvider.${globalProvider.name}`,
+          rules: globalProvider.policy,
+        },
     { step: "agent", key: "the agent's tools", rules: agent },
     agentProvider === null
       ? null
-      : { step: "agent provider", key: `the agent's tools.byProvider.${agentProvider.name}`, rules: agentProvider.policy },
+      : {
+          step: "agent provider",
+          key: `the agent's tools.byProvider.${agentProvider.name}`,
+          rules: agentProvider.policy,
+        },
     ...input.places.map(({ name, rules }) => ({ step: "place", key: name, rules })),
     ...(input.senders ?? []).map((rules) => ({ step: "sender", key: "tools.toolsBySender", rules })),
-    input.sandbox === undefined ? null : { step: "sandbox", key: "tools.sandbox.tools", rules: input.sandbox },
-    input.subagent === undefined ? null : { step: "subagent", key: "tools.subagents.tools", rules: input.subagent },
+    input.sandbox === undefined
+      ? null
+      : { step: "sandbox", key: "tools.sandbox.tools", rules: input.sandbox },
+    input.subagent === undefined
+      ? null
+      : { step: "subagent", key: "tools.subagents.tools", rules: input.subagent },
   ];
   return steps.filter(
     (step) => step !== null && (step.rules.allow !== undefined || step.rules.deny !== undefined),
@@ -100,13 +121,19 @@ export function applyPolicy(tools: readonly string[], steps: readonly PolicyStep
   }
   if (left.length > 0 || tools.length === 0) return { tools: left, removed };
   const last = removed.at(-1);
-  return { tools: left, removed, reason: `no tool is left: the last, ${last?.tool}, was taken away by ${last?.rule}` };
+  return {
+    tools: left,
+    removed,
+    reason: `no tool is left: the last, ${last?.tool}, was taken away by ${last?.rule}`,
+  };
 }
 
 /** Patterns that name no tool of the catalogue and none of `tools`: likely misspelt. */
 export function unknownPatterns(rules: ToolRules, tools: readonly string[] = []): readonly string[] {
   const known = [...catalogue.map(({ id }) => id), ...tools];
-  return [...(rules.allow ?? []), ...(rules.deny ?? [])].filter((pattern) => !known.some((tool) => names(pattern, tool)));
+  return [...(rules.allow ?? []), ...(rules.deny ?? [])].filter(
+    (pattern) => !known.some((tool) => names(pattern, tool)),
+  );
 }
 
 /** What makes the tool go: the denying pattern, or that no pattern allows it; null when it stays. */
@@ -140,10 +167,15 @@ export function groupsOf({ section, own }: CatalogueEntry): readonly string[] {
 
 function profileRules(profile: ToolProfile, also: readonly string[]): ToolRules {
   if (profile === "full") return {};
-  return { allow: [...catalogue.filter(({ profiles }) => profiles.includes(profile)).map(({ id }) => id), ...also] };
+  return {
+    allow: [...catalogue.filter(({ profiles }) => profiles.includes(profile)).map(({ id }) => id), ...also],
+  };
 }
 
-function ofProvider(policies: ProviderPolicies | undefined, model: string): { readonly name: string; readonly policy: ToolPolicy } | null {
+function ofProvider(
+  policies: ProviderPolicies | undefined,
+  model: string,
+): { readonly name: string; readonly policy: ToolPolicy } | null {
   const [provider = ""] = model.split("/");
   for (const name of [model, provider]) {
     const key = Object.keys(policies ?? {}).find((each) => each.toLowerCase() === name.toLowerCase());

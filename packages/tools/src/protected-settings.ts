@@ -7,7 +7,11 @@ const free = freeSettings.map((setting) => ({ ...setting, steps: setting.path.sp
 
 /** The protected paths that differ, "a.b.0"; also those that appear or go away. */
 export function protectedChanges(before: Json, after: Json): readonly string[] {
-  const differences = (was: Json | undefined, is: Json | undefined, path: readonly string[]): readonly string[] => {
+  const differences = (
+    was: Json | undefined,
+    is: Json | undefined,
+    path: readonly string[],
+  ): readonly string[] => {
     if (same(was, is)) return [];
     const setting = settingAt(path);
     if (setting !== undefined) return setting.allows?.(is, before) === false ? [path.join(".")] : [];
@@ -24,11 +28,15 @@ function settingAt(path: readonly string[]): FreeSetting | undefined {
 
 /** A block of which some is free: judged key by key. What people name, and an entry of a list, must be there before and after. */
 function canBeLookedInto(was: Json | undefined, is: Json | undefined, path: readonly string[]): boolean {
-  const below = free.filter(({ steps }) => steps.length > path.length && matches(steps.slice(0, path.length), path));
+  const below = free.filter(
+    ({ steps }) => steps.length > path.length && matches(steps.slice(0, path.length), path),
+  );
   if (below.length === 0) return false;
   if (Array.isArray(was) || Array.isArray(is)) return Array.isArray(was) && Array.isArray(is);
   const isNamed = below.every(({ steps }) => steps[path.length - 1] === "*");
-  return isNamed && path.length > 0 ? isObject(was) && isObject(is) : isBlockOrNothing(was) && isBlockOrNothing(is);
+  return isNamed && path.length > 0
+    ? isObject(was) && isObject(is)
+    : isBlockOrNothing(was) && isBlockOrNothing(is);
 }
 
 function matches(steps: readonly string[], path: readonly string[]): boolean {
@@ -44,7 +52,9 @@ function keysOf(value: Json | undefined): readonly string[] {
 }
 
 function valueAt(value: Json | undefined, key: string): Json | undefined {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as JsonObject)[key]
+    : undefined;
 }
 
 function same(a: Json | undefined, b: Json | undefined): boolean {
@@ -52,7 +62,10 @@ function same(a: Json | undefined, b: Json | undefined): boolean {
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = keysOf(a);
-  return keys.length === keysOf(b).length && keys.every((key) => Object.hasOwn(b, key) && same(valueAt(a, key), valueAt(b, key)));
+  return (
+    keys.length === keysOf(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && same(valueAt(a, key), valueAt(b, key)))
+  );
 }
 
 /** RFC 7396: null removes, objects merge, anything else replaces. A key that would reach a prototype stays an ordinary key. */

@@ -5,7 +5,11 @@ const defaultBytes = 8_192;
 const asideBytes = 300;
 
 /** For the text itself, in UTF-8 bytes. */
-export function resultRoom({ resultBytes = defaultBytes }: { readonly resultBytes?: number | undefined }): number {
+export function resultRoom({
+  resultBytes = defaultBytes,
+}: {
+  readonly resultBytes?: number | undefined;
+}): number {
   return Math.max(100, resultBytes - asideBytes);
 }
 

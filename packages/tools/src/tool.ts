@@ -32,7 +32,9 @@ export interface Tool {
   readonly parameters: JsonObject;
   readonly effect: ToolEffect;
   /** Parses what the model sent. */
-  parse(args: JsonObject): { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly reason: string };
+  parse(
+    args: JsonObject,
+  ): { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly reason: string };
   /**
    * Only tools whose calls may need a person's approval have it: what this call would do, to show, hash and decide about before it starts.
    * The tool works it out again when it runs and refuses to do anything else. Throws Fault when the call can never run.

@@ -3,7 +3,14 @@ import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { actionHash, describeAction, execDecision, type ExecAction, type ExecGrant, type ExecPolicy } from "../src/index.ts";
+import {
+  actionHash,
+  describeAction,
+  execDecision,
+  type ExecAction,
+  type ExecGrant,
+  type ExecPolicy,
+} from "../src/index.ts";
 import { exec } from "../src/tools/exec.ts";
 import { call, full, made, scopeOf, stage, type Stage } from "./stage.ts";
 
@@ -20,7 +27,9 @@ async function actionOf(command: Command, workdir = "."): Promise<ExecAction> {
   const tool = made(exec(it.context));
   const parsed = tool.parse({ command: command as string, workdir });
   if (!parsed.ok) return expect.unreachable(parsed.reason);
-  return (await tool.action?.(parsed.args, scopeOf(it.workspace))) ?? expect.unreachable("exec has an action");
+  return (
+    (await tool.action?.(parsed.args, scopeOf(it.workspace))) ?? expect.unreachable("exec has an action")
+  );
 }
 
 async function isOffered(command: Command): Promise<boolean> {
@@ -28,8 +37,15 @@ async function isOffered(command: Command): Promise<boolean> {
   return decision.kind === "ask" && decision.always;
 }
 
-const write = (name: string, text: string): Promise<void> => writeFile(join(it.workspace, name), text, { mode: 0o755 });
-const grantOf = ({ argv, cwd, sandbox, files, outside }: ExecAction): ExecGrant => ({ argv, cwd, sandbox, files, outside });
+const write = (name: string, text: string): Promise<void> =>
+  writeFile(join(it.workspace, name), text, { mode: 0o755 });
+const grantOf = ({ argv, cwd, sandbox, files, outside }: ExecAction): ExecGrant => ({
+  argv,
+  cwd,
+  sandbox,
+  files,
+  outside,
+});
 
 describe("always is not offered", () => {
   test.each<[string, Command]>([
@@ -94,7 +110,9 @@ describe("always is not offered", () => {
     await write("crlf.sh", "echo a\r\necho b\n");
     expect(await isOffered(command)).toBe(false);
     const shown = describeAction(await actionOf(command));
-    expect(shown).toMatch(/^(?:files: it may run files|other files: it may run some) that are not named here$/m);
+    expect(shown).toMatch(
+      /^(?:files: it may run files|other files: it may run some) that are not named here$/m,
+    );
     // Kept by an earlier version, it is worth nothing.
     const action = await actionOf(command);
     expect(execDecision(action, { ...asking, grants: [grantOf(action)] }).kind).toBe("ask");
@@ -148,25 +166,32 @@ test.each<[string, Command]>([
   ["a script that another one starts", ["sh", "calls.sh"]],
   ["where a script sends its output", ["sh", "sends.sh"]],
   ["a script that reads", ["sh", "reads.sh"]],
-])("%s: what it touches is what it touched when it was allowed, so a link that leads out by now is asked about", async (_what, command) => {
-  await write("a", "theirs\n");
-  await write("b", "old\n");
-  await write("copies.sh", "cp a b\n");
-  await write("calls.sh", "sh copies.sh\n");
-  await write("reads.sh", "cat b\n");
-  await write("sends.sh", "echo theirs > b\n");
-  const before = await actionOf(command);
-  const policy = { ...asking, grants: [grantOf(before)] };
-  expect(execDecision(await actionOf(command), policy).kind).toBe("run");
-  await rm(join(it.workspace, "b"));
-  await symlink(join(it.outside, ".bashrc"), join(it.workspace, "b"));
-  const after = await actionOf(command);
-  expect(execDecision(after, policy)).toMatchObject({ kind: "ask" });
-  expect(actionHash(after)).not.toBe(actionHash(before));
-  expect(describeAction(after)).toMatch(/^(?:out of the file tools' reach: b|other files: it may run some that are not named here)$/m);
-  // Whoever allows it now allows that, where all that would run is known.
-  expect(execDecision(after, { ...asking, grants: [grantOf(after)] }).kind).toBe(after.closed ? "run" : "ask");
-});
+])(
+  "%s: what it touches is what it touched when it was allowed, so a link that leads out by now is asked about",
+  async (_what, command) => {
+    await write("a", "theirs\n");
+    await write("b", "old\n");
+    await write("copies.sh", "cp a b\n");
+    await write("calls.sh", "sh copies.sh\n");
+    await write("reads.sh", "cat b\n");
+    await write("sends.sh", "echo theirs > b\n");
+    const before = await actionOf(command);
+    const policy = { ...asking, grants: [grantOf(before)] };
+    expect(execDecision(await actionOf(command), policy).kind).toBe("run");
+    await rm(join(it.workspace, "b"));
+    await symlink(join(it.outside, ".bashrc"), join(it.workspace, "b"));
+    const after = await actionOf(command);
+    expect(execDecision(after, policy)).toMatchObject({ kind: "ask" });
+    expect(actionHash(after)).not.toBe(actionHash(before));
+    expect(describeAction(after)).toMatch(
+      /^(?:out of the file tools' reach: b|other files: it may run some that are not named here)$/m,
+    );
+    // Whoever allows it now allows that, where all that would run is known.
+    expect(execDecision(after, { ...asking, grants: [grantOf(after)] }).kind).toBe(
+      after.closed ? "run" : "ask",
+    );
+  },
+);
 
 test("whenever always is offered, each file that the command would run is bound, and changed it is not run", async () => {
   const canary = join(it.outside, "ran");
@@ -234,21 +259,28 @@ test("whenever always is offered, each file that the command would run is bound,
       const texts = new Map(names.map((name) => [name, "all:\n\n"]));
       for (const [index, [first, rest]] of scripts.entries()) {
         // None calls itself or one before it: that would never end.
-        const later = rest.filter((line) => !["a.sh", "b.sh", "c.sh"].slice(0, index + 1).some((name) => line.includes(name)));
+        const later = rest.filter(
+          (line) => !["a.sh", "b.sh", "c.sh"].slice(0, index + 1).some((name) => line.includes(name)),
+        );
         texts.set(names[index] ?? "", `${first}${later.join("\n")}\n`);
       }
       for (const [name, text] of texts) await write(name, text);
       if (!(await isOffered(asked))) return;
       offered += 1;
       const grants = [grantOf(await actionOf(asked))];
-      const isRun = async (): Promise<boolean> => execDecision(await actionOf(asked), { ...asking, grants }).kind === "run";
+      const isRun = async (): Promise<boolean> =>
+        execDecision(await actionOf(asked), { ...asking, grants }).kind === "run";
       expect(await isRun()).toBe(true);
       for (const [name, text] of texts) {
         await write(name, `#!/bin/sh\ntouch ${canary}\n`);
         if (!(await isRun())) await write(name, text);
       }
       // All that is not bound is changed now, and none of it runs.
-      await call(exec({ ...it.context, exec: { ...it.context.exec, policy: full } as never }), { command: asked as string }, it.workspace);
+      await call(
+        exec({ ...it.context, exec: { ...it.context.exec, policy: full } as never }),
+        { command: asked as string },
+        it.workspace,
+      );
       expect(await readdir(it.outside), String(asked)).not.toContain("ran");
     }),
     { numRuns: 60 },

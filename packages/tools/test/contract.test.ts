@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { systemClock, type JsonObject } from "@parley/protocol";
-import { catalogue, defineTool, makeTools, textResult, type Tool, type ToolContext, type Unavailable } from "../src/index.ts";
+import {
+  catalogue,
+  defineTool,
+  makeTools,
+  textResult,
+  type Tool,
+  type ToolContext,
+  type Unavailable,
+} from "../src/index.ts";
 import { append } from "../src/rehearsal/append.ts";
 import { echo } from "../src/rehearsal/echo.ts";
 import { sleepTool } from "../src/rehearsal/sleep.ts";
@@ -22,7 +30,10 @@ import { toolContract } from "./contract.ts";
 import { hostPath, made, stage } from "./stage.ts";
 
 const ports: Partial<ToolContext> = {
-  status: { lines: async () => [{ name: "Model", value: "openai/gpt-5" }], setModel: async (_scope, model) => model ?? "the agent's own" },
+  status: {
+    lines: async () => [{ name: "Model", value: "openai/gpt-5" }],
+    setModel: async (_scope, model) => model ?? "the agent's own",
+  },
   plans: { save: async () => undefined },
   settings: {
     read: async () => ({ value: {}, shown: {}, hash: "h" }),
@@ -32,7 +43,11 @@ const ports: Partial<ToolContext> = {
   },
 };
 
-const built: readonly (readonly [(context: ToolContext) => Tool | Unavailable, good: JsonObject, bad: JsonObject])[] = [
+const built: readonly (readonly [
+  (context: ToolContext) => Tool | Unavailable,
+  good: JsonObject,
+  bad: JsonObject,
+])[] = [
   [read, { path: "a.txt" }, { path: 5 }],
   [write, { path: "b.txt", content: "x" }, { path: "b.txt" }],
   [edit, { path: "a.txt", oldText: "one", newText: "1" }, { path: "a.txt", oldText: "one" }],
@@ -80,7 +95,8 @@ test("the catalogue's entries are what their tools say, in an order without repe
   const own = await stage({ context: ports });
   const { tools, unavailable } = makeTools(own.context);
   expect(tools.length).toBe(built.length);
-  for (const { name, effect, summary } of tools) expect(catalogue.find(({ id }) => id === name)).toMatchObject({ effect, summary });
+  for (const { name, effect, summary } of tools)
+    expect(catalogue.find(({ id }) => id === name)).toMatchObject({ effect, summary });
   expect(unavailable.every(({ reason }) => reason === "not built yet")).toBe(true);
   expect(new Set(catalogue.map(({ id }) => id)).size).toBe(catalogue.length);
   expect(tools.length + unavailable.length).toBe(catalogue.length);

@@ -61,7 +61,10 @@ export function toolContract(name: string, { make, good, bad }: ToolCase): void 
         expect(tool.parse(bad)).toEqual({ ok: false, reason: expect.stringMatching(/\S/) });
         fc.assert(
           fc.property(
-            fc.dictionary(fc.oneof(fc.constantFrom(...Object.keys({ ...good, ...bad })), fc.string()), fc.jsonValue()),
+            fc.dictionary(
+              fc.oneof(fc.constantFrom(...Object.keys({ ...good, ...bad })), fc.string()),
+              fc.jsonValue(),
+            ),
             (args) => {
               const parsed = tool.parse(args as JsonObject);
               if (!parsed.ok) expect(parsed.reason).not.toBe("");
@@ -76,8 +79,12 @@ export function toolContract(name: string, { make, good, bad }: ToolCase): void 
         const { content, isError } = await run(subject);
         expect(isError ?? false).toBe(false);
         expect(content.length).toBeGreaterThan(0);
-        for (const part of content) expect(part.type === "text" ? typeof part.text : typeof part.path).toBe("string");
-        const bytes = content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : 0), 0);
+        for (const part of content)
+          expect(part.type === "text" ? typeof part.text : typeof part.path).toBe("string");
+        const bytes = content.reduce(
+          (sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : 0),
+          0,
+        );
         expect(bytes).toBeLessThanOrEqual(8_192);
       }));
 

@@ -18,7 +18,8 @@ const bin = (argv: readonly string[]): readonly string[] => [
   ...argv.slice(1),
 ];
 function action(command: string | readonly string[], more: Partial<ExecAction> = {}): ExecAction {
-  const line = typeof command === "string" ? readCommandLine(command) : { kind: "words" as const, argv: command };
+  const line =
+    typeof command === "string" ? readCommandLine(command) : { kind: "words" as const, argv: command };
   const parts = line.kind === "words" ? [bin(line.argv)] : (line.parts?.map(bin) ?? null);
   const argv = line.kind === "words" ? bin(line.argv) : ["/bin/sh", "-c", String(command)];
   return {
@@ -43,14 +44,19 @@ const policy = (...allowlist: readonly (string | AllowedCommand)[]): ExecPolicy 
   grants: [],
   owner: true,
 });
-const kind = (command: string | readonly string[], rules: ExecPolicy): string => execDecision(action(command), rules).kind;
+const kind = (command: string | readonly string[], rules: ExecPolicy): string =>
+  execDecision(action(command), rules).kind;
 
 describe("modes", () => {
   test("deny refuses, full runs, allowlist asks about what it does not list", () => {
     expect(execDecision(action("ls"), { ...policy("ls"), mode: "deny" }).kind).toBe("refuse");
     expect(execDecision(action("curl x | sh"), { ...policy(), mode: "full" }).kind).toBe("run");
     expect(execDecision(action("ls -l"), policy("ls")).kind).toBe("run");
-    expect(execDecision(action("ls -l"), policy())).toEqual({ kind: "ask", reason: "/usr/bin/ls is not on the allowlist", always: true });
+    expect(execDecision(action("ls -l"), policy())).toEqual({
+      kind: "ask",
+      reason: "/usr/bin/ls is not on the allowlist",
+      always: true,
+    });
   });
 
   test("with ask off a miss is refused, with ask always everything is asked about", () => {
@@ -193,8 +199,14 @@ describe("never run without being asked about", () => {
   });
 
   test("a command with a changed environment, or one that stays open for input", () => {
-    expect(execDecision(action("ls", { env: { LC_ALL: "C" } }), policy("ls"))).toMatchObject({ kind: "ask", always: false });
-    expect(execDecision(action("cat", { interactive: true }), policy("cat"))).toMatchObject({ kind: "ask", always: false });
+    expect(execDecision(action("ls", { env: { LC_ALL: "C" } }), policy("ls"))).toMatchObject({
+      kind: "ask",
+      always: false,
+    });
+    expect(execDecision(action("cat", { interactive: true }), policy("cat"))).toMatchObject({
+      kind: "ask",
+      always: false,
+    });
   });
 });
 
@@ -236,7 +248,13 @@ describe("the allowlist", () => {
 });
 
 describe("a grant", () => {
-  const granted = { argv: ["/usr/bin/mkdir", "-p", "made"], cwd: "/ws", sandbox: "none", files: [], outside: [] };
+  const granted = {
+    argv: ["/usr/bin/mkdir", "-p", "made"],
+    cwd: "/ws",
+    sandbox: "none",
+    files: [],
+    outside: [],
+  };
   const rules = { ...policy(), grants: [granted] };
 
   test("is for exactly these words in exactly this folder and sandbox", () => {
@@ -257,7 +275,10 @@ describe("a grant", () => {
       ["/bin/zsh", "-lc", "whoami"],
       ["/opt/tool"],
     ]) {
-      expect(execDecision(action(argv), policy()), argv.join(" ")).toMatchObject({ kind: "ask", always: false });
+      expect(execDecision(action(argv), policy()), argv.join(" ")).toMatchObject({
+        kind: "ask",
+        always: false,
+      });
       const kept = { argv, cwd: "/ws", sandbox: "none", files: [], outside: [] };
       expect(kind(argv, { ...policy(), grants: [kept] }), argv.join(" ")).toBe("ask");
     }
@@ -265,16 +286,26 @@ describe("a grant", () => {
 
   test("covers files as they were then", () => {
     const files = [{ path: "deploy.sh", sha256: "1" }];
-    const script = { ...policy(), grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files, outside: [] }] };
+    const script = {
+      ...policy(),
+      grants: [{ argv: ["/ws/deploy.sh"], cwd: "/ws", sandbox: "none", files, outside: [] }],
+    };
     expect(execDecision(action(["/ws/deploy.sh"], { files, closed: true }), script).kind).toBe("run");
-    for (const now of [[], [{ path: "deploy.sh", sha256: "2" }], [...files, { path: "more.sh", sha256: "1" }]])
+    for (const now of [
+      [],
+      [{ path: "deploy.sh", sha256: "2" }],
+      [...files, { path: "more.sh", sha256: "1" }],
+    ])
       expect(execDecision(action(["/ws/deploy.sh"], { files: now, closed: true }), script).kind).toBe("ask");
   });
 
   test("is worth nothing for a shell's line", () => {
     const line = action("whoami | cat");
     expect(
-      execDecision(line, { ...policy(), grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none", files: [], outside: [] }] }).kind,
+      execDecision(line, {
+        ...policy(),
+        grants: [{ argv: line.argv, cwd: "/ws", sandbox: "none", files: [], outside: [] }],
+      }).kind,
     ).toBe("ask");
   });
 });
@@ -335,7 +366,10 @@ describe("a command line", () => {
   });
 
   test("of several commands is split at its operators, quotes respected", () => {
-    expect(readCommandLine(`a 'x;y' && b|c || d ; e`)).toMatchObject({ kind: "shell", parts: [["a", "x;y"], ["b"], ["c"], ["d"], ["e"]] });
+    expect(readCommandLine(`a 'x;y' && b|c || d ; e`)).toMatchObject({
+      kind: "shell",
+      parts: [["a", "x;y"], ["b"], ["c"], ["d"], ["e"]],
+    });
     expect(readCommandLine("a & b")).toMatchObject({ kind: "shell", parts: null });
     expect(readCommandLine("a |& b")).toMatchObject({ kind: "shell", parts: null });
   });
@@ -348,7 +382,17 @@ describe("a command line", () => {
     });
     expect(readCommandLine("a 'b > c'")).toEqual({ kind: "words", argv: ["a", "b > c"] });
     expect(readCommandLine("a2>b")).toMatchObject({ parts: [["a2"]], writes: ["b"] });
-    for (const line of ["a > $b", "a > 'b'", "a >| b", "a &> b", "a > b > ", "> b", "a <b", "a >\nb", "a > b#c"])
+    for (const line of [
+      "a > $b",
+      "a > 'b'",
+      "a >| b",
+      "a &> b",
+      "a > b > ",
+      "> b",
+      "a <b",
+      "a >\nb",
+      "a > b#c",
+    ])
       expect(readCommandLine(line), line).toMatchObject({ kind: "shell", parts: null });
   });
 
@@ -387,7 +431,10 @@ describe("a command line", () => {
         const line = pieces.join("");
         const read = readCommandLine(`printf '%s\\0' ${line}`.replace("\\0", "<>"));
         if (read.kind !== "words" || read.argv.length < 3) return;
-        const output = execFileSync("/bin/sh", ["-c", `printf '%s<>' ${line}`], { cwd: "/usr/lib", encoding: "utf8" });
+        const output = execFileSync("/bin/sh", ["-c", `printf '%s<>' ${line}`], {
+          cwd: "/usr/lib",
+          encoding: "utf8",
+        });
         expect(output).toBe(
           read.argv
             .slice(2)
@@ -416,7 +463,9 @@ describe("what is shown and hashed", () => {
       { ...base, files: [{ path: "a", sha256: "2" }] },
     ];
     expect(new Set([base, ...others].map(actionHash)).size).toBe(others.length + 1);
-    expect(actionHash({ ...base, env: { B: "2", A: "1" } })).toBe(actionHash({ ...base, env: { A: "1", B: "2" } }));
+    expect(actionHash({ ...base, env: { B: "2", A: "1" } })).toBe(
+      actionHash({ ...base, env: { A: "1", B: "2" } }),
+    );
   });
 
   test("hides nothing: no cut, no direction marks, no line breaks", () => {

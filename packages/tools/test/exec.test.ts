@@ -4,7 +4,14 @@ import { chmod, link, mkdir, readdir, readFile, rename, symlink, writeFile } fro
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock, systemIds, type SessionKey } from "@parley/protocol";
-import { actionHash, describeAction, openCommands, rooted, type CommandRecord, type ExecPolicy } from "../src/index.ts";
+import {
+  actionHash,
+  describeAction,
+  openCommands,
+  rooted,
+  type CommandRecord,
+  type ExecPolicy,
+} from "../src/index.ts";
 import { processBegan, startChild } from "../src/exec/child.ts";
 import { findProgram } from "../src/exec/find-program.ts";
 import { exec } from "../src/tools/exec.ts";
@@ -38,14 +45,20 @@ describe("exec", () => {
   });
 
   test("runs a shell's line in a shell, and tells the exit code with all that was said", async () => {
-    expect(await run({ command: "echo out; echo err >&2; exit 3" })).toMatch(/^(out\nerr|err\nout)\n\[exit code 3, /);
+    expect(await run({ command: "echo out; echo err >&2; exit 3" })).toMatch(
+      /^(out\nerr|err\nout)\n\[exit code 3, /,
+    );
   });
 
   test("starts in the folder asked for, inside the workspace", async () => {
     await mkdir(join(it.workspace, "sub"));
     expect(await run({ command: ["pwd"], workdir: "sub" })).toContain(`${it.workspace}/sub\n`);
-    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: ".." })).toContain("outside the workspace");
-    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: "none" })).toContain("not a folder");
+    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: ".." })).toContain(
+      "outside the workspace",
+    );
+    expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: "none" })).toContain(
+      "not a folder",
+    );
     await symlink("/", join(it.workspace, "root"));
     expect(await refusedWith(exec(it.context), { command: ["pwd"], workdir: "root" })).toContain("leads out");
   });
@@ -55,7 +68,9 @@ describe("exec", () => {
     expect(shown).not.toContain("hunter2");
     expect(shown).toContain("COLOR=1");
     expect(shown).toContain("PARLEY_SHELL=exec");
-    expect(await refusedWith(exec(it.context), { command: ["env"], env: { LD_PRELOAD: "x" } })).toContain("LD_PRELOAD may not be set");
+    expect(await refusedWith(exec(it.context), { command: ["env"], env: { LD_PRELOAD: "x" } })).toContain(
+      "LD_PRELOAD may not be set",
+    );
   });
 
   test("gives no input unless it is asked to, so that a reader ends", async () => {
@@ -63,7 +78,9 @@ describe("exec", () => {
   });
 
   test("says what cannot be started", async () => {
-    expect(await refusedWith(exec(it.context), { command: ["no-such-program"] })).toContain("no-such-program cannot be started: ENOENT");
+    expect(await refusedWith(exec(it.context), { command: ["no-such-program"] })).toContain(
+      "no-such-program cannot be started: ENOENT",
+    );
     await writeFile(join(it.workspace, "plain"), "x");
     expect(await refusedWith(exec(it.context), { command: ["./plain"] })).toContain("EACCES");
     expect(await refusedWith(exec(it.context), { command: ["a\0b"] })).toContain("no NUL");
@@ -80,12 +97,16 @@ describe("exec", () => {
   });
 
   test("shows text without colours and without what was written over", async () => {
-    expect(await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r50%%\\r100%%\\nend\\r\\n'" })).toMatch(/^red\n100%\nend\n\[exit/);
+    expect(await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r50%%\\r100%%\\nend\\r\\n'" })).toMatch(
+      /^red\n100%\nend\n\[exit/,
+    );
   });
 
   test("ends after its time, with all that it started", async () => {
     const seconds = mark();
-    expect(await run({ command: `sleep ${seconds} & sleep ${seconds}`, timeoutSeconds: 1, yieldMs: 60_000 })).toMatch(/\[timed out, \d/);
+    expect(
+      await run({ command: `sleep ${seconds} & sleep ${seconds}`, timeoutSeconds: 1, yieldMs: 60_000 }),
+    ).toMatch(/\[timed out, \d/);
     await until(() => !alive(seconds));
   });
 
@@ -109,13 +130,20 @@ describe("exec", () => {
     [
       "when it is over",
       async (seconds: string) =>
-        void (await run({ command: `setsid sh -c 'setsid sleep ${seconds} & sleep ${seconds}' >/dev/null & sleep 0.1` })),
+        void (await run({
+          command: `setsid sh -c 'setsid sleep ${seconds} & sleep ${seconds}' >/dev/null & sleep 0.1`,
+        })),
     ],
     [
       "at a stop",
       async (seconds: string) => {
         const stop = new AbortController();
-        const running = call(exec(it.context), { command: `setsid sleep ${seconds} & sleep ${seconds}` }, it.workspace, stop.signal);
+        const running = call(
+          exec(it.context),
+          { command: `setsid sleep ${seconds} & sleep ${seconds}` },
+          it.workspace,
+          stop.signal,
+        );
         await until(() => alive(`sleep ${seconds}`));
         stop.abort();
         await expect(running).rejects.toMatchObject({ code: "aborted" });
@@ -130,13 +158,17 @@ describe("exec", () => {
   test("does not start after a stop", async () => {
     const stop = new AbortController();
     stop.abort();
-    await expect(call(exec(it.context), { command: ["touch", "made"] }, it.workspace, stop.signal)).rejects.toThrow();
+    await expect(
+      call(exec(it.context), { command: ["touch", "made"] }, it.workspace, stop.signal),
+    ).rejects.toThrow();
     expect(await readdir(it.workspace)).toEqual([]);
   });
 
   test("does not wait for what a command leaves behind, and ends it", async () => {
     const seconds = mark();
-    expect(await run({ command: `sleep ${seconds} & echo started`, yieldMs: 60_000 })).toMatch(/^started\n\[exit code 0/);
+    expect(await run({ command: `sleep ${seconds} & echo started`, yieldMs: 60_000 })).toMatch(
+      /^started\n\[exit code 0/,
+    );
     await until(() => !alive(seconds));
   });
 
@@ -165,12 +197,20 @@ describe("exec", () => {
     };
     const policy: ExecPolicy = { ...full, mode: "allowlist", ask: "on-miss" };
     const ports = { ...it.context.exec, policy, approved } as never;
-    expect(await said(exec({ ...it.context, exec: ports }), { command: ["pwd"], workdir: "a" })).toContain(`${it.workspace}/c\n`);
+    expect(await said(exec({ ...it.context, exec: ports }), { command: ["pwd"], workdir: "a" })).toContain(
+      `${it.workspace}/c\n`,
+    );
   });
 });
 
 describe("without leave", () => {
-  const asking: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [{ command: "echo" }], grants: [], owner: true };
+  const asking: ExecPolicy = {
+    mode: "allowlist",
+    ask: "on-miss",
+    allowlist: [{ command: "echo" }],
+    grants: [],
+    owner: true,
+  };
 
   test("nothing runs, and the answer tells what was asked", async () => {
     const own = await stage({ exec: { policy: asking } });
@@ -184,7 +224,9 @@ describe("without leave", () => {
 
   test("an approval is for the very action that was shown", async () => {
     const approved = new Set<string>();
-    const own = await stage({ exec: { policy: asking, approved: async (_action, hash) => approved.has(hash) } });
+    const own = await stage({
+      exec: { policy: asking, approved: async (_action, hash) => approved.has(hash) },
+    });
     const tool = made(exec(own.context));
     const parse = (command: string) => {
       const parsed = tool.parse({ command });
@@ -196,7 +238,9 @@ describe("without leave", () => {
     expect(action.argv[0]).toMatch(/^\/.*\/touch$/);
     approved.add(actionHash(action));
     expect(await refusedWith(exec(own.context), { command: "touch two" })).toContain("approval");
-    expect(await refusedWith(exec(own.context), { command: "touch one", background: true })).toContain("approval");
+    expect(await refusedWith(exec(own.context), { command: "touch one", background: true })).toContain(
+      "approval",
+    );
     expect(await said(exec(own.context), { command: "touch one" })).toContain("exit code 0");
     expect(await readdir(own.workspace)).toEqual([".parley", "one"]);
     await own.close();
@@ -213,7 +257,10 @@ describe("without leave", () => {
     const tool = made(exec(own.context));
     const action = async () => {
       const parsed = tool.parse({ command });
-      return tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)) ?? expect.unreachable("exec has an action");
+      return (
+        tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)) ??
+        expect.unreachable("exec has an action")
+      );
     };
     await writeFile(join(own.workspace, "job.sh"), "echo harmless\n", { mode: 0o755 });
     await writeFile(join(own.workspace, "out"), "old\n");
@@ -231,7 +278,9 @@ describe("without leave", () => {
     const own = await stage({ exec: { policy: asking } });
     await writeFile(join(own.workspace, "job.sh"), "id\n");
     const words = Array.from({ length: 2_001 }, (_, n) => `A${n}=1`);
-    expect(await refusedWith(exec(own.context), { command: ["env", ...words, "sh", "job.sh"] })).toContain("put it into a script");
+    expect(await refusedWith(exec(own.context), { command: ["env", ...words, "sh", "job.sh"] })).toContain(
+      "put it into a script",
+    );
     await own.close();
   });
 
@@ -241,7 +290,10 @@ describe("without leave", () => {
     await writeFile(join(own.workspace, "data.txt"), "one\n");
     for (const command of [["cp", "data.txt", "copy"], "cat data.txt >> log", "cat data.txt | wc -l"]) {
       const parsed = tool.parse({ command });
-      expect((await tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)))?.files, String(command)).toEqual([]);
+      expect(
+        (await tool.action?.(parsed.ok ? parsed.args : null, scopeOf(own.workspace)))?.files,
+        String(command),
+      ).toEqual([]);
     }
     await own.close();
   });
@@ -250,10 +302,16 @@ describe("without leave", () => {
     const own = await stage({ exec: { policy: asking } });
     await writeFile(join(own.workspace, "echo"), "#!/bin/sh\ntouch made\n");
     await chmod(join(own.workspace, "echo"), 0o755);
-    expect(await refusedWith(exec(own.context), { command: ["./echo"] })).toContain("is not on the allowlist");
-    const dotPath = await stage({ exec: { policy: asking, host: { PATH: `.:${own.workspace}:/usr/bin:/bin` } } });
+    expect(await refusedWith(exec(own.context), { command: ["./echo"] })).toContain(
+      "is not on the allowlist",
+    );
+    const dotPath = await stage({
+      exec: { policy: asking, host: { PATH: `.:${own.workspace}:/usr/bin:/bin` } },
+    });
     await writeFile(join(dotPath.workspace, "echo"), "#!/bin/sh\ntouch made\n", { mode: 0o755 });
-    expect(await refusedWith(exec(dotPath.context), { command: ["echo"] })).toContain("is not on the allowlist");
+    expect(await refusedWith(exec(dotPath.context), { command: ["echo"] })).toContain(
+      "is not on the allowlist",
+    );
     await own.close();
     await dotPath.close();
   });
@@ -261,7 +319,9 @@ describe("without leave", () => {
   test("a program that is allowed by its name reaches what the file tools reach, by whatever way", async () => {
     const policy: ExecPolicy = {
       ...asking,
-      allowlist: ["cat", "ls", "grep", "git", "touch", "mkdir", "diff", "which"].map((command) => ({ command })),
+      allowlist: ["cat", "ls", "grep", "git", "touch", "mkdir", "diff", "which"].map((command) => ({
+        command,
+      })),
     };
     const own = await stage({ exec: { policy } });
     await mkdir(join(own.workspace, ".git"));
@@ -276,7 +336,9 @@ describe("without leave", () => {
     expect(await said(exec(own.context), { command: "diff f sub/f" })).toContain("inside");
     expect(await said(exec(own.context), { command: "which cat" })).toContain("/cat");
     expect(await said(exec(own.context), { command: "cat f", workdir: "sub" })).toContain("inside");
-    expect(await said(exec(own.context), { command: `cat ${own.workspace}/sub/../sub/f` })).toContain("inside");
+    expect(await said(exec(own.context), { command: `cat ${own.workspace}/sub/../sub/f` })).toContain(
+      "inside",
+    );
     expect(await said(exec(own.context), { command: "cat none" })).toContain("exit code 1");
     const ways = [
       "cat link",
@@ -302,8 +364,12 @@ describe("without leave", () => {
       `cat ${"./".repeat(2_000)}${"../".repeat(30)}${own.outside.slice(1)}/secret`,
     ];
     for (const command of ways)
-      expect(await refusedWith(exec(own.context), { command }), command).toContain("out of the file tools' reach");
-    expect(await refusedWith(exec(own.context), { command: "cat ../../secret", workdir: "sub" })).toContain("reach");
+      expect(await refusedWith(exec(own.context), { command }), command).toContain(
+        "out of the file tools' reach",
+      );
+    expect(await refusedWith(exec(own.context), { command: "cat ../../secret", workdir: "sub" })).toContain(
+      "reach",
+    );
     await own.close();
   });
 
@@ -330,17 +396,21 @@ describe("without leave", () => {
       "mkdir -p sub/.husky/_",
       `touch ${own.workspace}/HEARTBEAT.md`,
     ];
-    for (const command of ways) expect(await refusedWith(stranger, { command }), command).toContain("out of the file tools' reach");
+    for (const command of ways)
+      expect(await refusedWith(stranger, { command }), command).toContain("out of the file tools' reach");
     expect(await refusedWith(stranger, { command: "touch a.md", workdir: "memory" })).toContain("reach");
     expect(await said(stranger, { command: "mkdir -p proposals/skills plain/a/b" })).toContain("exit code 0");
-    expect(await said(exec({ ...own.context, owner: true }), { command: "touch AGENTS.md .npmrc" })).toContain("exit code 0");
+    expect(
+      await said(exec({ ...own.context, owner: true }), { command: "touch AGENTS.md .npmrc" }),
+    ).toContain("exit code 0");
     await own.close();
   });
 
   test("git by name looks at no repository around the workspace", async () => {
     const policy: ExecPolicy = { ...asking, allowlist: [{ command: "git" }] };
     const own = await stage({ exec: { policy } });
-    const git = (...words: string[]): string => execFileSync("git", words, { cwd: own.outside, encoding: "utf8" });
+    const git = (...words: string[]): string =>
+      execFileSync("git", words, { cwd: own.outside, encoding: "utf8" });
     git("init", "-q");
     await writeFile(join(own.outside, "secret"), "hunter2\n");
     git("add", "secret");
@@ -350,12 +420,18 @@ describe("without leave", () => {
         `${own.outside}/.git is out of the file tools' reach`,
       );
     }
-    expect(await refusedWith(exec(own.context), { command: "git -C sub/deep show :secret" })).toContain("reach");
+    expect(await refusedWith(exec(own.context), { command: "git -C sub/deep show :secret" })).toContain(
+      "reach",
+    );
     // What looks like a repository and is none, git passes by.
     await mkdir(join(own.workspace, "sub/.git"));
-    expect(await refusedWith(exec(own.context), { command: "git show :secret", workdir: "sub" })).toContain("reach");
+    expect(await refusedWith(exec(own.context), { command: "git show :secret", workdir: "sub" })).toContain(
+      "reach",
+    );
     execFileSync("git", ["init", "-q"], { cwd: join(own.workspace, "sub") });
-    expect(await said(exec(own.context), { command: "git status --short", workdir: "sub/deep" })).toContain("exit code 0");
+    expect(await said(exec(own.context), { command: "git status --short", workdir: "sub/deep" })).toContain(
+      "exit code 0",
+    );
     await own.close();
   });
 
@@ -388,7 +464,11 @@ describe("in the background", () => {
     expect(it.ended).toMatchObject([{ id, state: "exited", code: 2, background: true }]);
     // What the call itself told already is not told again.
     const told = `${text}\n${await manage({ action: "poll", id })}`;
-    expect(told.match(/^(first|got hello|\[\w+ exited with code 2\])$/gm)).toEqual(["first", "got hello", `[${id} exited with code 2]`]);
+    expect(told.match(/^(first|got hello|\[\w+ exited with code 2\])$/gm)).toEqual([
+      "first",
+      "got hello",
+      `[${id} exited with code 2]`,
+    ]);
     expect(await manage({ action: "poll", id })).toBe(`[${id} exited with code 2]`);
     expect(await manage({ action: "log", id })).toContain("first\ngot hello\n");
     expect(await manage({ action: "remove", id })).toContain("Removed");
@@ -400,18 +480,25 @@ describe("in the background", () => {
     const stranger: typeof it.context = { ...it.context, owner: false, speakers: ["telegram:42"] };
     const id = idOf(await run({ command: "read line; echo got $line", background: true }));
     for (const words of [{ data: "theirs\n" }, { eof: true }, { data: "", eof: true }])
-      expect(await refusedWith(processTool(stranger), { action: "write", id, ...words })).toContain("an owner's turn began it");
+      expect(await refusedWith(processTool(stranger), { action: "write", id, ...words })).toContain(
+        "an owner's turn began it",
+      );
     expect(await said(processTool(stranger), { action: "poll", id })).toContain("runs");
     expect(await manage({ action: "write", id, data: "ours\n" })).toContain("Sent");
     await until(() => it.ended.length > 0);
     expect(await manage({ action: "log", id })).toContain("got ours");
-    const theirs = idOf(await said(exec(stranger), { command: "read line; echo got $line", background: true }));
+    const theirs = idOf(
+      await said(exec(stranger), { command: "read line; echo got $line", background: true }),
+    );
     expect(await said(processTool(stranger), { action: "write", id: theirs, data: "x\n" })).toContain("Sent");
     await until(() => it.ended.length > 1);
   });
 
   test("what takes longer than yieldMs goes on there", async () => {
-    const text = await run({ command: "echo now; while [ ! -e go ]; do sleep 0.01; done; echo later", yieldMs: 100 });
+    const text = await run({
+      command: "echo now; while [ ! -e go ]; do sleep 0.01; done; echo later",
+      yieldMs: 100,
+    });
     expect(text).toMatch(/^(now\n)?\[goes on in the background as \w+; its end will be told/);
     await writeFile(join(it.workspace, "go"), "");
     await until(() => it.ended.length > 0);
@@ -424,7 +511,12 @@ describe("in the background", () => {
     expect(await manage({ action: "poll", id, timeout: 30_000 })).toBe(`more\n[${id} runs]`);
     expect(await manage({ action: "poll", id, timeout: 20 })).toBe(`[${id} runs]`);
     const stop = new AbortController();
-    const polling = call(processTool(it.context), { action: "poll", id, timeout: 30_000 }, it.workspace, stop.signal);
+    const polling = call(
+      processTool(it.context),
+      { action: "poll", id, timeout: 30_000 },
+      it.workspace,
+      stop.signal,
+    );
     stop.abort();
     await expect(polling).rejects.toThrow();
     expect(await manage({ action: "write", id, eof: true })).toBe(`Sent to ${id}.`);
@@ -437,9 +529,13 @@ describe("in the background", () => {
     await until(() => alive(seconds));
     expect(await manage({ action: "kill", id })).toBe(`${id} was killed.`);
     await until(() => !alive(seconds));
-    expect(await refusedWith(processTool(it.context), { action: "write", id, data: "x" })).toContain("is over: killed");
+    expect(await refusedWith(processTool(it.context), { action: "write", id, data: "x" })).toContain(
+      "is over: killed",
+    );
     const open = idOf(await run({ command: ["sleep", "60"], yieldMs: 10 }));
-    expect(await refusedWith(processTool(it.context), { action: "write", id: open, data: "x" })).toContain("input is not open");
+    expect(await refusedWith(processTool(it.context), { action: "write", id: open, data: "x" })).toContain(
+      "input is not open",
+    );
   });
 
   test("a terminal can be typed into", async () => {
@@ -455,7 +551,9 @@ describe("in the background", () => {
     const id = idOf(await run({ command: ["cat"], background: true }));
     expect(await it.commands.get("agent:main:dm:stranger" as SessionKey, id)).toBe(null);
     expect(await it.commands.list("agent:main:dm:stranger" as SessionKey)).toEqual([]);
-    expect(await refusedWith(processTool(it.context), { action: "poll", id: "nothing" })).toContain(`there are: ${id}`);
+    expect(await refusedWith(processTool(it.context), { action: "poll", id: "nothing" })).toContain(
+      `there are: ${id}`,
+    );
     expect(await refusedWith(processTool(it.context), { action: "poll" })).toContain("there is no command");
     expect(await refusedWith(processTool(it.context), { action: "remove", id })).toContain("still runs");
     expect(await refusedWith(processTool(it.context), { action: "write", id })).toContain("data or eof");
@@ -463,7 +561,10 @@ describe("in the background", () => {
 
   test("output beyond what is kept neither fills memory nor stops the command", async () => {
     const before = process.memoryUsage().rss;
-    const text = await run({ command: "head -c 80000000 /dev/zero | tr '\\0' x; echo; echo done", yieldMs: 60_000 });
+    const text = await run({
+      command: "head -c 80000000 /dev/zero | tr '\\0' x; echo; echo done",
+      yieldMs: 60_000,
+    });
     expect(text).toMatch(/more bytes were not kept\]\n\[exit code 0/);
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 ** 2);
   });
@@ -484,7 +585,11 @@ describe("after a crash", () => {
     });
     const decoy = spawn("sleep", [`${seconds}1`], { detached: true, stdio: "ignore" });
     // What it had started, in a session of its own.
-    const marked = spawn("sleep", [`${seconds}2`], { detached: true, stdio: "ignore", env: { ...process.env, PARLEY_COMMAND: "lost1" } });
+    const marked = spawn("sleep", [`${seconds}2`], {
+      detached: true,
+      stdio: "ignore",
+      env: { ...process.env, PARLEY_COMMAND: "lost1" },
+    });
     await mkdir(join(it.workspace, ".parley/exec"), { recursive: true });
     await writeFile(join(it.workspace, ".parley/exec/a.log"), "said before the crash\n");
     const record: CommandRecord = {
@@ -508,7 +613,13 @@ describe("after a crash", () => {
       ["lost1", record],
       ["other", { ...record, id: "other", pid: decoy.pid ?? 0, began: "1" }],
     ]);
-    const options = { records: inMap(records), onEnd: async () => undefined, clock: systemClock(), ids: systemIds(), log: silentLog };
+    const options = {
+      records: inMap(records),
+      onEnd: async () => undefined,
+      clock: systemClock(),
+      ids: systemIds(),
+      log: silentLog,
+    };
     const commands = await openCommands(options, (root) => rooted({ root }));
     await leftover.ended;
     await until(() => marked.signalCode === "SIGKILL");
@@ -516,9 +627,15 @@ describe("after a crash", () => {
     expect(alive(`${seconds}1`)).toBe(true);
     decoy.kill("SIGKILL");
     const context = { ...it.context, exec: { ...it.context.exec, commands } as never };
-    expect(await said(processTool(context), { action: "list" })).toContain("lost1 was lost: the gateway stopped while it ran");
-    expect(await said(processTool(context), { action: "log", id: "lost1" })).toContain("said before the crash\n[lost1 was lost");
-    expect(await refusedWith(processTool(context), { action: "write", id: "lost1", data: "x" })).toContain("is over: lost");
+    expect(await said(processTool(context), { action: "list" })).toContain(
+      "lost1 was lost: the gateway stopped while it ran",
+    );
+    expect(await said(processTool(context), { action: "log", id: "lost1" })).toContain(
+      "said before the crash\n[lost1 was lost",
+    );
+    expect(await refusedWith(processTool(context), { action: "write", id: "lost1", data: "x" })).toContain(
+      "is over: lost",
+    );
     expect(records.get("lost1")).toMatchObject({ state: "lost", endedAtMs: expect.any(Number) });
   });
 });

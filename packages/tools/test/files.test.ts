@@ -1,6 +1,17 @@
 // The file tools against what a workspace may hold and what a hostile model may ask for.
 import { execFileSync } from "node:child_process";
-import { chmod, link, mkdir, open, readdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { workspaceFiles } from "../src/index.ts";
@@ -29,7 +40,9 @@ describe("read", () => {
     expect(await said(read(it.context), { path: "a.txt", offset: 10, limit: 2 })).toBe(
       "10\tline 10\n11\tline 11\n[lines 10-11 of 50; go on with offset=12]",
     );
-    expect(await said(read(it.context), { path: "a.txt", offset: 49 })).toBe("49\tline 49\n50\tline 50\n[end of file, 50 lines]");
+    expect(await said(read(it.context), { path: "a.txt", offset: 49 })).toBe(
+      "49\tline 49\n50\tline 50\n[end of file, 50 lines]",
+    );
     expect(await refusedWith(read(it.context), { path: "a.txt", offset: 51 })).toContain("has 50 lines");
   });
 
@@ -48,7 +61,10 @@ describe("read", () => {
   });
 
   test("fits its pages into what the loop allows", async () => {
-    await writeFile(at("a.txt"), Array.from({ length: 100 }, (_, at) => `${at} ${"ä".repeat(300)}`).join("\n"));
+    await writeFile(
+      at("a.txt"),
+      Array.from({ length: 100 }, (_, at) => `${at} ${"ä".repeat(300)}`).join("\n"),
+    );
     for (const resultBytes of [500, 2_000, 20_000]) {
       const page = await said(read({ ...it.context, resultBytes }), { path: "a.txt" });
       expect(Buffer.byteLength(page)).toBeLessThanOrEqual(resultBytes);
@@ -62,7 +78,9 @@ describe("read", () => {
     await writeFile(at("huge.txt"), "short\nlines\n".repeat(2_000));
     await truncate(at("huge.txt"), 5 * 1024 ** 3);
     const before = process.memoryUsage().rss;
-    expect(await said(read(it.context), { path: "huge.txt", limit: 1 })).toContain("of many more; go on with offset=2");
+    expect(await said(read(it.context), { path: "huge.txt", limit: 1 })).toContain(
+      "of many more; go on with offset=2",
+    );
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 ** 2);
   });
 
@@ -78,7 +96,9 @@ describe("read", () => {
   test("shows a picture to a model that sees, and describes it to others", async () => {
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
     await writeFile(at("a.png"), png);
-    expect(await said(read(it.context), { path: "a.png" })).toBe("a.png (image/png, 28 bytes)\n<image/png 28.png>");
+    expect(await said(read(it.context), { path: "a.png" })).toBe(
+      "a.png (image/png, 28 bytes)\n<image/png 28.png>",
+    );
     expect(await said(read({ ...it.context, vision: false }), { path: "a.png" })).toContain("cannot see");
     await truncate(at("a.png"), 6 * 1024 * 1024);
     expect(await refusedWith(read(it.context), { path: "a.png" })).toContain("at most");
@@ -90,15 +110,21 @@ describe("read", () => {
     await writeFile(join(skills, "SKILL.md"), "do it");
     const files = workspaceFiles({ root: it.workspace, readRoots: [skills] });
     expect(await said(read({ ...it.context, files }), { path: join(skills, "SKILL.md") })).toBe("1\tdo it");
-    expect(await refusedWith(read({ ...it.context, files }), { path: `${skills}/../ws/x` })).toContain("outside");
-    expect(await refusedWith(write({ ...it.context, files }), { path: join(skills, "new"), content: "" })).toContain("outside");
+    expect(await refusedWith(read({ ...it.context, files }), { path: `${skills}/../ws/x` })).toContain(
+      "outside",
+    );
+    expect(
+      await refusedWith(write({ ...it.context, files }), { path: join(skills, "new"), content: "" }),
+    ).toContain("outside");
     expect(await refusedWith(read(it.context), { path: join(skills, "SKILL.md") })).toContain("outside");
   });
 
   test("does not hang on a FIFO", async () => {
     execFileSync("mkfifo", [at("pipe")]);
     expect(await refusedWith(read(it.context), { path: "pipe" })).toContain("not a regular file");
-    expect(await refusedWith(write(it.context), { path: "pipe", content: "x" })).toContain("not a regular file");
+    expect(await refusedWith(write(it.context), { path: "pipe", content: "x" })).toContain(
+      "not a regular file",
+    );
   });
 });
 
@@ -129,9 +155,13 @@ describe("paths", () => {
     const before = await readdir(it.outside);
     const reasons = [
       await refusedWith(read(it.context), { path }),
-      await refusedWith(write(it.context), { path, content: "mine" }).catch((error: unknown) => String(error)),
+      await refusedWith(write(it.context), { path, content: "mine" }).catch((error: unknown) =>
+        String(error),
+      ),
       await refusedWith(edit(it.context), { path, oldText: "the", newText: "my" }),
-      await refusedWith(applyPatch(it.context), { input: patch(`*** Update File: ${path}`, "@@", "-the secret", "+mine") }),
+      await refusedWith(applyPatch(it.context), {
+        input: patch(`*** Update File: ${path}`, "@@", "-the secret", "+mine"),
+      }),
     ];
     expect(reasons.join("\n")).not.toContain("the secret\n");
     expect(await readdir(it.outside)).toEqual(before);
@@ -149,7 +179,9 @@ describe("paths", () => {
     expect(await refusedWith(read(it.context), { path: "a\0b" })).toContain("NUL");
     expect(await refusedWith(read(it.context), { path: "" })).toContain("empty");
     expect(await refusedWith(read(it.context), { path: "a/".repeat(3_000) })).toContain("too long");
-    expect(await refusedWith(write(it.context), { path: "b".repeat(300), content: "" })).toContain("ENAMETOOLONG");
+    expect(await refusedWith(write(it.context), { path: "b".repeat(300), content: "" })).toContain(
+      "ENAMETOOLONG",
+    );
   });
 
   test("links that stay inside are followed", async () => {
@@ -160,7 +192,9 @@ describe("paths", () => {
     await said(write(it.context), { path: "link/a.txt", content: "hi" });
     expect(await said(read(it.context), { path: "absolute" })).toBe("1\thi");
     expect(await said(read(it.context), { path: "real/again" })).toBe("1\thi");
-    expect(await said(write(it.context), { path: "absolute", content: "ho" })).toBe("Replaced real/a.txt (2 bytes).");
+    expect(await said(write(it.context), { path: "absolute", content: "ho" })).toBe(
+      "Replaced real/a.txt (2 bytes).",
+    );
     expect(await readFile(at("real/a.txt"), "utf8")).toBe("ho");
   });
 
@@ -168,7 +202,9 @@ describe("paths", () => {
     const files = workspaceFiles({ root: it.workspace, inside: "/workspace" });
     await writeFile(at("a.txt"), "hi");
     expect(await said(read({ ...it.context, files }), { path: "/workspace/a.txt" })).toBe("1\thi");
-    expect(await refusedWith(read({ ...it.context, files }), { path: "/workspace/../a.txt" })).toContain("outside");
+    expect(await refusedWith(read({ ...it.context, files }), { path: "/workspace/../a.txt" })).toContain(
+      "outside",
+    );
   });
 
   test("into Parley's own folder are refused where the workspace lies around it", async () => {
@@ -176,21 +212,40 @@ describe("paths", () => {
     await writeFile(at("state/parley.json5"), "{}");
     await symlink("state", at("innocent"));
     const files = workspaceFiles({ root: it.workspace, forbidden: [at("state")] });
-    for (const path of ["state/parley.json5", "innocent/parley.json5", "state/inner/../parley.json5", "state/new"]) {
+    for (const path of [
+      "state/parley.json5",
+      "innocent/parley.json5",
+      "state/inner/../parley.json5",
+      "state/new",
+    ]) {
       expect(await refusedWith(read({ ...it.context, files }), { path })).toContain("Parley's own folder");
-      expect(await refusedWith(write({ ...it.context, files }), { path, content: "{}" })).toContain("Parley's own folder");
+      expect(await refusedWith(write({ ...it.context, files }), { path, content: "{}" })).toContain(
+        "Parley's own folder",
+      );
     }
     const inside = workspaceFiles({ root: at("state/inner"), forbidden: [at("state")] });
-    expect(await said(write({ ...it.context, files: inside }), { path: "fine", content: "" })).toContain("Created");
+    expect(await said(write({ ...it.context, files: inside }), { path: "fine", content: "" })).toContain(
+      "Created",
+    );
   });
 
   test("into a .git folder may be read and not written: git runs what stands there", async () => {
     await mkdir(at("repo/.git/hooks"), { recursive: true });
     await writeFile(at("repo/.git/config"), "[core]");
     await symlink("repo/.git", at("innocent"));
-    for (const path of ["repo/.git/config", "repo/.git/hooks/pre-commit", "innocent/config", ".git", "new/.GIT/config"])
-      expect(await refusedWith(write(it.context), { path, content: "x" }), path).toContain("change it with git");
-    expect(await refusedWith(edit(it.context), { path: "innocent/config", oldText: "[core]", newText: "x" })).toContain("with git");
+    for (const path of [
+      "repo/.git/config",
+      "repo/.git/hooks/pre-commit",
+      "innocent/config",
+      ".git",
+      "new/.GIT/config",
+    ])
+      expect(await refusedWith(write(it.context), { path, content: "x" }), path).toContain(
+        "change it with git",
+      );
+    expect(
+      await refusedWith(edit(it.context), { path: "innocent/config", oldText: "[core]", newText: "x" }),
+    ).toContain("with git");
     expect(await said(read(it.context), { path: "repo/.git/config" })).toBe("1\t[core]");
     expect(await said(write(it.context), { path: ".gitignore", content: "x" })).toContain("Created");
   });
@@ -201,9 +256,13 @@ describe("paths", () => {
     await mkdir(at("real"));
     await writeFile(at("real/file"), "mine");
     // Swaps the folder and the link as fast as it can, in a process of its own.
-    const swapper = (await import("node:child_process")).spawn("node", ["-e", swapping, it.workspace, join(it.outside, "target")], {
-      stdio: "ignore",
-    });
+    const swapper = (await import("node:child_process")).spawn(
+      "node",
+      ["-e", swapping, it.workspace, join(it.outside, "target")],
+      {
+        stdio: "ignore",
+      },
+    );
     try {
       let mine = 0;
       for (let turn = 0; turn < 400 || (mine === 0 && turn < 5_000); turn += 1) {
@@ -242,9 +301,13 @@ for (const parent = process.ppid; process.ppid === parent; ) {
 
 describe("write", () => {
   test("creates folders, replaces whole, keeps the mode", async () => {
-    expect(await said(write(it.context), { path: "a/b/c.txt", content: "hi" })).toBe("Created a/b/c.txt (2 bytes).");
+    expect(await said(write(it.context), { path: "a/b/c.txt", content: "hi" })).toBe(
+      "Created a/b/c.txt (2 bytes).",
+    );
     await chmod(at("a/b/c.txt"), 0o755);
-    expect(await said(write(it.context), { path: "a/b/c.txt", content: "" })).toBe("Replaced a/b/c.txt (0 bytes).");
+    expect(await said(write(it.context), { path: "a/b/c.txt", content: "" })).toBe(
+      "Replaced a/b/c.txt (0 bytes).",
+    );
     expect((await stat(at("a/b/c.txt"))).mode & 0o777).toBe(0o755);
     expect(await readdir(at("a/b"))).toEqual(["c.txt"]);
   });
@@ -260,23 +323,31 @@ describe("write", () => {
     await mkdir(at("folder"));
     await writeFile(at("file"), "");
     expect(await refusedWith(write(it.context), { path: "folder", content: "" })).toContain("is a folder");
-    expect(await refusedWith(write(it.context), { path: "file/x", content: "" })).toContain("is not a folder");
+    expect(await refusedWith(write(it.context), { path: "file/x", content: "" })).toContain(
+      "is not a folder",
+    );
     expect(await refusedWith(write(it.context), { path: "new/", content: "" })).toContain("is not a folder");
     expect(await refusedWith(write(it.context), { path: ".", content: "" })).toContain("is a folder");
-    expect(await refusedWith(write(it.context), { path: "big", content: "x".repeat(9 * 1024 * 1024) })).toContain("too many");
+    expect(
+      await refusedWith(write(it.context), { path: "big", content: "x".repeat(9 * 1024 * 1024) }),
+    ).toContain("too many");
   });
 
   test("is not there where the sandbox mounts the workspace read-only", () => {
     const files = workspaceFiles({ root: it.workspace, readOnly: true });
     for (const factory of [write, edit, applyPatch])
-      expect(factory({ ...it.context, files })).toEqual({ unavailable: expect.stringContaining("read-only") });
+      expect(factory({ ...it.context, files })).toEqual({
+        unavailable: expect.stringContaining("read-only"),
+      });
   });
 });
 
 describe("edit", () => {
   test("replaces a passage that stands once", async () => {
     await writeFile(at("a.txt"), "one two three");
-    expect(await said(edit(it.context), { path: "a.txt", oldText: "two", newText: "2" })).toBe("Edited a.txt (1 passage).");
+    expect(await said(edit(it.context), { path: "a.txt", oldText: "two", newText: "2" })).toBe(
+      "Edited a.txt (1 passage).",
+    );
     expect(await readFile(at("a.txt"), "utf8")).toBe("one 2 three");
   });
 
@@ -319,23 +390,39 @@ describe("edit", () => {
 
   test("refuses what is not exact, not the only one, or no text, and says how to go on", async () => {
     await writeFile(at("a.txt"), "  same\nsame\n");
-    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "same", newText: "x" })).toContain("lines 1 and 2");
-    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "\tsame\nx", newText: "x" })).toContain("line 1 begins alike");
-    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "", newText: "x" })).toContain("use write");
-    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "same\n", newText: "same\n" })).toContain("are the same");
-    expect(await refusedWith(edit(it.context), { path: "b.txt", oldText: "x", newText: "y" })).toContain("there is no file b.txt");
+    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "same", newText: "x" })).toContain(
+      "lines 1 and 2",
+    );
+    expect(
+      await refusedWith(edit(it.context), { path: "a.txt", oldText: "\tsame\nx", newText: "x" }),
+    ).toContain("line 1 begins alike");
+    expect(await refusedWith(edit(it.context), { path: "a.txt", oldText: "", newText: "x" })).toContain(
+      "use write",
+    );
+    expect(
+      await refusedWith(edit(it.context), { path: "a.txt", oldText: "same\n", newText: "same\n" }),
+    ).toContain("are the same");
+    expect(await refusedWith(edit(it.context), { path: "b.txt", oldText: "x", newText: "y" })).toContain(
+      "there is no file b.txt",
+    );
     expect(await refusedWith(edit(it.context), { path: "a.txt" })).toContain("oldText and newText, or edits");
     await writeFile(at("latin"), Buffer.from([0xe4, 0x61]));
-    expect(await refusedWith(edit(it.context), { path: "latin", oldText: "a", newText: "b" })).toContain("not UTF-8");
+    expect(await refusedWith(edit(it.context), { path: "latin", oldText: "a", newText: "b" })).toContain(
+      "not UTF-8",
+    );
     // "aa" in "aaa" stands twice, overlapping itself.
     await writeFile(at("aaa"), "aaa");
-    expect(await refusedWith(edit(it.context), { path: "aaa", oldText: "aa", newText: "b" })).toContain("more than once");
+    expect(await refusedWith(edit(it.context), { path: "aaa", oldText: "aa", newText: "b" })).toContain(
+      "more than once",
+    );
   });
 
   test("by many at once loses none", async () => {
     await writeFile(at("a.txt"), Array.from({ length: 20 }, (_, n) => `<${n}>`).join(""));
     await Promise.all(
-      Array.from({ length: 20 }, (_, n) => said(edit(it.context), { path: "a.txt", oldText: `<${n}>`, newText: `(${n})` })),
+      Array.from({ length: 20 }, (_, n) =>
+        said(edit(it.context), { path: "a.txt", oldText: `<${n}>`, newText: `(${n})` }),
+      ),
     );
     expect(await readFile(at("a.txt"), "utf8")).toBe(Array.from({ length: 20 }, (_, n) => `(${n})`).join(""));
   });

@@ -12,7 +12,14 @@ import { refusedWith, said } from "./stage.ts";
 const config: JsonObject = {
   tools: { exec: { mode: "allowlist", ask: "on-miss" }, deny: ["gateway"] },
   messages: { queue: { mode: "steer", cap: 20 } },
-  channels: { telegram: { botToken: "123:secret", allowFrom: ["1"], streaming: "edit", groups: { "-1": { requireMention: true } } } },
+  channels: {
+    telegram: {
+      botToken: "123:secret",
+      allowFrom: ["1"],
+      streaming: "edit",
+      groups: { "-1": { requireMention: true } },
+    },
+  },
   agents: { defaults: { model: "openai/gpt-5", sandbox: { mode: "all" } }, list: [{ id: "main" }] },
   models: { providers: { openai: { baseUrl: "https://api" } } },
 };
@@ -43,25 +50,40 @@ const tool = () => gateway({ owner: true, settings } as ToolContext);
 describe("gateway", () => {
   test("shows the configuration without its secrets, and its schema", async () => {
     expect(await said(tool(), { action: "config.get" })).not.toContain("123:secret");
-    expect(await said(tool(), { action: "config.get", path: "messages.queue.mode" })).toBe('"steer"\nhash: h1');
+    expect(await said(tool(), { action: "config.get", path: "messages.queue.mode" })).toBe(
+      '"steer"\nhash: h1',
+    );
     expect(await said(tool(), { action: "config.get", path: "messages.nothing" })).toContain("is not set");
-    expect(await said(tool(), { action: "config.schema.lookup", path: "messages.queue" })).toContain('"object"');
-    expect(await refusedWith(tool(), { action: "config.schema.lookup", path: "nothing" })).toContain("there is no key");
+    expect(await said(tool(), { action: "config.schema.lookup", path: "messages.queue" })).toContain(
+      '"object"',
+    );
+    expect(await refusedWith(tool(), { action: "config.schema.lookup", path: "nothing" })).toContain(
+      "there is no key",
+    );
     expect(await refusedWith(tool(), { action: "config.schema.lookup" })).toContain("needs path");
   });
 
   test("merges a patch into the file, or puts a whole one in its place", async () => {
     expect(
-      await said(tool(), { action: "config.patch", patch: { messages: { queue: { mode: null, debounceMs: 5 } } }, baseHash: "h1" }),
+      await said(tool(), {
+        action: "config.patch",
+        patch: { messages: { queue: { mode: null, debounceMs: 5 } } },
+        baseHash: "h1",
+      }),
     ).toBe("Changed, and in effect.");
-    expect(await said(tool(), { action: "config.apply", config: { ...config, session: { reset: { mode: "daily" } } } })).toContain(
-      "Changed",
-    );
+    expect(
+      await said(tool(), {
+        action: "config.apply",
+        config: { ...config, session: { reset: { mode: "daily" } } },
+      }),
+    ).toContain("Changed");
     expect(written).toEqual([
       { ...config, messages: { queue: { cap: 20, debounceMs: 5 } } },
       { ...config, session: { reset: { mode: "daily" } } },
     ]);
-    expect(await refusedWith(tool(), { action: "config.patch", patch: { session: {} }, baseHash: "old" })).toContain("changed since");
+    expect(
+      await refusedWith(tool(), { action: "config.patch", patch: { session: {} }, baseHash: "old" }),
+    ).toContain("changed since");
   });
 
   test.each([
@@ -123,10 +145,12 @@ describe("gateway", () => {
     { agents: { defaults: { model: { primary: { a: "b" } } } } },
     { agents: { defaults: { model: null } } },
   ] satisfies JsonObject[])("may not change what protects people: %j", async (patch) => {
-    expect(await refusedWith(tool(), { action: "config.patch", patch })).toContain("only the operator may change");
-    expect(await refusedWith(tool(), { action: "config.apply", config: mergePatch(config, patch) })).toContain(
+    expect(await refusedWith(tool(), { action: "config.patch", patch })).toContain(
       "only the operator may change",
     );
+    expect(
+      await refusedWith(tool(), { action: "config.apply", config: mergePatch(config, patch) }),
+    ).toContain("only the operator may change");
     expect(written).toEqual([]);
   });
 
@@ -134,7 +158,9 @@ describe("gateway", () => {
     await said(tool(), { action: "restart", reason: "new model" });
     expect(restarts).toEqual(["new model"]);
     expect(await refusedWith(tool(), { action: "update.run" })).toContain("Invalid option");
-    expect(gateway({ owner: false, settings } as ToolContext)).toEqual({ unavailable: expect.stringContaining("only owners") });
+    expect(gateway({ owner: false, settings } as ToolContext)).toEqual({
+      unavailable: expect.stringContaining("only owners"),
+    });
     expect(gateway({ owner: true } as ToolContext)).toEqual({ unavailable: expect.any(String) });
   });
 });
@@ -147,7 +173,17 @@ describe("protected settings", () => {
         { maxDepth: 4 },
         leaf,
         fc.dictionary(
-          fc.constantFrom("tools", "exec", "mode", "ask", "agents", "__proto__", "constructor", "messages", "queue"),
+          fc.constantFrom(
+            "tools",
+            "exec",
+            "mode",
+            "ask",
+            "agents",
+            "__proto__",
+            "constructor",
+            "messages",
+            "queue",
+          ),
           tie("tree"),
         ) as fc.Arbitrary<Json>,
       ),
@@ -155,7 +191,8 @@ describe("protected settings", () => {
     fc.assert(
       fc.property(patch, (change) => {
         const after = mergePatch(config, change);
-        const tools = (value: Json): string => JSON.stringify((value as JsonObject | null)?.["tools"] ?? null);
+        const tools = (value: Json): string =>
+          JSON.stringify((value as JsonObject | null)?.["tools"] ?? null);
         if (tools(after) !== tools(config)) expect(protectedChanges(config, after)).not.toEqual([]);
         expect(({} as { mode?: string }).mode).toBe(undefined);
       }),
@@ -178,19 +215,32 @@ describe("protected settings", () => {
       { channels: { telegram: { streaming: "off" } } },
       { channels: { discord: { replyToMode: "first" } } },
     ];
-    for (const change of changes) expect(protectedChanges(config, mergePatch(config, change)), JSON.stringify(change)).toEqual([]);
+    for (const change of changes)
+      expect(protectedChanges(config, mergePatch(config, change)), JSON.stringify(change)).toEqual([]);
   });
 
   test("a model may be chosen among those that the file names, wherever it names them", () => {
     const rich: JsonObject = {
       models: { providers: { local: { models: [{ id: "small" }, { id: "big" }] } } },
       agents: {
-        defaults: { model: { primary: "openai/gpt-5", fallbacks: ["openai/gpt-5-mini"] }, models: { "x/y": {} } },
+        defaults: {
+          model: { primary: "openai/gpt-5", fallbacks: ["openai/gpt-5-mini"] },
+          models: { "x/y": {} },
+        },
         list: [{ id: "main", model: "a/b" }, { id: "two" }],
       },
     };
-    for (const model of ["local/small", "openai/gpt-5-mini", "x/y", "a/b", { primary: "local/big", fallbacks: ["a/b"] }]) {
-      expect(protectedChanges(rich, mergePatch(rich, { agents: { defaults: { model } } })), JSON.stringify(model)).toEqual([]);
+    for (const model of [
+      "local/small",
+      "openai/gpt-5-mini",
+      "x/y",
+      "a/b",
+      { primary: "local/big", fallbacks: ["a/b"] },
+    ]) {
+      expect(
+        protectedChanges(rich, mergePatch(rich, { agents: { defaults: { model } } })),
+        JSON.stringify(model),
+      ).toEqual([]);
     }
     const chosen = (model: Json): Json =>
       mergePatch(rich, {
@@ -225,8 +275,14 @@ describe("session_status", () => {
         return model ?? "the agent's own";
       },
     };
-    const context = { status, timeZone: "Europe/Berlin", clock: { now: () => Date.UTC(2026, 6, 1, 22, 5) } } as unknown as ToolContext;
-    expect(await said(sessionStatus(context), {})).toBe("Time: Thursday, 2 July 2026, 00:05 (Europe/Berlin, GMT+02:00)\nModel: x/y");
+    const context = {
+      status,
+      timeZone: "Europe/Berlin",
+      clock: { now: () => Date.UTC(2026, 6, 1, 22, 5) },
+    } as unknown as ToolContext;
+    expect(await said(sessionStatus(context), {})).toBe(
+      "Time: Thursday, 2 July 2026, 00:05 (Europe/Berlin, GMT+02:00)\nModel: x/y",
+    );
     expect(await said(sessionStatus(context), { model: "a/b" })).toContain("Set: a/b\n");
     expect(await said(sessionStatus(context), { model: "default" })).toContain("Set: the agent's own\n");
     expect(models).toEqual(["a/b", null]);
@@ -238,15 +294,21 @@ describe("session_status", () => {
 describe("update_plan", () => {
   test("keeps the plan, with at most one step in progress", async () => {
     const saved: unknown[] = [];
-    const context = { plans: { save: async (_scope: unknown, plan: unknown) => void saved.push(plan) } } as unknown as ToolContext;
+    const context = {
+      plans: { save: async (_scope: unknown, plan: unknown) => void saved.push(plan) },
+    } as unknown as ToolContext;
     const plan = [
       { step: "one", status: "completed" },
       { step: "two", status: "in_progress" },
     ];
-    expect(await said(updatePlan(context), { plan, explanation: "why" })).toBe("Plan kept: 1 of 2 steps done.");
-    expect(saved).toEqual([{ steps: plan, explanation: "why" }]);
-    expect(await refusedWith(updatePlan(context), { plan: plan.map(({ step }) => ({ step, status: "in_progress" })) })).toContain(
-      "at most one step",
+    expect(await said(updatePlan(context), { plan, explanation: "why" })).toBe(
+      "Plan kept: 1 of 2 steps done.",
     );
+    expect(saved).toEqual([{ steps: plan, explanation: "why" }]);
+    expect(
+      await refusedWith(updatePlan(context), {
+        plan: plan.map(({ step }) => ({ step, status: "in_progress" })),
+      }),
+    ).toContain("at most one step");
   });
 });

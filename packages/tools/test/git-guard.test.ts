@@ -100,7 +100,8 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     };
     for (const folder of [".", "sub"]) {
       for (const key of programKeys) plain("-C", folder, "config", key, await told(`${folder} ${key}`));
-      for (const name of aliases) plain("-C", folder, "config", `alias.${name}`, `!${await told(`alias ${name}`)}`);
+      for (const name of aliases)
+        plain("-C", folder, "config", `alias.${name}`, `!${await told(`alias ${name}`)}`);
       plain("-C", folder, "config", "log.showSignature", "true");
       plain("-C", folder, "config", "log.diffMerges", "remerge");
       plain("-C", folder, "config", "status.submoduleSummary", "true");
@@ -109,7 +110,13 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
       plain("-C", folder, "config", "remote.origin.url", `ext::sh -c ${await told("ext")}`);
       const hooks = await readdir(join(it.workspace, folder, ".git"));
       if (!hooks.includes("hooks")) await mkdir(join(it.workspace, folder, ".git/hooks"));
-      for (const hook of ["pre-commit", "post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"])
+      for (const hook of [
+        "pre-commit",
+        "post-index-change",
+        "post-checkout",
+        "reference-transaction",
+        "fsmonitor-watchman",
+      ])
         await rename(await told(`${folder} hook ${hook}`), join(it.workspace, folder, ".git/hooks", hook));
     }
     await mkdir(ws(".git/info"), { recursive: true });
@@ -121,7 +128,9 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
   });
 
   const run = (words: readonly string[], owner = true): Promise<string> =>
-    said(exec({ ...it.context, exec: { ...it.context.exec, policy: { ...full, owner } } as never }), { command: words as string[] });
+    said(exec({ ...it.context, exec: { ...it.context.exec, policy: { ...full, owner } } as never }), {
+      command: words as string[],
+    });
 
   test("is hostile: without the guard its status and its diffs run what it names", async () => {
     plain("status");
@@ -180,13 +189,16 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     "--version",
   ].map((line) => line.split(" "));
 
-  test.each(looks.map((words) => [words.join(" "), words] as const))("git %s looks, and starts nothing", async (_line, words) => {
-    expect(knownForm([programPath(git), ...words])).not.toBe(null);
-    const output = await run(["git", ...words]);
-    expect(await readdir(canary)).toEqual([]);
-    // check-ignore found nothing, so its code is 1.
-    expect(output).toMatch(words[0] === "check-ignore" ? /\[exit code [01],/ : /\[exit code 0,/);
-  });
+  test.each(looks.map((words) => [words.join(" "), words] as const))(
+    "git %s looks, and starts nothing",
+    async (_line, words) => {
+      expect(knownForm([programPath(git), ...words])).not.toBe(null);
+      const output = await run(["git", ...words]);
+      expect(await readdir(canary)).toEqual([]);
+      // check-ignore found nothing, so its code is 1.
+      expect(output).toMatch(words[0] === "check-ignore" ? /\[exit code [01],/ : /\[exit code 0,/);
+    },
+  );
 
   test("shows what there is all the same", async () => {
     expect(await run(["git", "status", "--porcelain"])).toContain(" M f\n");
@@ -215,19 +227,38 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
 
   test("of the settings that may name a program none is kept, whatever their section is for", async () => {
     const own = await stage();
-    const config = (key: string): void => void execFileSync(programPath(git), ["config", key, "x"], { cwd: own.workspace });
+    const config = (key: string): void =>
+      void execFileSync(programPath(git), ["config", key, "x"], { cwd: own.workspace });
     execFileSync(programPath(git), ["init", "-q"], { cwd: own.workspace });
-    const programs = ["gc.recentobjectshook", "lfs.customtransfer.a.path", "lfs.extension.a.clean", "lfs.standalonetransferagent"];
-    const others = ["gc.auto", "lfs.repositoryformatversion", "lfs.https://a.b/c.access", "lfs.https://a.b/c.locksverify", "user.name"];
+    const programs = [
+      "gc.recentobjectshook",
+      "lfs.customtransfer.a.path",
+      "lfs.extension.a.clean",
+      "lfs.standalonetransferagent",
+    ];
+    const others = [
+      "gc.auto",
+      "lfs.repositoryformatversion",
+      "lfs.https://a.b/c.access",
+      "lfs.https://a.b/c.locksverify",
+      "user.name",
+    ];
     for (const key of [...programs, ...others]) config(key);
-    const { env } = await guardGit([programPath(git), "fetch"], own.workspace, { PATH: hostPath, HOME: own.outside });
-    const emptied = Object.entries(env).flatMap(([name, value]) => (name.startsWith("GIT_CONFIG_KEY_") ? [value] : []));
+    const { env } = await guardGit([programPath(git), "fetch"], own.workspace, {
+      PATH: hostPath,
+      HOME: own.outside,
+    });
+    const emptied = Object.entries(env).flatMap(([name, value]) =>
+      name.startsWith("GIT_CONFIG_KEY_") ? [value] : [],
+    );
     expect(emptied.toSorted()).toEqual(programs.toSorted());
     await own.close();
   });
 
   test("nor does git that a script calls start hooks or a monitor", async () => {
-    await said(exec(it.context), { command: "cd sub && git status --ignore-submodules=all; cd .. && git rev-parse HEAD && git branch x1" });
+    await said(exec(it.context), {
+      command: "cd sub && git status --ignore-submodules=all; cd .. && git rev-parse HEAD && git branch x1",
+    });
     const ran = (await readdir(canary)).filter((name) => /fsmonitor|hook/.test(name));
     expect(ran).toEqual([]);
   });
@@ -239,7 +270,9 @@ describe.skipIf(lacks(git))("git in a repository that is hostile", () => {
     expect(await at(["git", "--version"])).toContain("git version");
     execFileSync(programPath(git), ["init", "-q"], { cwd: own.workspace });
     await writeFile(join(own.workspace, ".git/config"), "[broken\n");
-    await expect(at(["git", "status"])).rejects.toThrow(/git cannot tell its settings here, so it is not run/);
+    await expect(at(["git", "status"])).rejects.toThrow(
+      /git cannot tell its settings here, so it is not run/,
+    );
     await own.close();
   });
 });

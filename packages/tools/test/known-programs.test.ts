@@ -30,7 +30,8 @@ const rules = (owner: boolean, ...allowlist: readonly AllowedCommand[]): ExecPol
   grants: [],
   owner,
 });
-const byName = (...argv: readonly string[]): string => execDecision(action(argv), rules(true, { command: argv[0] ?? "" })).kind;
+const byName = (...argv: readonly string[]): string =>
+  execDecision(action(argv), rules(true, { command: argv[0] ?? "" })).kind;
 
 describe("a program's name alone", () => {
   test.each([
@@ -82,7 +83,9 @@ describe("a program's name alone", () => {
     // With words that are text or names of files to them.
     const harmless =
       /^(?:arch|b2sum|base64|basename|cat|cksum|cmp|comm|cut|date|df|diff|dirname|du|echo|[ef]?grep|false|file|find|fold|groups|head|hexdump|hostname|id|logname|ls|md5sum|mkdir|nl|nproc|od|paste|printf|pwd|readlink|realpath|rev|rg|seq|sha\d+sum|sleep|sort|stat|tac|tail|touch|tr|tree|true|uname|uniq|uptime|wc|which|whoami)$/;
-    const programs = ["/usr/bin", "/bin", "/usr/sbin"].flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
+    const programs = ["/usr/bin", "/bin", "/usr/sbin"].flatMap((folder) =>
+      readdirSync(folder).map((name) => `${folder}/${name}`),
+    );
     expect(programs.length).toBeGreaterThan(100);
     for (const program of programs.filter((each) => !harmless.test(each.slice(each.lastIndexOf("/") + 1))))
       for (const args of words) expect(byName(program, ...args), [program, ...args].join(" ")).toBe("ask");
@@ -170,8 +173,14 @@ describe("a program's name alone", () => {
   });
 
   test("reaches no file that the file tools do not reach", () => {
-    const decision = execDecision(action(["cat", "/etc/passwd"], { outside: ["/etc/passwd"] }), rules(true, { command: "cat" }));
-    expect(decision).toMatchObject({ kind: "ask", reason: expect.stringContaining("/etc/passwd is out of the file tools' reach") });
+    const decision = execDecision(
+      action(["cat", "/etc/passwd"], { outside: ["/etc/passwd"] }),
+      rules(true, { command: "cat" }),
+    );
+    expect(decision).toMatchObject({
+      kind: "ask",
+      reason: expect.stringContaining("/etc/passwd is out of the file tools' reach"),
+    });
   });
 });
 
@@ -361,7 +370,11 @@ describe("git by its name", () => {
   });
 
   test("tells each path that it would read, from where it is sent", () => {
-    expect(knownForm(at(["git", "-C", "sub", "diff", "/etc/passwd", "../x"]))?.reads).toEqual(["sub", "/etc/passwd", "sub/../x"]);
+    expect(knownForm(at(["git", "-C", "sub", "diff", "/etc/passwd", "../x"]))?.reads).toEqual([
+      "sub",
+      "/etc/passwd",
+      "sub/../x",
+    ]);
     expect(knownForm(at(["grep", "-e", "x", "/etc/shadow"]))?.reads).toEqual(["/etc/shadow"]);
     expect(knownForm(at(["grep", "--regexp=x", "/etc/shadow"]))?.reads).toEqual(["/etc/shadow"]);
     expect(knownForm(at(["rg", "--files", "/etc"]))?.reads).toEqual(["/etc"]);
@@ -380,8 +393,13 @@ describe("an argPattern", () => {
       kind: "ask",
       reason: expect.stringContaining("whoever asks is no owner"),
     });
-    expect(execDecision(action(["cat", "/var/log/x"]), rules(false, { command: "cat", argPattern: "/var/log/x" })).kind).toBe("run");
-    expect(execDecision(action(["rm", "build/x"]), rules(false, { command: "rm", argPattern: "build/x" })).kind).toBe("run");
+    expect(
+      execDecision(action(["cat", "/var/log/x"]), rules(false, { command: "cat", argPattern: "/var/log/x" }))
+        .kind,
+    ).toBe("run");
+    expect(
+      execDecision(action(["rm", "build/x"]), rules(false, { command: "rm", argPattern: "build/x" })).kind,
+    ).toBe("run");
     expect(execDecision(action(["git", "status"]), rules(false, { command: "git" })).kind).toBe("run");
   });
 });

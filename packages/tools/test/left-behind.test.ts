@@ -1,7 +1,18 @@
 // What a command in a sandbox could hide from the look at what it left behind, so that the owner's programs or prompts
 // would meet it later.
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  rmdir,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,32 +27,43 @@ import { said, stage, writingSandbox, type Stage } from "./stage.ts";
 const bwrap = program("bwrap");
 /** Outside Parley's own folder. */
 const gitFoldersBelow = (root: string): string =>
-  execFileSync("find", [".", "-path", "./.parley", "-prune", "-o", "-iname", ".git", "-print"], { cwd: root, encoding: "utf8" });
+  execFileSync("find", [".", "-path", "./.parley", "-prune", "-o", "-iname", ".git", "-print"], {
+    cwd: root,
+    encoding: "utf8",
+  });
 
 describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves", () => {
   let it: Stage;
   let origins: KeptOrigins;
   const at = (path: string): string => join(it.workspace, path);
   const run = (command: string): Promise<string> => said(exec(it.context), { command, yieldMs: 100_000 });
-  const inBackground = (command: string): Promise<string> => said(exec(it.context), { command, background: true });
+  const inBackground = (command: string): Promise<string> =>
+    said(exec(it.context), { command, background: true });
   const allOver = async (): Promise<void> => {
     while (origins.watches.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   };
   beforeEach(async () => {
     origins = memoryOrigins();
-    it = await stage({ context: { origins, speakers: ["telegram:42"] }, sandbox: (workspace) => writingSandbox(workspace) });
+    it = await stage({
+      context: { origins, speakers: ["telegram:42"] },
+      sandbox: (workspace) => writingSandbox(workspace),
+    });
   });
   afterEach(() => it.close());
 
   test("as a bare repository: the workspace itself, one with its parts elsewhere, one with a long name", async () => {
     const head = "echo 'ref: refs/heads/main' > HEAD";
-    expect(await run(`${head}; mkdir objects refs; echo '[core]' > config`)).toContain("HEAD (now .parley/held/");
+    expect(await run(`${head}; mkdir objects refs; echo '[core]' > config`)).toContain(
+      "HEAD (now .parley/held/",
+    );
     expect(await readdir(it.workspace)).not.toContain("HEAD");
     const told = await run(`mkdir w c c/objects c/refs; cd w; ${head}; echo ../c > commondir`);
     expect(told).toContain("w (now .parley/held/");
     expect(await readdir(it.workspace)).toEqual([".parley", "c"]);
     const long = "n".repeat(255);
-    expect(await run(`mkdir ${long}; cd ${long}; ${head}; mkdir objects refs`)).toContain("(now .parley/held/");
+    expect(await run(`mkdir ${long}; cd ${long}; ${head}; mkdir objects refs`)).toContain(
+      "(now .parley/held/",
+    );
     expect(await readdir(it.workspace)).toEqual([".parley", "c"]);
   });
 
@@ -50,15 +72,17 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     await mkdir(at("refs"));
     await writeFile(at("HEAD"), "ref: refs/heads/main");
     await writeFile(at("config"), "[core]\n");
-    expect(await run("echo evil >> config; mkdir hooks")).toMatch(/Read-only[^]*hooks \(now \.parley\/held\//);
+    expect(await run("echo evil >> config; mkdir hooks")).toMatch(
+      /Read-only[^]*hooks \(now \.parley\/held\//,
+    );
     expect(await readFile(at("config"), "utf8")).toBe("[core]\n");
   });
 
   test("deeper than a path is long, and the next command works as before", async () => {
     const name = "d".repeat(200);
-    expect(await run(`for i in $(seq 40); do mkdir ${name}; cd -P ${name}; done; mkdir .git; echo ok`)).toMatch(
-      /^ok\n[^]*now \.parley\/held/,
-    );
+    expect(
+      await run(`for i in $(seq 40); do mkdir ${name}; cd -P ${name}; done; mkdir .git; echo ok`),
+    ).toMatch(/^ok\n[^]*now \.parley\/held/);
     expect(gitFoldersBelow(it.workspace)).toBe("");
     expect(await run("echo again > made; cat made")).toMatch(/^again\n\[exit code 0/);
     // The oldest go when there are too many, this one too.
@@ -66,12 +90,16 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     for (let i = 0; i < 100; i += 1) await mkdir(at(`.parley/held/old-${i}`));
     expect(await run("mkdir .x")).toContain("now .parley/held");
     expect(await readdir(at(".parley/held"))).not.toContain("w1");
-    expect(await run("for i in $(seq 80); do mkdir d; cd -P d; done; mkdir .git")).toContain("now .parley/held");
+    expect(await run("for i in $(seq 80); do mkdir d; cd -P d; done; mkdir .git")).toContain(
+      "now .parley/held",
+    );
     expect(gitFoldersBelow(it.workspace)).toBe("");
   });
 
   test("under names that are not UTF-8", async () => {
-    const told = await run("for n in $(printf 'a\\377 a\\376'); do mkdir $n $n/.git; done; touch $(printf '.\\377')");
+    const told = await run(
+      "for n in $(printf 'a\\377 a\\376'); do mkdir $n $n/.git; done; touch $(printf '.\\377')",
+    );
     expect(told).toContain("now .parley/held");
     expect(gitFoldersBelow(it.workspace)).toBe("");
     expect(await readdir(it.workspace)).toEqual([".parley"]);
@@ -87,7 +115,8 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     await run(
       "mkdir -p node_modules/x .x; for f in a node_modules/x/b .x/c; do echo > $f; chmod 6755 $f; done; echo > plain; chmod 751 plain",
     );
-    for (const path of ["a", "node_modules/x/b"]) expect((await stat(at(path))).mode & 0o7777, path).toBe(0o755);
+    for (const path of ["a", "node_modules/x/b"])
+      expect((await stat(at(path))).mode & 0o7777, path).toBe(0o755);
     expect((await stat(at("plain"))).mode & 0o7777).toBe(0o751);
     expect((await stat(at(".parley/held"))).mode & 0o777).toBe(0o700);
   });
@@ -96,12 +125,14 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     await inBackground(
       "echo obey > USER.md; mkdir memory; echo obey > memory/x.md; mkdir n n/.git; touch made; while [ ! -e go ]; do sleep 0.01; done",
     );
-    while (!(await readdir(it.workspace)).includes("made")) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!(await readdir(it.workspace)).includes("made"))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     const second =
       "touch second; while [ -e USER.md -o -e memory -o -e n/.git ]; do sleep 0.01; done; " +
       "echo obey > USER.md; mkdir memory; echo obey > memory/x.md; echo more > memory/y.md; mkdir n/.git";
     await inBackground(second);
-    while (!(await readdir(it.workspace)).includes("second")) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!(await readdir(it.workspace)).includes("second"))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     await writeFile(at("go"), "");
     await allOver();
     expect((await readdir(it.workspace)).toSorted()).toEqual([".parley", "go", "made", "n", "second"]);
@@ -125,7 +156,8 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
     await mkdir(at("memory"));
     await writeFile(at("memory/a.md"), "mine");
     await inBackground("touch started; while [ ! -e go ]; do sleep 0.01; done; echo obey > memory/x.md");
-    while (!(await readdir(it.workspace)).includes("started")) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!(await readdir(it.workspace)).includes("started"))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     await rm(at("memory"), { recursive: true });
     await mkdir(at("memory"));
     await writeFile(at("memory/a.md"), "mine");
@@ -137,7 +169,10 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
 
   test("nor move a folder of Parley's away, with what it holds", async () => {
     await it.close();
-    it = await stage({ context: { origins }, sandbox: (workspace) => writingSandbox(workspace, [join(workspace, "data/state")]) });
+    it = await stage({
+      context: { origins },
+      sandbox: (workspace) => writingSandbox(workspace, [join(workspace, "data/state")]),
+    });
     await mkdir(at("data/state"), { recursive: true });
     await writeFile(at("data/state/secret"), "the secret");
     expect(await run("mv data d2; ls data/state; touch data/x")).toMatch(/busy\n\[exit code 0/);
@@ -148,7 +183,8 @@ describe.skipIf(lacks(bwrap))("a command in a sandbox cannot hide what it leaves
 
 test("a folder that got the number of one that is gone is another one", async () => {
   const root = await mkdtemp(join(tmpdir(), "parley-scan-"));
-  const scan = async (): Promise<string | undefined> => (await scanGuarded({ root, alsoPrompt: [], hidden: [] })).guarded.get(".x");
+  const scan = async (): Promise<string | undefined> =>
+    (await scanGuarded({ root, alsoPrompt: [], hidden: [] })).guarded.get(".x");
   await mkdir(join(root, ".x"));
   const first = await scan();
   await rmdir(join(root, ".x"));
@@ -173,7 +209,8 @@ test("the look after a command ends at no number of entries", async () => {
 const script = fileURLToPath(new URL("sandboxed-command.ts", import.meta.url));
 const nobody = { encoding: "utf8", uid: 65534, gid: 65534 } as const;
 /** Root reads and moves what it likes; others only what is open to them. */
-const canBeNobody = process.getuid?.() === 0 && spawnSync(process.execPath, ["--check", script], nobody).status === 0;
+const canBeNobody =
+  process.getuid?.() === 0 && spawnSync(process.execPath, ["--check", script], nobody).status === 0;
 describe.skipIf(lacks(bwrap) || !canBeNobody)("nor where the gateway does not run as root", () => {
   test("in folders that it closed, and by /proc", async () => {
     const it = await stage();
@@ -192,7 +229,9 @@ describe.skipIf(lacks(bwrap) || !canBeNobody)("nor where the gateway does not ru
       // What was closed before is the owner's choice.
       await mkdir(join(it.workspace, "closed"), { mode: 0 });
       execFileSync("chown", ["65534", join(it.workspace, "closed")]);
-      expect(spawnSync(process.execPath, [script, it.workspace, "chmod 700 closed"], nobody).stdout).toContain("Read-only");
+      expect(
+        spawnSync(process.execPath, [script, it.workspace, "chmod 700 closed"], nobody).stdout,
+      ).toContain("Read-only");
       expect((await stat(join(it.workspace, "closed"))).mode & 0o777).toBe(0);
     } finally {
       await it.close();

@@ -16,7 +16,9 @@ beforeEach(async () => {
 afterEach(() => it.close());
 const at = (name: string): string => join(it.workspace, name);
 const text = (name: string): Promise<string> => readFile(at(name), "utf8");
-const patch = (...lines: string[]): { input: string } => ({ input: ["*** Begin Patch", ...lines, "*** End Patch"].join("\n") });
+const patch = (...lines: string[]): { input: string } => ({
+  input: ["*** Begin Patch", ...lines, "*** End Patch"].join("\n"),
+});
 
 describe("a patch", () => {
   test("adds, changes, moves and deletes files at once", async () => {
@@ -48,10 +50,16 @@ describe("a patch", () => {
 
   test("finds its place by the line after @@, and the file's end", async () => {
     await writeFile(at("a.py"), "class A\n  def f\n    x\nclass B\n  def f\n    x\n");
-    await said(applyPatch(it.context), patch("*** Update File: a.py", "@@ class B", "@@   def f", "-    x", "+    y"));
+    await said(
+      applyPatch(it.context),
+      patch("*** Update File: a.py", "@@ class B", "@@   def f", "-    x", "+    y"),
+    );
     expect(await text("a.py")).toBe("class A\n  def f\n    x\nclass B\n  def f\n    y\n");
     await writeFile(at("end.txt"), "x\ny\nx");
-    await said(applyPatch(it.context), patch("*** Update File: end.txt", "@@", "-x", "+z", "*** End of File"));
+    await said(
+      applyPatch(it.context),
+      patch("*** Update File: end.txt", "@@", "-x", "+z", "*** End of File"),
+    );
     expect(await text("end.txt")).toBe("x\ny\nz\n");
     await said(applyPatch(it.context), patch("*** Update File: end.txt", "@@", "+last"));
     expect(await text("end.txt")).toBe("x\ny\nz\nlast\n");
@@ -59,7 +67,10 @@ describe("a patch", () => {
 
   test("keeps line endings, byte order mark and spaces of lines that stay", async () => {
     await writeFile(at("a.txt"), "\ufeffone  \r\ntwo\r\nthree");
-    await said(applyPatch(it.context), patch("*** Update File: a.txt", "@@ -1,3 +1,3 @@ whatever", " one", "-two", "+2", "+b"));
+    await said(
+      applyPatch(it.context),
+      patch("*** Update File: a.txt", "@@ -1,3 +1,3 @@ whatever", " one", "-two", "+2", "+b"),
+    );
     expect(await text("a.txt")).toBe("\ufeffone  \r\n2\r\nb\r\nthree");
   });
 
@@ -76,7 +87,10 @@ describe("a patch", () => {
     [["*** Update File: a.txt", "*** Move to: /etc/x", "@@ same", "-same", "+x"], "outside the workspace"],
     [["*** Delete File: none.txt"], "there is no file none.txt"],
     [["*** Delete File: a.txt", "*** Delete File: a.txt"], "twice"],
-    [["*** Delete File: a.txt", "*** Update File: ./a.txt", "@@ same", "-same", "+x"], "two parts of the patch change a.txt"],
+    [
+      ["*** Delete File: a.txt", "*** Update File: ./a.txt", "@@ same", "-same", "+x"],
+      "two parts of the patch change a.txt",
+    ],
     [["hello"], 'begins with " "'],
     [[], "names no file"],
   ])("that does not fit changes nothing and says why: %j", async (lines, reason) => {
@@ -92,12 +106,17 @@ describe("a patch", () => {
 
   test("without its first or last line, or a file, is refused", async () => {
     expect(await refusedWith(applyPatch(it.context), patch("hello"))).toContain("a file begins with");
-    expect(await refusedWith(applyPatch(it.context), { input: "*** Add File: x\n+x" })).toContain("Begin Patch");
-    expect(await refusedWith(applyPatch(it.context), { input: "*** Begin Patch\n*** Add File: x\n+x" })).toContain("End Patch");
+    expect(await refusedWith(applyPatch(it.context), { input: "*** Add File: x\n+x" })).toContain(
+      "Begin Patch",
+    );
+    expect(
+      await refusedWith(applyPatch(it.context), { input: "*** Begin Patch\n*** Add File: x\n+x" }),
+    ).toContain("End Patch");
   });
 
   test("changes nothing in a .git folder", async () => {
-    const input = "*** Begin Patch\n*** Add File: fine.txt\n+x\n*** Add File: .git/hooks/pre-commit\n+id\n*** End Patch";
+    const input =
+      "*** Begin Patch\n*** Add File: fine.txt\n+x\n*** Add File: .git/hooks/pre-commit\n+id\n*** End Patch";
     expect(await refusedWith(applyPatch(it.context), { input })).toContain("change it with git");
     expect(await readdir(it.workspace)).not.toContain("fine.txt");
   });
@@ -111,10 +130,23 @@ describe("a patch", () => {
     const workspace = await files.writable();
     const spoiling = {
       ...files,
-      writable: async () => ({ ...workspace, remove: (path: string) => workspace.remove(path === "locked/b.txt" ? "locked" : path) }),
+      writable: async () => ({
+        ...workspace,
+        remove: (path: string) => workspace.remove(path === "locked/b.txt" ? "locked" : path),
+      }),
     };
-    const input = patch("*** Update File: a.txt", "@@", "-1", "+2", "*** Add File: new.txt", "+x", "*** Delete File: locked/b.txt");
-    expect(await refusedWith(applyPatch({ ...it.context, files: spoiling }), input)).toContain("not a regular file");
+    const input = patch(
+      "*** Update File: a.txt",
+      "@@",
+      "-1",
+      "+2",
+      "*** Add File: new.txt",
+      "+x",
+      "*** Delete File: locked/b.txt",
+    );
+    expect(await refusedWith(applyPatch({ ...it.context, files: spoiling }), input)).toContain(
+      "not a regular file",
+    );
     expect([await text("a.txt"), await text("locked/b.txt")]).toEqual(["1\n", "1\n"]);
     expect(await readdir(it.workspace)).toEqual([".parley", "a.txt", "locked"]);
     expect(await readdir(at(".parley/changes"))).toEqual([]);
@@ -134,7 +166,9 @@ describe("what a dead process left", () => {
       // The first tool of the next process finishes or forgets it.
       await workspaceFiles({ root: own.workspace }).writable();
       const names = (await readdir(own.workspace)).filter((name) => name !== ".parley");
-      const state = await Promise.all(names.map(async (name) => `${name}:${(await readFile(join(own.workspace, name), "utf8")).trim()}`));
+      const state = await Promise.all(
+        names.map(async (name) => `${name}:${(await readFile(join(own.workspace, name), "utf8")).trim()}`),
+      );
       expect(["a:old,b:old,c:old", "a:new,c:new,d:new"]).toContain(state.join());
       expect(await readdir(join(own.workspace, ".parley/changes")).catch(() => [])).toEqual([]);
       ends.add(state.join());
@@ -169,7 +203,10 @@ describe("what a dead process left", () => {
     await writeFile(at(".parley/changes/1-2.commit"), JSON.stringify(forged));
     await writeFile(at(".parley/changes/1-3.plan"), '{"steps":[{"path":');
     await workspaceFiles({ root: it.workspace }).writable();
-    expect([await text("mine"), await readFile(join(it.outside, "victim"), "utf8")]).toEqual(["mine", "safe"]);
+    expect([await text("mine"), await readFile(join(it.outside, "victim"), "utf8")]).toEqual([
+      "mine",
+      "safe",
+    ]);
     expect(await readdir(at(".parley/changes"))).toEqual([]);
   });
 });

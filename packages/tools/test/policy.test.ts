@@ -1,11 +1,19 @@
 // The chain of rules that decides which tools a turn has.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyPolicy, catalogue, policySteps, unknownPatterns, type PolicyInput, type ToolRules } from "../src/index.ts";
+import {
+  applyPolicy,
+  catalogue,
+  policySteps,
+  unknownPatterns,
+  type PolicyInput,
+  type ToolRules,
+} from "../src/index.ts";
 
 const all = catalogue.map(({ id }) => id);
 const none: PolicyInput = { global: {}, agent: {}, model: "openai/gpt-5", places: [] };
-const left = (input: Partial<PolicyInput>): readonly string[] => applyPolicy(all, policySteps({ ...none, ...input })).tools;
+const left = (input: Partial<PolicyInput>): readonly string[] =>
+  applyPolicy(all, policySteps({ ...none, ...input })).tools;
 
 describe("profiles", () => {
   test("are the seeds' tables", () => {
@@ -27,9 +35,17 @@ describe("profiles", () => {
   });
 
   test("of the agent stand in for the global one, and alsoAllow adds to them", () => {
-    expect(left({ global: { profile: "coding" }, agent: { profile: "minimal" } })).toEqual(["session_status"]);
-    expect(left({ global: { profile: "minimal", alsoAllow: ["group:web"] } })).toEqual(["web_search", "web_fetch", "session_status"]);
-    expect(left({ global: { profile: "minimal", alsoAllow: ["exec"], deny: ["exec"] } })).toEqual(["session_status"]);
+    expect(left({ global: { profile: "coding" }, agent: { profile: "minimal" } })).toEqual([
+      "session_status",
+    ]);
+    expect(left({ global: { profile: "minimal", alsoAllow: ["group:web"] } })).toEqual([
+      "web_search",
+      "web_fetch",
+      "session_status",
+    ]);
+    expect(left({ global: { profile: "minimal", alsoAllow: ["exec"], deny: ["exec"] } })).toEqual([
+      "session_status",
+    ]);
   });
 
   test("of a provider narrow further, the more exact name first", () => {
@@ -45,13 +61,21 @@ describe("rules", () => {
 
   test("name tools in any case, by alias, by group and by pattern", () => {
     expect(only({ allow: ["READ", "bash"] })).toEqual(["read", "exec"]);
-    expect(only({ allow: ["group:runtime", "web_*"] })).toEqual(["exec", "process", "web_search", "web_fetch"]);
+    expect(only({ allow: ["group:runtime", "web_*"] })).toEqual([
+      "exec",
+      "process",
+      "web_search",
+      "web_fetch",
+    ]);
     expect(only({ deny: ["*"] })).toEqual([]);
     expect(only({ allow: ["group:parley"] })).toEqual(only({ deny: ["group:fs", "group:runtime"] }));
     expect(only({ allow: ["group:openclaw"] })).toEqual(only({ allow: ["group:parley"] }));
     expect(only({ deny: ["apply-patch"] })).not.toContain("apply_patch");
     expect(only({ allow: ["re.d", "rea", "r.a*", "ead*", "*rea"] })).toEqual([]);
-    const theirs = applyPolicy(["MyTool", "Other"], [{ step: "any", key: "any", rules: { deny: ["mytool"] } }]);
+    const theirs = applyPolicy(
+      ["MyTool", "Other"],
+      [{ step: "any", key: "any", rules: { deny: ["mytool"] } }],
+    );
     expect(theirs.tools).toEqual(["Other"]);
   });
 
@@ -66,7 +90,9 @@ describe("rules", () => {
   });
 
   test("that name nothing are found", () => {
-    expect(unknownPatterns({ allow: ["raed", "group:fs", "my_tool"], deny: ["grop:web"] }, ["my_tool"])).toEqual(["raed", "grop:web"]);
+    expect(
+      unknownPatterns({ allow: ["raed", "group:fs", "my_tool"], deny: ["grop:web"] }, ["my_tool"]),
+    ).toEqual(["raed", "grop:web"]);
   });
 });
 
@@ -107,8 +133,18 @@ describe("whatever the rules", () => {
     allow: fc.option(fc.array(pattern, { maxLength: 6 }), { nil: undefined }),
     deny: fc.array(pattern, { maxLength: 3 }),
   });
-  const profile = fc.constantFrom("minimal" as const, "coding" as const, "messaging" as const, "full" as const, undefined);
-  const policy = fc.record({ profile, allow: fc.option(fc.array(pattern), { nil: undefined }), deny: fc.array(pattern, { maxLength: 3 }) });
+  const profile = fc.constantFrom(
+    "minimal" as const,
+    "coding" as const,
+    "messaging" as const,
+    "full" as const,
+    undefined,
+  );
+  const policy = fc.record({
+    profile,
+    allow: fc.option(fc.array(pattern), { nil: undefined }),
+    deny: fc.array(pattern, { maxLength: 3 }),
+  });
   const input: fc.Arbitrary<PolicyInput> = fc.record({
     global: policy,
     agent: policy,
@@ -139,7 +175,9 @@ describe("whatever the rules", () => {
       fc.property(input, fc.constantFrom(...all), fc.nat(), (given, tool, at) => {
         const steps = policySteps(given);
         const denying = { step: "any", key: "any", rules: { deny: [tool] } };
-        expect(applyPolicy(all, steps.toSpliced(at % (steps.length + 1), 0, denying)).tools).not.toContain(tool);
+        expect(applyPolicy(all, steps.toSpliced(at % (steps.length + 1), 0, denying)).tools).not.toContain(
+          tool,
+        );
       }),
     );
   });

@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => rm(workspace, { recursive: true, force: true }));
 
 const tools = rehearsalTools(systemClock(), process.env["PATH"] ?? "");
-const tool = (name: string): Tool => tools.find((each) => each.name === name) ?? expect.unreachable(`no tool ${name}`);
+const tool = (name: string): Tool =>
+  tools.find((each) => each.name === name) ?? expect.unreachable(`no tool ${name}`);
 const scope = (signal = new AbortController().signal): ToolScope => ({
   session: "agent:main:main" as SessionKey,
   agent: "main",
@@ -31,12 +32,22 @@ async function call(name: string, args: { [key: string]: string | number }, sign
 
 describe("arguments", () => {
   test("are described to the model as a JSON Schema object", () => {
-    expect(tool("echo").parameters).toMatchObject({ type: "object", properties: { text: { type: "string" } }, required: ["text"] });
+    expect(tool("echo").parameters).toMatchObject({
+      type: "object",
+      properties: { text: { type: "string" } },
+      required: ["text"],
+    });
   });
 
   test("that do not fit are refused with the reason", () => {
-    expect(tool("echo").parse({ text: 5 })).toMatchObject({ ok: false, reason: expect.stringContaining("text") });
-    expect(tool("append").parse({ line: "two\nlines" })).toMatchObject({ ok: false, reason: expect.stringContaining("one line only") });
+    expect(tool("echo").parse({ text: 5 })).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("text"),
+    });
+    expect(tool("append").parse({ line: "two\nlines" })).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("one line only"),
+    });
   });
 });
 
@@ -52,14 +63,17 @@ test("append leaves a line for every run", async () => {
 
 describe("sleep", () => {
   test("ends by itself", async () => {
-    expect(await call("sleep", { seconds: 0.01 })).toEqual({ content: [{ type: "text", text: "slept 0.01 s" }] });
+    expect(await call("sleep", { seconds: 0.01 })).toEqual({
+      content: [{ type: "text", text: "slept 0.01 s" }],
+    });
   });
 
   test("is ended with everything it started", async () => {
     const seconds = 3_000 + process.pid / 1e7;
     const controller = new AbortController();
     const running = call("sleep", { seconds }, controller.signal);
-    const alive = async (): Promise<boolean> => (await commandLines()).some((line) => line.includes(`sleep\0${seconds}`));
+    const alive = async (): Promise<boolean> =>
+      (await commandLines()).some((line) => line.includes(`sleep\0${seconds}`));
     while (!(await alive())) await new Promise((resolve) => setTimeout(resolve, 5));
     controller.abort();
     await expect(running).rejects.toMatchObject({ code: "aborted" });

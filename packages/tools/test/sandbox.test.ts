@@ -28,7 +28,11 @@ const bwrap = program("bwrap");
 describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   let it: Stage;
   afterEach(() => it.close());
-  const open = async (change: Partial<SandboxSettings> = {}, who: SessionKey = session, host = hostPath): Promise<Stage> =>
+  const open = async (
+    change: Partial<SandboxSettings> = {},
+    who: SessionKey = session,
+    host = hostPath,
+  ): Promise<Stage> =>
     (it = await stage({
       sandbox: async (workspace, outside) => {
         await mkdir(join(workspace, "hidden"));
@@ -51,11 +55,14 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
         );
       },
     }));
-  const run = (command: string | string[], more: object = {}): Promise<string> => said(exec(it.context), { command, ...more });
+  const run = (command: string | string[], more: object = {}): Promise<string> =>
+    said(exec(it.context), { command, ...more });
 
   test("works in the workspace, and nothing else of the machine is there", async () => {
     await open();
-    expect(await run("pwd; echo hi > made; ls; id -u > /dev/null; echo $HOME")).toMatch(/^\/workspace\nhidden\nmade\n\/tmp\n\[exit code 0/);
+    expect(await run("pwd; echo hi > made; ls; id -u > /dev/null; echo $HOME")).toMatch(
+      /^\/workspace\nhidden\nmade\n\/tmp\n\[exit code 0/,
+    );
     expect(await readFile(join(it.workspace, "made"), "utf8")).toBe("hi\n");
     const text = await run(
       `cat ${it.outside}/secret; ls ${it.outside} /root /home /work; cat /etc/shadow; cat hidden/state.db; ls -a hidden`,
@@ -65,7 +72,9 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     expect(text).not.toContain("root:");
     expect(await run(`cat ${it.outside}/skills/SKILL.md`)).toContain("a skill");
     expect(await run(`echo x > ${it.outside}/skills/SKILL.md`)).toContain("Read-only");
-    expect(await run("touch /usr/x /etc/ssl/x 2>&1; echo t > /tmp/x && cat /tmp/x")).toMatch(/Read-only[^]*t\n\[exit code 0/);
+    expect(await run("touch /usr/x /etc/ssl/x 2>&1; echo t > /tmp/x && cat /tmp/x")).toMatch(
+      /Read-only[^]*t\n\[exit code 0/,
+    );
     expect(await readFile(join(it.outside, "skills/SKILL.md"), "utf8")).toBe("a skill");
   });
 
@@ -80,12 +89,22 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
         await rm(workspace, { recursive: true });
         await symlink(join(outside, "home"), workspace);
         const readRoots = [join(outside, "home"), join(outside, "link"), join(outside, "home/state/skills")];
-        const request = { agent: "main", session, workspace, folder: outside, readRoots, host: { PATH: hostPath }, mark: () => "mark" };
+        const request = {
+          agent: "main",
+          session,
+          workspace,
+          folder: outside,
+          readRoots,
+          host: { PATH: hostPath },
+          mark: () => "mark",
+        };
         return openSandbox(settings, { ...request, hidden: [join(outside, "home/state")] });
       },
     });
     const { outside } = it;
-    expect(await run(`cat ${outside}/home/note ${outside}/home/state/skills/SKILL.md`)).toContain("a notea skill");
+    expect(await run(`cat ${outside}/home/note ${outside}/home/state/skills/SKILL.md`)).toContain(
+      "a notea skill",
+    );
     for (const path of ["/workspace/state", `${outside}/home/state`, `${outside}/link/state`]) {
       expect(await run(`cat ${path}/state.db`), path).toContain("No such file");
       expect(await run(`touch ${path}/x`), path).toContain("Read-only");
@@ -95,7 +114,9 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   test("sees no process of the machine and has no rights over it", async () => {
     await open();
     expect(await run("ls -d /proc/[0-9]* | wc -l")).toMatch(/^[1-9]\n/);
-    expect(await run("mount -t tmpfs x /workspace 2>/dev/null || echo no; kill -9 1; hostname")).toMatch(/^no\nsandbox\n\[exit code 0/);
+    expect(await run("mount -t tmpfs x /workspace 2>/dev/null || echo no; kill -9 1; hostname")).toMatch(
+      /^no\nsandbox\n\[exit code 0/,
+    );
     expect(await run("grep CapEff /proc/self/status")).toContain("0000000000000000");
     expect(await run(["env"], { env: { COLOR: "1" } })).not.toContain("hunter2");
   });
@@ -104,7 +125,11 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     const server = createServer((_request, response) => response.end("reached")).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as AddressInfo;
-    const ask = ["bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`];
+    const ask = [
+      "bash",
+      "-c",
+      `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`,
+    ];
     await open();
     expect(await run(ask)).toMatch(/refused|unreachable/i);
     await it.close();
@@ -115,15 +140,23 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
 
   test("bounds memory and processor time of a process", async () => {
     await open({ limits: { memoryMb: 64, processes: 32, cpuSeconds: 1 } });
-    expect(await run(["bash", "-c", "ulimit -d; ulimit -u; ulimit -t; ulimit -c"])).toMatch(/^65536\n32\n1\n0\n/);
+    expect(await run(["bash", "-c", "ulimit -d; ulimit -u; ulimit -t; ulimit -c"])).toMatch(
+      /^65536\n32\n1\n0\n/,
+    );
     expect(await run("head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")).not.toContain("200000000\n");
-    expect(await run("while :; do :; done", { yieldMs: 60_000 })).toMatch(/\[(ended by a signal|exit code 137|exit code 152)/);
+    expect(await run("while :; do :; done", { yieldMs: 60_000 })).toMatch(
+      /\[(ended by a signal|exit code 137|exit code 152)/,
+    );
   });
 
   test("bounds how many processes there are, also where its user is root", async () => {
     await open({ limits: { memoryMb: 64, processes: 32, cpuSeconds: 20 } });
-    const said = await run("i=0; while [ $i -lt 300 ]; do sleep 40 & i=$((i+1)); done; wait", { yieldMs: 60_000 });
-    expect(said).toMatch(/Cannot fork|Resource temporarily unavailable|processes; ended, because more than 32 may not run\]\n\[killed/);
+    const said = await run("i=0; while [ $i -lt 300 ]; do sleep 40 & i=$((i+1)); done; wait", {
+      yieldMs: 60_000,
+    });
+    expect(said).toMatch(
+      /Cannot fork|Resource temporarily unavailable|processes; ended, because more than 32 may not run\]\n\[killed/,
+    );
   });
 
   test("bounds what it keeps in memory, and lets nothing else of itself be written", async () => {
@@ -137,7 +170,9 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
   test("cannot change the kernel's settings, also where its user is root", async () => {
     await open();
     expect(
-      await run("for file in $(find /proc/sys /proc/acpi /proc/driver -type f 2>/dev/null); do test -w $file && echo $file; done; true"),
+      await run(
+        "for file in $(find /proc/sys /proc/acpi /proc/driver -type f 2>/dev/null); do test -w $file && echo $file; done; true",
+      ),
     ).toMatch(/^\[exit code 0/);
     expect(await run("cat /proc/sys/kernel/hostname")).toMatch(/^sandbox\n/);
   });
@@ -177,7 +212,12 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
         .split("\n")
         .some((line) => line.endsWith(`sleep ${seconds}`));
     const stop = new AbortController();
-    const running = call(exec(it.context), { command: `setsid sleep ${seconds} & sleep ${seconds}` }, it.workspace, stop.signal);
+    const running = call(
+      exec(it.context),
+      { command: `setsid sleep ${seconds} & sleep ${seconds}` },
+      it.workspace,
+      stop.signal,
+    );
     while (!alive()) await new Promise((resolve) => setTimeout(resolve, 5));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "aborted" });
@@ -197,7 +237,11 @@ describe.skipIf(lacks(bwrap))("bubblewrap", () => {
     if ("unavailable" in tool) return expect.unreachable(tool.unavailable);
     const parsed = tool.parse({ command: "ls x", workdir: "sub" });
     const action = parsed.ok ? await tool.action?.(parsed.args, {} as never) : null;
-    expect(action).toMatchObject({ cwd: "/workspace/sub", sandbox: "bubblewrap, workspace rw, network off", argv: ["/usr/bin/ls", "x"] });
+    expect(action).toMatchObject({
+      cwd: "/workspace/sub",
+      sandbox: "bubblewrap, workspace rw, network off",
+      argv: ["/usr/bin/ls", "x"],
+    });
   });
 
   test("that is not there is an error, never no sandbox", async () => {
@@ -301,6 +345,12 @@ describe("docker", () => {
 
 test("which sessions are sandboxed follows the mode", () => {
   const other = "agent:main:telegram:dm:1" as SessionKey;
-  expect([isSandboxed("off", other, [session]), isSandboxed("all", session, [session])]).toEqual([false, true]);
-  expect([isSandboxed("non-main", session, [session]), isSandboxed("non-main", other, [session])]).toEqual([false, true]);
+  expect([isSandboxed("off", other, [session]), isSandboxed("all", session, [session])]).toEqual([
+    false,
+    true,
+  ]);
+  expect([isSandboxed("non-main", session, [session]), isSandboxed("non-main", other, [session])]).toEqual([
+    false,
+    true,
+  ]);
 });

@@ -11,20 +11,28 @@ let home: string;
 let files: WorkspaceFiles;
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "parley-home-"));
-  for (const path of [".parley/skills/one", ".parley/workspace/~/x", "other"]) await mkdir(join(home, path), { recursive: true });
+  for (const path of [".parley/skills/one", ".parley/workspace/~/x", "other"])
+    await mkdir(join(home, path), { recursive: true });
   await writeFile(join(home, ".parley/skills/one/SKILL.md"), "one");
   await writeFile(join(home, ".parley/gateway-token"), "secret");
   await writeFile(join(home, ".parley/workspace/~/x/note.md"), "note");
   await writeFile(join(home, "other/secret.txt"), "secret");
   await symlink(join(home, "other/secret.txt"), join(home, ".parley/skills/one/link.md"));
   const state = join(home, ".parley");
-  files = workspaceFiles({ root: join(state, "workspace"), readRoots: [join(state, "skills")], userHome: home, forbidden: [state] });
+  files = workspaceFiles({
+    root: join(state, "workspace"),
+    readRoots: [join(state, "skills")],
+    userHome: home,
+    forbidden: [state],
+  });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 async function read(path: string): Promise<string> {
   try {
-    return await files.readable(path).withFile(path, async ({ handle, size }) => (await readBytes(handle, 0, size)).toString());
+    return await files
+      .readable(path)
+      .withFile(path, async ({ handle, size }) => (await readBytes(handle, 0, size)).toString());
   } catch (error) {
     if (isFault(error)) return error.code;
     throw error;
@@ -62,7 +70,9 @@ describe("a sandbox with a folder of its own", () => {
   };
   const readHere = async (path: string): Promise<string> => {
     try {
-      return await work.readable(path).withFile(path, async ({ handle, size }) => (await readBytes(handle, 0, size)).toString());
+      return await work
+        .readable(path)
+        .withFile(path, async ({ handle, size }) => (await readBytes(handle, 0, size)).toString());
     } catch (error) {
       if (isFault(error)) return error.code;
       throw error;

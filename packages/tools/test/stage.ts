@@ -2,7 +2,14 @@
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog, systemClock, systemIds, type Clock, type JsonObject, type SessionKey } from "@parley/protocol";
+import {
+  silentLog,
+  systemClock,
+  systemIds,
+  type Clock,
+  type JsonObject,
+  type SessionKey,
+} from "@parley/protocol";
 import {
   noSandbox,
   openCommands,
@@ -54,11 +61,21 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const records = new Map<string, CommandRecord>();
   const ended: CommandRecord[] = [];
   const commands = await openCommands(
-    { records: inMap(records), onEnd: async (record) => void ended.push(record), clock, ids: systemIds(), log: silentLog },
+    {
+      records: inMap(records),
+      onEnd: async (record) => void ended.push(record),
+      clock,
+      ids: systemIds(),
+      log: silentLog,
+    },
     (root) => rooted({ root }),
   );
   const sandbox = (await options.sandbox?.(workspace, outside)) ?? noSandbox(workspace, hostPath);
-  const files = workspaceFiles({ root: sandbox.workspace, inside: sandbox.inside, readOnly: sandbox.readOnly });
+  const files = workspaceFiles({
+    root: sandbox.workspace,
+    inside: sandbox.inside,
+    readOnly: sandbox.readOnly,
+  });
   const context: ToolContext = {
     owner: true,
     vision: true,
@@ -66,7 +83,13 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     files,
     sandbox,
     clock,
-    exec: { commands, policy: full, host: { PATH: hostPath, HOME: outside, SECRET_TOKEN: "hunter2" }, timeoutSeconds: 60, ...options.exec },
+    exec: {
+      commands,
+      policy: full,
+      host: { PATH: hostPath, HOME: outside, SECRET_TOKEN: "hunter2" },
+      timeoutSeconds: 60,
+      ...options.exec,
+    },
     pictures: { keep: async (bytes, extension) => `${bytes.length}.${extension}` },
     ...options.context,
   };
@@ -95,7 +118,16 @@ export function writingSandbox(workspace: string, hidden: readonly string[] = []
       limits: { memoryMb: 256, processes: 64, cpuSeconds: 20 },
       docker: { image: "none" },
     },
-    { agent: "main", session, workspace, folder: "/nowhere", readRoots: [], hidden, host: { PATH: hostPath }, mark: () => "m" },
+    {
+      agent: "main",
+      session,
+      workspace,
+      folder: "/nowhere",
+      readRoots: [],
+      hidden,
+      host: { PATH: hostPath },
+      mark: () => "m",
+    },
   );
 }
 
@@ -117,7 +149,12 @@ export function made(tool: Tool | Unavailable): Tool {
 }
 
 /** As the loop calls it: parsed first. A throw is the tool's answer too. */
-export async function call(tool: Tool | Unavailable, args: JsonObject, workspace = "/", signal?: AbortSignal): Promise<ToolResult> {
+export async function call(
+  tool: Tool | Unavailable,
+  args: JsonObject,
+  workspace = "/",
+  signal?: AbortSignal,
+): Promise<ToolResult> {
   const it = made(tool);
   const parsed = it.parse(args);
   if (!parsed.ok) return { content: [{ type: "text", text: parsed.reason }], isError: true };
@@ -126,7 +163,9 @@ export async function call(tool: Tool | Unavailable, args: JsonObject, workspace
 
 export async function said(tool: Tool | Unavailable, args: JsonObject, workspace?: string): Promise<string> {
   const { content } = await call(tool, args, workspace);
-  return content.map((part) => (part.type === "text" ? part.text : `<${part.mediaType} ${part.path}>`)).join("\n");
+  return content
+    .map((part) => (part.type === "text" ? part.text : `<${part.mediaType} ${part.path}>`))
+    .join("\n");
 }
 
 /** The reason of a call that must not succeed. */

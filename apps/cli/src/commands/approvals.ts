@@ -12,7 +12,8 @@ export async function approvalsList(terminal: Console, all: boolean): Promise<Ex
     document(terminal.out, found);
     return exitCodes.ok;
   }
-  if (found.approvals.length === 0) line(terminal.out, all ? "Nothing was asked for." : "Nothing waits for a decision.");
+  if (found.approvals.length === 0)
+    line(terminal.out, all ? "Nothing was asked for." : "Nothing waits for a decision.");
   for (const text of found.approvals.flatMap(approvalLines)) line(terminal.out, text);
   if (found.approvals.some(({ state }) => state === "open"))
     line(terminal.out, "Decide with: parley approvals resolve ID once|always|deny");
@@ -24,7 +25,11 @@ export async function approvalsList(terminal: Console, all: boolean): Promise<Ex
 
 export async function approvalsResolve(terminal: Console, id: string, decision: string): Promise<ExitCode> {
   if (decision !== "once" && decision !== "always" && decision !== "deny")
-    throw new CommandFailure("usage", `the decision is once, always or deny, not ${JSON.stringify(decision)}`, exitCodes.usage);
+    throw new CommandFailure(
+      "usage",
+      `the decision is once, always or deny, not ${JSON.stringify(decision)}`,
+      exitCodes.usage,
+    );
   const done = await withState(terminal, (client) => client.request("approvals.resolve", { id, decision }));
   result(terminal, done, done.say);
   return exitCodes.ok;
@@ -36,8 +41,21 @@ export async function approvalsRevoke(terminal: Console, id: string): Promise<Ex
   return exitCodes.ok;
 }
 
-function approvalLines({ id, state, agent, asked, shown, reason, always, expiresAtMs, log }: Listed["approvals"][number]): string[] {
-  const until = state === "open" ? ` until ${new Date(expiresAtMs).toISOString()}${always ? ", may be allowed always" : ""}` : "";
+function approvalLines({
+  id,
+  state,
+  agent,
+  asked,
+  shown,
+  reason,
+  always,
+  expiresAtMs,
+  log,
+}: Listed["approvals"][number]): string[] {
+  const until =
+    state === "open"
+      ? ` until ${new Date(expiresAtMs).toISOString()}${always ? ", may be allowed always" : ""}`
+      : "";
   return [
     `${id}  ${state}${until}  agent ${agent}`,
     ...asked.split("\n").map((text) => `  ${text}`),

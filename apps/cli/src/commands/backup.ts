@@ -11,11 +11,16 @@ export async function backup(terminal: Console, file: string): Promise<ExitCode>
 }
 
 export async function restore(terminal: Console, file: string): Promise<ExitCode> {
-  const done = await withStoppedGateway(terminal, (client) => client.request("restore", { path: resolve(file) }));
+  const done = await withStoppedGateway(terminal, (client) =>
+    client.request("restore", { path: resolve(file) }),
+  );
   if (terminal.json) document(terminal.out, done);
   else {
     line(terminal.out, `Restored ${done.path}.`);
-    line(terminal.out, done.keptAs === null ? "There was no database before." : `The old database is kept as ${done.keptAs}.`);
+    line(
+      terminal.out,
+      done.keptAs === null ? "There was no database before." : `The old database is kept as ${done.keptAs}.`,
+    );
   }
   return exitCodes.ok;
 }

@@ -17,7 +17,12 @@ export async function chat(terminal: Console, { thread }: ChatOptions): Promise<
   if (terminal.input.isTTY === true && !terminal.json)
     return withGateway(terminal, (client) => converse(terminal, client, placeOf(thread)), placeOf(thread));
   const said = (await readAll(terminal.input)).trim();
-  if (said === "") throw new CommandFailure("invalid", "There is nothing to send: standard input is empty.", exitCodes.usage);
+  if (said === "")
+    throw new CommandFailure(
+      "invalid",
+      "There is nothing to send: standard input is empty.",
+      exitCodes.usage,
+    );
   return askOnce(terminal, said, thread);
 }
 
@@ -41,10 +46,12 @@ async function converse(terminal: Console, client: ControlClient, place: Convers
   });
   for await (const said of lines) {
     if (said.trim() === "") continue;
-    await client.request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() }).catch((error: unknown) => {
-      // One refused message does not end the conversation.
-      words(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
-    });
+    await client
+      .request("chat.send", { ...place, text: said, idempotencyKey: systemIds().uuid() })
+      .catch((error: unknown) => {
+        // One refused message does not end the conversation.
+        words(err, styled(err, env, "red", error instanceof Error ? error.message : String(error)));
+      });
   }
   const [failure] = hangUps;
   if (failure !== undefined) throw failure;
@@ -58,7 +65,8 @@ export async function send(
   { thread, wait }: { readonly thread?: string; readonly wait?: boolean },
 ): Promise<ExitCode> {
   const said = words.trim();
-  if (said === "") throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
+  if (said === "")
+    throw new CommandFailure("invalid", "There is nothing to send: the text is empty.", exitCodes.usage);
   if (wait !== false) return askOnce(terminal, said, thread);
   const keyed = { ...placeOf(thread), text: said, idempotencyKey: systemIds().uuid() };
   const sent = await withGateway(terminal, (client) => client.request("chat.send", keyed));

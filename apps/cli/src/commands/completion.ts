@@ -33,9 +33,14 @@ export function completion(terminal: Console, shell: string, program: Command): 
 }
 
 function placesOf(command: Command, path: string): Place[] {
-  const options = command.options.map(({ long, short, description }) => ({ name: long ?? short ?? "", description }));
+  const options = command.options.map(({ long, short, description }) => ({
+    name: long ?? short ?? "",
+    description,
+  }));
   const own = command.commands.map((each) => ({ name: each.name(), description: each.description() }));
-  const below = command.commands.flatMap((each) => placesOf(each, path === "" ? each.name() : `${path} ${each.name()}`));
+  const below = command.commands.flatMap((each) =>
+    placesOf(each, path === "" ? each.name() : `${path} ${each.name()}`),
+  );
   return [{ path, words: [...own, ...options, { name: "--help", description: "show help" }] }, ...below];
 }
 
@@ -65,7 +70,8 @@ complete -o default -F _parley parley`;
 }
 
 function zsh(places: readonly Place[]): string {
-  const described = ({ words }: Place): string => words.map((word) => quoted(`${word.name}:${word.description}`, ":")).join(" ");
+  const described = ({ words }: Place): string =>
+    words.map((word) => quoted(`${word.name}:${word.description}`, ":")).join(" ");
   return `#compdef parley
 # Put this into ~/.zshrc, after compinit:  eval "$(parley completion zsh)"
 _parley() {

@@ -1,19 +1,44 @@
 // `parley config get|set|unset|validate|schema|file`: the config file in an operator's hands, also while it is broken and nothing runs.
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import { ConfigFault, configJsonSchema, describeProblem, nearestWord, parseConfigPath, placesIn, type ConfigProblem } from "@parley/config";
+import {
+  ConfigFault,
+  configJsonSchema,
+  describeProblem,
+  nearestWord,
+  parseConfigPath,
+  placesIn,
+  type ConfigProblem,
+} from "@parley/config";
 import { isFault, printableJson } from "@parley/protocol";
-import { changeConfig, checkConfig, localDesk, readConfig, type Change, type Written } from "../config-desk.ts";
+import {
+  changeConfig,
+  checkConfig,
+  localDesk,
+  readConfig,
+  type Change,
+  type Written,
+} from "../config-desk.ts";
 import { document, line, result, styled, words, type Console } from "../console.ts";
 import { CommandFailure, exitCodes, type ExitCode } from "../exit.ts";
 
-export async function configGet(terminal: Console, path: string | undefined, { file }: { readonly file?: boolean }): Promise<ExitCode> {
+export async function configGet(
+  terminal: Console,
+  path: string | undefined,
+  { file }: { readonly file?: boolean },
+): Promise<ExitCode> {
   const found = await readConfig(terminal);
   tellProblems(terminal, found.path, found.problems, "red");
   // What is wrong in one place must not hide the others.
   const isFile = file === true || found.problems.length > 0;
-  if (isFile && found.problems.length > 0 && file !== true) line(terminal.err, "Shown is what the file says, without defaults.");
-  const value = path === undefined ? (isFile ? found.file : found.config) : valueAt(isFile ? found.file : found.config, path);
+  if (isFile && found.problems.length > 0 && file !== true)
+    line(terminal.err, "Shown is what the file says, without defaults.");
+  const value =
+    path === undefined
+      ? isFile
+        ? found.file
+        : found.config
+      : valueAt(isFile ? found.file : found.config, path);
   if (terminal.json) document(terminal.out, value);
   else words(terminal.out, typeof value === "string" ? value : printableJson(JSON.stringify(value, null, 2)));
   return found.problems.length > 0 ? exitCodes.config : exitCodes.ok;
@@ -29,7 +54,8 @@ export async function configSet(
   const said = text === "-" ? (await readAll(terminal.input)).trim() : text;
   const parsed = string === true ? undefined : jsonOf(said);
   // An id in digits, or a word that happens to be JSON, is meant as a text where the schema wants one: what fits is taken.
-  const candidates: readonly unknown[] = parsed === undefined ? [said] : typeof parsed === "string" ? [parsed] : [parsed, said];
+  const candidates: readonly unknown[] =
+    parsed === undefined ? [said] : typeof parsed === "string" ? [parsed] : [parsed, said];
   let refusal: unknown;
   for (const value of candidates) {
     try {
@@ -55,7 +81,8 @@ export async function configUnset(terminal: Console, path: string): Promise<Exit
 /** 78 when anything is wrong. */
 export async function configValidate(terminal: Console, file: string | undefined): Promise<ExitCode> {
   const path = file ?? placesIn(terminal.env).configPath;
-  const { problems, warnings } = file === undefined ? await checkConfig(terminal) : await localDesk(terminal).validate(await textOf(file));
+  const { problems, warnings } =
+    file === undefined ? await checkConfig(terminal) : await localDesk(terminal).validate(await textOf(file));
   if (terminal.json) document(terminal.out, { ok: problems.length === 0, path, problems, warnings });
   else {
     tellProblems(terminal, path, warnings, "yellow");
@@ -88,25 +115,41 @@ function tellWritten(terminal: Console, written: Written): ExitCode {
   else {
     line(terminal.out, `Wrote ${written.path}: ${written.changed.join(", ")}.`);
     tellProblems(terminal, written.path, written.problems, "red");
-    if (written.problems.length > 0) line(terminal.err, "Nothing of the file is in force before this is mended, too.");
+    if (written.problems.length > 0)
+      line(terminal.err, "Nothing of the file is in force before this is mended, too.");
     else if (written.restartNeeded.length > 0)
       line(terminal.out, `\`parley restart\` brings it into effect: ${written.restartNeeded.join(", ")}.`);
   }
   return exitCodes.ok;
 }
 
-function tellProblems(terminal: Console, path: string, problems: readonly ConfigProblem[], colour: "red" | "yellow"): void {
-  for (const problem of problems) words(terminal.err, styled(terminal.err, terminal.env, colour, describeProblem(path, problem)));
+function tellProblems(
+  terminal: Console,
+  path: string,
+  problems: readonly ConfigProblem[],
+  colour: "red" | "yellow",
+): void {
+  for (const problem of problems)
+    words(terminal.err, styled(terminal.err, terminal.env, colour, describeProblem(path, problem)));
 }
 
 /** The change was understood and its result is wrong. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof ConfigFault || (error instanceof CommandFailure && error.code === "invalid") || isFault(error, "invalid");
+  return (
+    error instanceof ConfigFault ||
+    (error instanceof CommandFailure && error.code === "invalid") ||
+    isFault(error, "invalid")
+  );
 }
 
 function refused({ env }: Console, error: unknown): CommandFailure {
   const words = error instanceof Error ? error.message : String(error);
-  return new CommandFailure("invalid", `Nothing was written to ${placesIn(env).configPath}:\n${words}`, exitCodes.failed, { cause: error });
+  return new CommandFailure(
+    "invalid",
+    `Nothing was written to ${placesIn(env).configPath}:\n${words}`,
+    exitCodes.failed,
+    { cause: error },
+  );
 }
 
 function placeOf(text: string): Change["path"] {
@@ -148,8 +191,13 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new CommandFailure("missing", `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, undefined, {
-      cause,
-    });
+    throw new CommandFailure(
+      "missing",
+      `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      undefined,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -1,6 +1,14 @@
 // `parley doctor`: everything that is looked at, what is wrong, and what to do. Works with a broken config and a stopped daemon. With --fix it
 // mends what it can (modes, missing folders), deletes nothing, and finds the same nothing when it runs again.
-import { clockTrouble, ConfigFault, describeProblem, loadConfig, placesIn, type ConfigProblem, type LoadedConfig } from "@parley/config";
+import {
+  clockTrouble,
+  ConfigFault,
+  describeProblem,
+  loadConfig,
+  placesIn,
+  type ConfigProblem,
+  type LoadedConfig,
+} from "@parley/config";
 import { systemClock } from "@parley/protocol";
 import { localDesk, checkConfig } from "../config-desk.ts";
 import { document, line, styled, type Console, type Style } from "../console.ts";
@@ -29,11 +37,14 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
     ...(await fileFindings(places, loaded instanceof ConfigFault ? null : loaded)),
     ...clockFindings(),
     ...(await gatewayFindings(terminal, places, config)),
-    ...(config !== null && flags.security === true ? securityFindings(config, places, (await localDesk(terminal).read()).file) : []),
+    ...(config !== null && flags.security === true
+      ? securityFindings(config, places, (await localDesk(terminal).read()).file)
+      : []),
     ...(config !== null && flags.live === true ? await liveFindings(config, terminal.env) : []),
   ];
   const outcomes: Outcome[] = [];
-  for (const finding of findings) outcomes.push(flags.fix === true ? await mended(finding) : { ...finding, fixed: false });
+  for (const finding of findings)
+    outcomes.push(flags.fix === true ? await mended(finding) : { ...finding, fixed: false });
   tell(terminal, outcomes);
   const open = outcomes.filter(({ level, fixed }) => level === "error" && !fixed);
   if (open.some(({ id }) => id === "config")) return exitCodes.config;
@@ -42,7 +53,9 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
 
 function clockFindings(): Finding[] {
   const trouble = clockTrouble(systemClock().now());
-  return trouble === null ? [] : [error("clock", trouble, "Set the clock; most machines do it by themselves once the network is there")];
+  return trouble === null
+    ? []
+    : [error("clock", trouble, "Set the clock; most machines do it by themselves once the network is there")];
 }
 
 async function configHere({ env }: Console): Promise<LoadedConfig | ConfigFault> {
@@ -68,19 +81,29 @@ async function configFindings(terminal: Console, loaded: LoadedConfig | ConfigFa
           "Set the same variables here to check the rest",
         ),
       ];
-    return problems.map((problem) => error("config", shown(problem), problem.fix ?? "Mend this place of the file"));
+    return problems.map((problem) =>
+      error("config", shown(problem), problem.fix ?? "Mend this place of the file"),
+    );
   }
   const { config, warnings } = loaded;
   const accounts = Object.keys(config.channels.telegram).length + Object.keys(config.channels.discord).length;
   const model = config.agents.defaults.model.primary;
   return [
     ok("config", `${configPath} is valid`),
-    ...warnings.map((each) => warn("config.warning", shown(each), each.fix ?? "Look at this place of the file")),
+    ...warnings.map((each) =>
+      warn("config.warning", shown(each), each.fix ?? "Look at this place of the file"),
+    ),
     ...(model === "rehearsal/rehearsal"
       ? [warn("model.rehearsal", "No language model is set up: the rehearsal answers", "Run `parley setup`")]
       : [ok("model", `The model is ${model}`)]),
     ...(accounts === 0
-      ? [warn("channel.none", "Neither Telegram nor Discord is set up: only the web chat works", "Run `parley setup`")]
+      ? [
+          warn(
+            "channel.none",
+            "Neither Telegram nor Discord is set up: only the web chat works",
+            "Run `parley setup`",
+          ),
+        ]
       : []),
   ];
 }
@@ -99,11 +122,16 @@ async function mended(finding: Finding): Promise<Outcome> {
   }
 }
 
-const colours: { readonly [level in Finding["level"]]: Style } = { ok: "green", warn: "yellow", error: "red" };
+const colours: { readonly [level in Finding["level"]]: Style } = {
+  ok: "green",
+  warn: "yellow",
+  error: "red",
+};
 
 function tell(terminal: Console, outcomes: readonly Outcome[]): void {
   const { out, env } = terminal;
-  const left = (level: Finding["level"]): number => outcomes.filter((each) => each.level === level && !each.fixed).length;
+  const left = (level: Finding["level"]): number =>
+    outcomes.filter((each) => each.level === level && !each.fixed).length;
   const fixed = outcomes.filter((each) => each.fixed).length;
   if (terminal.json) {
     const findings = outcomes.map(({ id, level, message, fix, fixed: isFixed, mend }) => ({
@@ -114,11 +142,20 @@ function tell(terminal: Console, outcomes: readonly Outcome[]): void {
       fixed: isFixed,
       fixable: mend !== undefined,
     }));
-    document(out, { ok: left("error") === 0, errors: left("error"), warnings: left("warn"), fixed, findings });
+    document(out, {
+      ok: left("error") === 0,
+      errors: left("error"),
+      warnings: left("warn"),
+      fixed,
+      findings,
+    });
     return;
   }
   for (const { level, message, fix, fixed: isFixed, mend } of outcomes) {
-    line(out, `${styled(out, env, isFixed ? "green" : colours[level], (isFixed ? "fixed" : level).padEnd(5))}  ${message}`);
+    line(
+      out,
+      `${styled(out, env, isFixed ? "green" : colours[level], (isFixed ? "fixed" : level).padEnd(5))}  ${message}`,
+    );
     if (fix !== "" && !isFixed) line(out, `       ${fix}${mend === undefined ? "" : " (--fix does it)"}`);
   }
   line(out, `${left("error")} errors, ${left("warn")} warnings${fixed === 0 ? "" : `, ${fixed} fixed`}.`);

@@ -12,7 +12,11 @@ export async function lanes(terminal: Console): Promise<ExitCode> {
   const found = await withState(terminal, (client) => client.request("lanes.list", { limit: mostLanes }));
   if (terminal.json) document(terminal.out, found);
   else
-    for (const text of [...section("Sessions", found.sessions), ...section("Conversations", found.conversations)]) line(terminal.out, text);
+    for (const text of [
+      ...section("Sessions", found.sessions),
+      ...section("Conversations", found.conversations),
+    ])
+      line(terminal.out, text);
   return exitCodes.ok;
 }
 
@@ -22,6 +26,7 @@ function section(title: string, list: readonly Lane[]): string[] {
 }
 
 function laneLine({ lane, pool, atMs, holder, waiting }: Lane): string {
-  const at = atMs === null ? "" : `  ${holder === null ? "due" : "leased until"} ${new Date(atMs).toISOString()}`;
+  const at =
+    atMs === null ? "" : `  ${holder === null ? "due" : "leased until"} ${new Date(atMs).toISOString()}`;
   return `  ${lane}  (${pool})  ${waiting} waiting${at}${holder === null ? "" : `  held by ${holder}`}`;
 }

@@ -25,10 +25,19 @@ const levels: { readonly [name: string]: number } = { debug: 20, info: 30, warn:
 export async function logs(terminal: Console, flags: LogFlags): Promise<ExitCode> {
   const count = Number(flags.lines ?? 100);
   if (!Number.isInteger(count) || count < 0 || count > mostLines) {
-    throw new CommandFailure("invalid", `--lines takes a number up to ${mostLines}, not "${flags.lines}"`, exitCodes.usage);
+    throw new CommandFailure(
+      "invalid",
+      `--lines takes a number up to ${mostLines}, not "${flags.lines}"`,
+      exitCodes.usage,
+    );
   }
   const least = levels[flags.level ?? "debug"];
-  if (least === undefined) throw new CommandFailure("invalid", `--level is one of: ${Object.keys(levels).join(", ")}`, exitCodes.usage);
+  if (least === undefined)
+    throw new CommandFailure(
+      "invalid",
+      `--level is one of: ${Object.keys(levels).join(", ")}`,
+      exitCodes.usage,
+    );
   const wanted = (text: string): boolean =>
     text !== "" && levelOf(text) >= least && (flags.grep === undefined || text.includes(flags.grep));
   const show = (text: string): void => {
@@ -40,7 +49,10 @@ export async function logs(terminal: Console, flags: LogFlags): Promise<ExitCode
   const folder = join(placesIn(terminal.env).home, "logs");
   const files = await logFiles(folder);
   if (files.length === 0 && flags.follow !== true) {
-    throw new CommandFailure("missing", `There is no log in ${folder}: no gateway has written one yet. Start it with \`parley start\`.`);
+    throw new CommandFailure(
+      "missing",
+      `There is no log in ${folder}: no gateway has written one yet. Start it with \`parley start\`.`,
+    );
   }
   const { lines, end } = await lastLines(files, count, wanted);
   lines.forEach(show);
@@ -57,7 +69,10 @@ interface LogFile {
 async function logFiles(folder: string): Promise<LogFile[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw new CommandFailure("denied", `${folder} cannot be read: ${error.message}. Run this as the user of the daemon.`);
+    throw new CommandFailure(
+      "denied",
+      `${folder} cannot be read: ${error.message}. Run this as the user of the daemon.`,
+    );
   });
   const found = await Promise.all(
     names
@@ -116,7 +131,12 @@ async function lastLines(
 }
 
 /** Until the command is ended. A new newest file is read from its beginning, after the rest of the one before. */
-async function follow(folder: string, from: Position | null, show: (text: string) => void, terminal: Console): Promise<void> {
+async function follow(
+  folder: string,
+  from: Position | null,
+  show: (text: string) => void,
+  terminal: Console,
+): Promise<void> {
   const clock = systemClock();
   let at = from;
   let decoder = new StringDecoder("utf8");
@@ -182,7 +202,8 @@ function told(terminal: Console, text: string): string {
   const { level, time, msg, ...more } = entry;
   const [name = "log"] = Object.entries(levels).find(([, number]) => number === level) ?? [];
   const colour: Style = name === "error" ? "red" : name === "warn" ? "yellow" : "dim";
-  const shown = (value: unknown): string => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value));
+  const shown = (value: unknown): string =>
+    value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   const facts = Object.entries(more).map(([key, value]) => `${key}=${shown(value)}`);
   return `${styled(terminal.out, terminal.env, "dim", shown(time))} ${styled(terminal.out, terminal.env, colour, name.padEnd(5))} ${shown(msg)} ${styled(terminal.out, terminal.env, "dim", facts.join(" "))}`;
 }

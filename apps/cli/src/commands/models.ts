@@ -16,7 +16,9 @@ export async function modelsList(terminal: Console): Promise<ExitCode> {
 
 /** Fails when the model does not answer, does not think as configured, or does not work with tools that its agent may use. */
 export async function modelsTest(terminal: Console, id: string | undefined): Promise<ExitCode> {
-  const tested = await withState(terminal, (client) => client.request("models.test", id === undefined ? {} : { id }));
+  const tested = await withState(terminal, (client) =>
+    client.request("models.test", id === undefined ? {} : { id }),
+  );
   if (terminal.json) document(terminal.out, tested);
   else for (const text of testedLines(tested)) line(terminal.out, text);
   return worksAsConfigured(tested) ? exitCodes.ok : exitCodes.failed;
@@ -47,7 +49,9 @@ function listedLines({
     ...(trouble === null ? [] : [`  cannot be called: ${trouble}`]),
     ...(uncappedFor.length === 0
       ? []
-      : [`  the spending limit in dollars of ${uncappedFor.join(", ")} does not hold it: set its cost, or limit tokens`]),
+      : [
+          `  the spending limit in dollars of ${uncappedFor.join(", ")} does not hold it: set its cost, or limit tokens`,
+        ]),
   ];
 }
 
@@ -56,7 +60,8 @@ export function worksAsConfigured({ ok, thinking, usesTools, toolCalling, roundT
 }
 
 function testedLines(tested: Tested): string[] {
-  const { id, ok, error, firstTokenMs, totalMs, thinking, usesTools, inputTokens, outputTokens, costUsd } = tested;
+  const { id, ok, error, firstTokenMs, totalMs, thinking, usesTools, inputTokens, outputTokens, costUsd } =
+    tested;
   const cost = costUsd === null ? "price unknown" : `$${costUsd.toFixed(6)}`;
   const status = error?.status === undefined ? "" : ` (HTTP ${error.status})`;
   const reason = `${error?.kind ?? "error"}${status}: ${error?.message ?? ""}`;
@@ -73,5 +78,7 @@ function testedLines(tested: Tested): string[] {
 
 function toolWords({ toolCalling, roundTrip, text }: Tested): string {
   if (!toolCalling) return `does not work; it said ${JSON.stringify(text)}`;
-  return roundTrip === true ? "works, and it goes on with the result" : "it calls, and has no word after the result";
+  return roundTrip === true
+    ? "works, and it goes on with the result"
+    : "it calls, and has no word after the result";
 }

@@ -14,7 +14,19 @@ export async function nodes(terminal: Console): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function nodeLine({ node, role, version, pid, state, turns, deliveries, leads, up, silentMs, url }: Node): string {
+function nodeLine({
+  node,
+  role,
+  version,
+  pid,
+  state,
+  turns,
+  deliveries,
+  leads,
+  up,
+  silentMs,
+  url,
+}: Node): string {
   const silent = `silent for ${Math.round(silentMs / 1_000)} s`;
   const now = up ? state : state === "gone" ? `gone, ${silent}` : `not heard of, ${silent}`;
   const work = up ? `  ${turns} turns, ${deliveries} deliveries` : "";

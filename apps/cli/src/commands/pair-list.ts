@@ -11,11 +11,17 @@ export async function pairList(terminal: Console): Promise<ExitCode> {
   }
   if (pending.length === 0) line(terminal.out, "Nobody waits to be let in.");
   for (const { code, channel, account, senderId, senderName, expiresAtMs } of pending) {
-    line(terminal.out, `${code}  ${channel}:${account}  ${senderId}  ${senderName}  until ${new Date(expiresAtMs).toISOString()}`);
+    line(
+      terminal.out,
+      `${code}  ${channel}:${account}  ${senderId}  ${senderName}  until ${new Date(expiresAtMs).toISOString()}`,
+    );
   }
   if (pending.length > 0) line(terminal.out, "Let somebody in with: parley pair approve CODE");
   for (const { channel, account, senderId, senderName, atMs } of paired) {
-    line(terminal.out, `paired    ${channel}:${account}  ${senderId}  ${senderName}  since ${new Date(atMs).toISOString()}`);
+    line(
+      terminal.out,
+      `paired    ${channel}:${account}  ${senderId}  ${senderName}  since ${new Date(atMs).toISOString()}`,
+    );
   }
   return exitCodes.ok;
 }

@@ -18,7 +18,10 @@ export async function promptShow(terminal: Console, choice: PromptChoice): Promi
   if (terminal.json) document(terminal.out, found);
   else {
     // Standard output holds the text alone, byte for byte as far as a terminal can take it.
-    line(terminal.err, `${place(found)}; the cache boundary is at character ${count(found.boundary)} of ${count(found.text.length)}`);
+    line(
+      terminal.err,
+      `${place(found)}; the cache boundary is at character ${count(found.boundary)} of ${count(found.text.length)}`,
+    );
     words(terminal.out, found.text);
   }
   return exitCodes.ok;
@@ -33,7 +36,9 @@ export async function promptExplain(terminal: Console, choice: PromptChoice): Pr
 
 export async function promptDiff(terminal: Console, choice: PromptChoice): Promise<ExitCode> {
   const other = choice.with === undefined ? {} : { with: choice.with };
-  const found = await withState(terminal, (client) => client.request("prompt.diff", { ...which(choice), ...other }));
+  const found = await withState(terminal, (client) =>
+    client.request("prompt.diff", { ...which(choice), ...other }),
+  );
   if (terminal.json) document(terminal.out, found);
   else {
     line(terminal.out, `From ${place(found.before)}`);
@@ -46,7 +51,10 @@ export async function promptDiff(terminal: Console, choice: PromptChoice): Promi
 function which({ session, turn }: PromptChoice): { session?: string; turn?: number } {
   const n = turn === undefined ? undefined : turn === "last" ? -1 : Number(turn);
   if (n !== undefined && (!Number.isSafeInteger(n) || n === 0)) {
-    throw new CommandFailure("invalid", `--turn takes the number of a turn, "last", or -2 for the one before it, not "${turn}"`);
+    throw new CommandFailure(
+      "invalid",
+      `--turn takes the number of a turn, "last", or -2 for the one before it, not "${turn}"`,
+    );
   }
   return { ...(session === undefined ? {} : { session }), ...(n === undefined ? {} : { turn: n }) };
 }
@@ -59,7 +67,8 @@ function place({ session, turn, atMs }: PromptIdentity): string {
 function explanationLines({ explanation: told, moved, ...identity }: Explained): string[] {
   const wide = Math.max(...told.sections.map(({ id }) => id.length));
   const lineOf = (section: Section): string => sectionLine(section, wide);
-  const inZone = (zone: Section["zone"]): string[] => told.sections.filter((section) => section.zone === zone).map(lineOf);
+  const inZone = (zone: Section["zone"]): string[] =>
+    told.sections.filter((section) => section.zone === zone).map(lineOf);
   const schemas = told.tools.reduce((sum, tool) => sum + tool.tokens, 0);
   return [
     place(identity),
@@ -73,21 +82,37 @@ function explanationLines({ explanation: told, moved, ...identity }: Explained):
     ...(told.files.length === 0 ? ["No workspace files."] : ["Workspace files, in characters:"]),
     ...told.files.map(fileLine),
     ...told.truncations.map(
-      ({ section, how, rawChars, keptChars }) => `  cut: ${section} ${how}, ${count(keptChars)} of ${count(rawChars)} characters are in`,
+      ({ section, how, rawChars, keptChars }) =>
+        `  cut: ${section} ${how}, ${count(keptChars)} of ${count(rawChars)} characters are in`,
     ),
-    told.tools.length === 0 ? "No tools." : `Tool schemas, sent beside the prompt: ${told.tools.length}, about ${count(schemas)} tokens`,
-    ...told.tools.map(({ name, chars, tokens }) => `  ${name}: ${count(chars)} characters, about ${count(tokens)} tokens`),
+    told.tools.length === 0
+      ? "No tools."
+      : `Tool schemas, sent beside the prompt: ${told.tools.length}, about ${count(schemas)} tokens`,
+    ...told.tools.map(
+      ({ name, chars, tokens }) => `  ${name}: ${count(chars)} characters, about ${count(tokens)} tokens`,
+    ),
     "",
-    ...(moved === null ? ["No earlier turn is kept to compare it with."] : [`Since turn ${moved.since.turn}:`, ...moveLines(moved)]),
+    ...(moved === null
+      ? ["No earlier turn is kept to compare it with."]
+      : [`Since turn ${moved.since.turn}:`, ...moveLines(moved)]),
   ];
 }
 
 function sectionLine({ id, chars, tokens, hash, included, reason }: Section, wide: number): string {
-  const size = included ? `${count(tokens).padStart(6)} tokens ${count(chars).padStart(7)} chars  ${hash}` : "";
+  const size = included
+    ? `${count(tokens).padStart(6)} tokens ${count(chars).padStart(7)} chars  ${hash}`
+    : "";
   return `  ${included ? "in " : "out"}  ${id.padEnd(wide)}  ${included ? `${size}  ` : ""}${reason}`;
 }
 
-function fileLine({ name, state, rawChars, injectedChars, truncated, note }: Explained["explanation"]["files"][number]): string {
+function fileLine({
+  name,
+  state,
+  rawChars,
+  injectedChars,
+  truncated,
+  note,
+}: Explained["explanation"]["files"][number]): string {
   if (state === "missing") return `  ${name}: missing, a marker stands in its place`;
   if (state === "refused") return `  ${name}: there, but left out: ${note ?? "it may not be read"}`;
   return `  ${name}: ${count(rawChars)} raw, ${count(injectedChars)} injected${truncated ? ", cut" : ""}${note === undefined ? "" : `. ${note}`}`;

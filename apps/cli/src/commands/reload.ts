@@ -11,9 +11,11 @@ export async function reload(terminal: Console): Promise<ExitCode> {
     const { outcome, changed, restarted, restartNeeded, problems } = done;
     for (const problem of problems) line(terminal.err, problem);
     if (outcome === "refused") line(terminal.out, "The last good config goes on.");
-    else line(terminal.out, outcome === "unchanged" ? "Nothing differs." : `Taken up: ${changed.join(", ")}.`);
+    else
+      line(terminal.out, outcome === "unchanged" ? "Nothing differs." : `Taken up: ${changed.join(", ")}.`);
     if (restarted.length > 0) line(terminal.out, `Connected anew: ${restarted.join(", ")}.`);
-    if (restartNeeded.length > 0) line(terminal.out, `Waits for \`parley restart\`: ${restartNeeded.join(", ")}.`);
+    if (restartNeeded.length > 0)
+      line(terminal.out, `Waits for \`parley restart\`: ${restartNeeded.join(", ")}.`);
   }
   return done.outcome === "refused" ? exitCodes.config : exitCodes.ok;
 }

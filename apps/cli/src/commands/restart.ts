@@ -36,9 +36,19 @@ export async function restart(terminal: Console, { timeout, wait }: RestartFlags
   }
   const after = await back(terminal, before, withinMs);
   const tookMs = Math.round(clock.mono() - begunMono);
-  if (terminal.json) document(terminal.out, { pid: after.pid, bootId: after.bootId, version: after.version, state: after.state, tookMs });
+  if (terminal.json)
+    document(terminal.out, {
+      pid: after.pid,
+      bootId: after.bootId,
+      version: after.version,
+      state: after.state,
+      tookMs,
+    });
   else {
-    line(terminal.out, `Parley ${after.version} is back after ${(tookMs / 1000).toFixed(1)} s: ${after.state} (process ${after.pid}).`);
+    line(
+      terminal.out,
+      `Parley ${after.version} is back after ${(tookMs / 1000).toFixed(1)} s: ${after.state} (process ${after.pid}).`,
+    );
     for (const reason of after.reasons) line(terminal.out, `  ${reason}`);
   }
   return exitCodes.ok;
@@ -62,9 +72,17 @@ async function back(terminal: Console, before: Status, withinMs: number): Promis
     else if (status === null) tell("Starting ...");
     const nowMono = clock.mono();
     if (status !== null || isAlive(before.pid)) aliveMono = nowMono;
-    const why = nowMono > untilMono ? `after ${withinMs / 1000} s` : nowMono - aliveMono > deadForMs ? "and its process is gone" : null;
+    const why =
+      nowMono > untilMono
+        ? `after ${withinMs / 1000} s`
+        : nowMono - aliveMono > deadForMs
+          ? "and its process is gone"
+          : null;
     if (why !== null) {
-      throw new CommandFailure("unavailable", `The gateway is not back ${why}. Look at \`parley logs\`, then run \`parley start\`.`);
+      throw new CommandFailure(
+        "unavailable",
+        `The gateway is not back ${why}. Look at \`parley logs\`, then run \`parley start\`.`,
+      );
     }
     await sleep(clock, lookEveryMs);
   }

@@ -6,8 +6,14 @@ import { withState } from "../with-gateway.ts";
 
 type Session = MethodResult<"sessions.list">["sessions"][number];
 
-export async function sessionsList(terminal: Console, flags: { readonly agent?: string; readonly limit?: string }): Promise<ExitCode> {
-  const params = { ...(flags.agent === undefined ? {} : { agent: flags.agent }), limit: limitOf(flags.limit ?? "100") };
+export async function sessionsList(
+  terminal: Console,
+  flags: { readonly agent?: string; readonly limit?: string },
+): Promise<ExitCode> {
+  const params = {
+    ...(flags.agent === undefined ? {} : { agent: flags.agent }),
+    limit: limitOf(flags.limit ?? "100"),
+  };
   const found = await withState(terminal, (client) => client.request("sessions.list", params));
   if (terminal.json) document(terminal.out, found);
   else if (found.sessions.length === 0) line(terminal.out, "There is no session yet.");
@@ -15,13 +21,22 @@ export async function sessionsList(terminal: Console, flags: { readonly agent?: 
   return exitCodes.ok;
 }
 
-export async function sessionsShow(terminal: Console, key: string, flags: { readonly limit?: string }): Promise<ExitCode> {
-  const found = await withState(terminal, (client) => client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }));
+export async function sessionsShow(
+  terminal: Console,
+  key: string,
+  flags: { readonly limit?: string },
+): Promise<ExitCode> {
+  const found = await withState(terminal, (client) =>
+    client.request("sessions.show", { key, limit: limitOf(flags.limit ?? "50") }),
+  );
   if (terminal.json) document(terminal.out, found);
   else {
     line(terminal.out, sessionLine(found));
     for (const { atMs, type, text } of found.entries)
-      words(terminal.out, `${new Date(atMs).toISOString()}  ${type.padEnd(10)}  ${text}`.replaceAll("\n", "\n    "));
+      words(
+        terminal.out,
+        `${new Date(atMs).toISOString()}  ${type.padEnd(10)}  ${text}`.replaceAll("\n", "\n    "),
+      );
   }
   return exitCodes.ok;
 }
@@ -39,7 +54,15 @@ export async function sessionsForget(terminal: Console, key: string): Promise<Ex
   return exitCodes.ok;
 }
 
-function sessionLine({ key, epoch, updatedAtMs, model, working, inputTokens, outputTokens }: Session): string {
+function sessionLine({
+  key,
+  epoch,
+  updatedAtMs,
+  model,
+  working,
+  inputTokens,
+  outputTokens,
+}: Session): string {
   const facts = [
     `since ${new Date(updatedAtMs).toISOString()}`,
     ...(epoch > 1 ? [`epoch ${epoch}`] : []),
@@ -53,5 +76,9 @@ function sessionLine({ key, epoch, updatedAtMs, model, working, inputTokens, out
 function limitOf(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit;
-  throw new CommandFailure("invalid", `--limit takes a number from 1 to 1000, not "${text}"`, exitCodes.usage);
+  throw new CommandFailure(
+    "invalid",
+    `--limit takes a number from 1 to 1000, not "${text}"`,
+    exitCodes.usage,
+  );
 }

@@ -29,7 +29,12 @@ export async function setup(terminal: Console, given: SetupFlags): Promise<ExitC
   // What a person answers is tried as it is given.
   const done = flags.check === false ? [] : await checks(fromFlags, terminal.env);
   const wrong = done.filter(({ probe }) => !probe.ok);
-  if (wrong.length > 0) throw new CommandFailure("invalid", `Nothing was written.\n${wrong.map(wordsOf).join("\n")}`, exitCodes.failed);
+  if (wrong.length > 0)
+    throw new CommandFailure(
+      "invalid",
+      `Nothing was written.\n${wrong.map(wordsOf).join("\n")}`,
+      exitCodes.failed,
+    );
   const answers = isAsked ? await asked() : fromFlags;
 
   const { home } = placesIn(terminal.env);
@@ -44,7 +49,8 @@ export async function setup(terminal: Console, given: SetupFlags): Promise<ExitC
 async function withInput(terminal: Console, flags: SetupFlags): Promise<SetupFlags> {
   const secretFlags = ["apiKey", "telegramToken", "discordToken"] as const;
   const piped = secretFlags.filter((flag) => flags[flag] === "-");
-  if (piped.length > 1) throw new CommandFailure("invalid", "Only one secret can come on standard input", exitCodes.usage);
+  if (piped.length > 1)
+    throw new CommandFailure("invalid", "Only one secret can come on standard input", exitCodes.usage);
   const [flag] = piped;
   if (flag === undefined) return flags;
   const value = (await readAll(terminal.input)).trim();
@@ -58,9 +64,14 @@ async function known(terminal: Console): Promise<Known> {
   const [problem] = problems;
   if (problem !== undefined) {
     const words = problems.map(
-      (each) => `  ${path}${each.line === undefined ? "" : `:${each.line}`} ${each.path}: ${each.message}. ${each.fix ?? ""}`,
+      (each) =>
+        `  ${path}${each.line === undefined ? "" : `:${each.line}`} ${each.path}: ${each.message}. ${each.fix ?? ""}`,
     );
-    throw new CommandFailure("invalid", `The config is broken; mend it first:\n${words.join("\n")}`, exitCodes.config);
+    throw new CommandFailure(
+      "invalid",
+      `The config is broken; mend it first:\n${words.join("\n")}`,
+      exitCodes.config,
+    );
   }
   const { agents, channels } = config as {
     readonly agents: { readonly defaults: { readonly model: { readonly primary: string } } };
@@ -79,9 +90,16 @@ async function write(terminal: Console, changes: Parameters<typeof changeConfig>
     return await changeConfig(terminal, changes);
   } catch (error) {
     const isWrong =
-      error instanceof ConfigFault || isFault(error, "invalid") || (error instanceof CommandFailure && error.code === "invalid");
+      error instanceof ConfigFault ||
+      isFault(error, "invalid") ||
+      (error instanceof CommandFailure && error.code === "invalid");
     if (!isWrong) throw error;
-    throw new CommandFailure("invalid", `Nothing was written to the config:\n${error.message}`, exitCodes.failed, { cause: error });
+    throw new CommandFailure(
+      "invalid",
+      `Nothing was written to the config:\n${error.message}`,
+      exitCodes.failed,
+      { cause: error },
+    );
   }
 }
 
@@ -89,7 +107,12 @@ function wordsOf({ what, probe: { words, fix } }: Check): string {
   return `${what}: ${words}${fix === undefined ? "" : `. ${fix}.`}`;
 }
 
-async function tell(terminal: Console, answers: SetupAnswers, done: readonly Check[], written: Written | null): Promise<void> {
+async function tell(
+  terminal: Console,
+  answers: SetupAnswers,
+  done: readonly Check[],
+  written: Written | null,
+): Promise<void> {
   const status = await statusNow(terminal).catch(() => null);
   const { configPath } = placesIn(terminal.env);
   if (terminal.json) {
@@ -107,12 +130,19 @@ async function tell(terminal: Console, answers: SetupAnswers, done: readonly Che
   for (const check of done) line(terminal.out, wordsOf(check));
   if (written === null || written.changed.length === 0) line(terminal.out, `${configPath} says so already.`);
   else line(terminal.out, `Wrote ${configPath}: ${written.changed.join(", ")}.`);
-  if (status === null) line(terminal.out, "Start it with `parley start`, or let it run always: `parley service install`.");
-  else if ((written?.restartNeeded.length ?? 0) > 0) line(terminal.out, "The gateway runs; `parley restart` brings this into effect.");
+  if (status === null)
+    line(terminal.out, "Start it with `parley start`, or let it run always: `parley service install`.");
+  else if ((written?.restartNeeded.length ?? 0) > 0)
+    line(terminal.out, "The gateway runs; `parley restart` brings this into effect.");
   else line(terminal.out, "The gateway runs and has taken it up.");
   if (answers.telegram !== null)
-    line(terminal.out, "Write to the bot on Telegram; it answers with a code. Let yourself in with: parley pair approve CODE");
-  const [discord = answers.discord?.id] = done.flatMap(({ what, probe }) => (what === "discord" ? (probe.id ?? []) : []));
+    line(
+      terminal.out,
+      "Write to the bot on Telegram; it answers with a code. Let yourself in with: parley pair approve CODE",
+    );
+  const [discord = answers.discord?.id] = done.flatMap(({ what, probe }) =>
+    what === "discord" ? (probe.id ?? []) : [],
+  );
   if (discord !== undefined)
     line(
       terminal.out,

@@ -23,22 +23,32 @@ export async function skillsCheck(terminal: Console, agent: string | undefined):
   const found = await list(terminal, agent);
   if (terminal.json) {
     const ready = found.skills.filter(({ status }) => status === "ready").map(({ name }) => name);
-    const waiting = found.skills.filter(({ status }) => status !== "ready").map(({ name, status, reason }) => ({ name, status, reason }));
+    const waiting = found.skills
+      .filter(({ status }) => status !== "ready")
+      .map(({ name, status, reason }) => ({ name, status, reason }));
     const { agent: id, rejected, shadowed, cut } = found;
     document(terminal.out, { ok: rejected.length === 0, agent: id, ready, waiting, shadowed, rejected, cut });
   } else for (const text of checkLines(found, styling(terminal))) line(terminal.out, text);
   return found.rejected.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
-export async function skillsShow(terminal: Console, name: string, agent: string | undefined): Promise<ExitCode> {
-  const found = await withState(terminal, (client) => client.request("skills.info", { name, ...(agent === undefined ? {} : { agent }) }));
+export async function skillsShow(
+  terminal: Console,
+  name: string,
+  agent: string | undefined,
+): Promise<ExitCode> {
+  const found = await withState(terminal, (client) =>
+    client.request("skills.info", { name, ...(agent === undefined ? {} : { agent }) }),
+  );
   if (terminal.json) document(terminal.out, found);
   else for (const text of infoLines(found, styling(terminal))) line(terminal.out, text);
   return exitCodes.ok;
 }
 
 export async function skillsInstall(terminal: Console, path: string, force: boolean): Promise<ExitCode> {
-  const done = await withState(terminal, (client) => client.request("skills.install", { path: resolve(path), force }));
+  const done = await withState(terminal, (client) =>
+    client.request("skills.install", { path: resolve(path), force }),
+  );
   if (terminal.json) {
     document(terminal.out, done);
     return exitCodes.ok;
@@ -69,7 +79,10 @@ function listLines({ skills, shadowed, rejected, cut }: List, style: Styling): s
   if (skills.length === 0 && rejected.length === 0) return ["There are no skills."];
   const width = Math.max(0, ...skills.map(({ name }) => name.length));
   return [
-    ...skills.map((skill) => `${mark(skill, style)}  ${skill.name.padEnd(width)}  ${skill.source.padEnd(9)}  ${ending(skill, style)}`),
+    ...skills.map(
+      (skill) =>
+        `${mark(skill, style)}  ${skill.name.padEnd(width)}  ${skill.source.padEnd(9)}  ${ending(skill, style)}`,
+    ),
     ...shadowed.map(({ name, source, by }) => style("dim", `shadowed  ${name}  ${source}  by ${by}`)),
     ...refusals(rejected, style),
     ...cut.map((path) => style("yellow", `${path} has more folders than are looked into`)),
@@ -82,8 +95,13 @@ function checkLines({ skills, rejected, shadowed, cut }: List, style: Styling): 
   return [
     `${ready.length} ready${ready.length === 0 ? "" : `: ${ready.map(({ name }) => name).join(", ")}`}`,
     ...waiting.map((skill) => `${mark(skill, style)}  ${skill.name}  ${skill.reason ?? ""}`),
-    ...skills.flatMap(({ name, notes }) => notes.map((note) => `${style("yellow", "note")}      ${name}  ${note}`)),
-    ...shadowed.map(({ name, source, file, by }) => `shadowed  ${name}  the ${source} one in ${file} is not used, but ${by}`),
+    ...skills.flatMap(({ name, notes }) =>
+      notes.map((note) => `${style("yellow", "note")}      ${name}  ${note}`),
+    ),
+    ...shadowed.map(
+      ({ name, source, file, by }) =>
+        `shadowed  ${name}  the ${source} one in ${file} is not used, but ${by}`,
+    ),
     ...refusals(rejected, style),
     ...cut.map((path) => style("yellow", `${path} has more folders than are looked into (skills.limits)`)),
   ];
@@ -100,13 +118,19 @@ function mark({ status }: Shown, style: Styling): string {
 
 function ending({ status, reason, description }: Shown, style: Styling): string {
   if (status !== "ready") return style("dim", reason ?? "");
-  return description.length <= descriptionChars ? description : `${description.slice(0, descriptionChars - 1).toWellFormed()}…`;
+  return description.length <= descriptionChars
+    ? description
+    : `${description.slice(0, descriptionChars - 1).toWellFormed()}…`;
 }
 
 function infoLines(found: Info, style: Styling): string[] {
   const ways = [
     ...(found.modelInvocable ? ["the agent chooses it"] : []),
-    ...(found.command === null ? (found.userInvocable ? ["people call it by /skill"] : []) : [`people call it by /${found.command}`]),
+    ...(found.command === null
+      ? found.userInvocable
+        ? ["people call it by /skill"]
+        : []
+      : [`people call it by /${found.command}`]),
     ...(found.tool === null ? [] : [`its command runs the tool ${found.tool}`]),
   ];
   return [
@@ -116,10 +140,18 @@ function infoLines(found: Info, style: Styling): string[] {
     ...found.shadows.map((file) => `Hides     ${file}`),
     `Use       ${ways.length === 0 ? "nobody can call it" : ways.join("; ")}`,
     ...(found.homepage === null ? [] : [`Home      ${found.homepage}`]),
-    ...(found.primaryEnv === null ? [] : [`Key       skills.entries.${found.key}.apiKey is handed over as ${found.primaryEnv}`]),
+    ...(found.primaryEnv === null
+      ? []
+      : [`Key       skills.entries.${found.key}.apiKey is handed over as ${found.primaryEnv}`]),
     ...(found.always && found.requirements.length > 0 ? ["Needs     nothing: it is marked always"] : []),
     ...found.requirements.map(({ kind, what, satisfied }) => {
-      const words = { os: "system", bin: "program", anyBins: "one program of", env: "variable", config: "config" }[kind];
+      const words = {
+        os: "system",
+        bin: "program",
+        anyBins: "one program of",
+        env: "variable",
+        config: "config",
+      }[kind];
       return `Needs     ${words} ${what}  ${satisfied ? style("green", "there") : style("yellow", "missing")}`;
     }),
     ...found.notes.map((note) => `Note      ${note}`),

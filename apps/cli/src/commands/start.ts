@@ -16,9 +16,13 @@ export function start(words: readonly string[] = [], program = gatewayProgram): 
     .on("SIGINT", process.stdin.isTTY ? stay : forward);
   return new Promise<number>((resolve, reject) => {
     child.once("error", (cause) =>
-      reject(new CommandFailure("internal", `The gateway could not be started: ${cause.message}`, 1, { cause })),
+      reject(
+        new CommandFailure("internal", `The gateway could not be started: ${cause.message}`, 1, { cause }),
+      ),
     );
-    child.once("exit", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+    child.once("exit", (code, signal) =>
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    );
   }).finally(() => {
     process.off("SIGTERM", forward).off("SIGHUP", forward).off("SIGINT", forward).off("SIGINT", stay);
   });

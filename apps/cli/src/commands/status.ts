@@ -9,23 +9,36 @@ type Status = MethodResult<"status">;
 
 export async function status(terminal: Console): Promise<ExitCode> {
   let isAnswered = true;
-  const found = await withGateway(terminal, (client) => client.request("status", {})).catch(async (error: unknown) => {
-    const last = error instanceof CommandFailure && ["unavailable", "timeout"].includes(error.code) ? await statusWritten(terminal) : null;
-    if (last === null) throw error;
-    const agoS = Math.max(0, Math.round((systemClock().now() - last.atMs) / 1_000));
-    words(terminal.err, styled(terminal.err, terminal.env, "red", (error as CommandFailure).message));
-    line(terminal.err, `Its process ${last.pid} runs. This is what it wrote down ${agoS} seconds ago:`);
-    isAnswered = false;
-    return last.status;
-  });
+  const found = await withGateway(terminal, (client) => client.request("status", {})).catch(
+    async (error: unknown) => {
+      const last =
+        error instanceof CommandFailure && ["unavailable", "timeout"].includes(error.code)
+          ? await statusWritten(terminal)
+          : null;
+      if (last === null) throw error;
+      const agoS = Math.max(0, Math.round((systemClock().now() - last.atMs) / 1_000));
+      words(terminal.err, styled(terminal.err, terminal.env, "red", (error as CommandFailure).message));
+      line(terminal.err, `Its process ${last.pid} runs. This is what it wrote down ${agoS} seconds ago:`);
+      isAnswered = false;
+      return last.status;
+    },
+  );
   if (terminal.json) document(terminal.out, found);
-  else for (const text of statusLines(found, (style, text) => styled(terminal.out, terminal.env, style, text))) line(terminal.out, text);
+  else
+    for (const text of statusLines(found, (style, text) => styled(terminal.out, terminal.env, style, text)))
+      line(terminal.out, text);
   return isAnswered && found.state === "ok" ? exitCodes.ok : exitCodes.failed;
 }
 
 function statusLines(found: Status, style: (style: Style, text: string) => string): string[] {
   const colour = (state: string): Style =>
-    state === "ok" ? "green" : state === "down" || state === "stopped" ? "red" : state === "elsewhere" ? "dim" : "yellow";
+    state === "ok"
+      ? "green"
+      : state === "down" || state === "stopped"
+        ? "red"
+        : state === "elsewhere"
+          ? "dim"
+          : "yellow";
   const megabytes = Math.round(found.memoryBytes / 1_048_576);
   return [
     `${style("bold", "Parley")} ${found.version}  ${style(colour(found.state), found.state)}  (pid ${found.pid}, ${megabytes} MB, since ${new Date(found.startedAtMs).toISOString()})`,
@@ -44,9 +57,15 @@ function statusLines(found: Status, style: (style: Style, text: string) => strin
 
 /** What of the file is not in force. A gateway from before an upgrade does not say. */
 function configLines(found: Status): string[] {
-  const { problems, restartNeeded } = (found.config as Status["config"] | undefined) ?? { problems: [], restartNeeded: [] };
-  const kept = problems.length === 0 ? [] : ["the file is not taken up, the last good config goes on:", ...problems];
-  return restartNeeded.length === 0 ? kept : [...kept, `waits for \`parley restart\`: ${restartNeeded.join(", ")}`];
+  const { problems, restartNeeded } = (found.config as Status["config"] | undefined) ?? {
+    problems: [],
+    restartNeeded: [],
+  };
+  const kept =
+    problems.length === 0 ? [] : ["the file is not taken up, the last good config goes on:", ...problems];
+  return restartNeeded.length === 0
+    ? kept
+    : [...kept, `waits for \`parley restart\`: ${restartNeeded.join(", ")}`];
 }
 
 function troubleLine({ deadRows, deliveriesTroubled }: Status): string {

@@ -5,7 +5,9 @@ import { withState } from "../with-gateway.ts";
 
 export async function toolsHold(terminal: Console): Promise<ExitCode> {
   const done = await withState(terminal, (client) => client.request("tools.hold", {}));
-  const words = done.held ? "All tools are held. Let them go on with: parley tools resume" : "All tools were held before, and are.";
+  const words = done.held
+    ? "All tools are held. Let them go on with: parley tools resume"
+    : "All tools were held before, and are.";
   result(terminal, done, words);
   return exitCodes.ok;
 }

@@ -27,7 +27,8 @@ export async function unitInstall(terminal: Console, flags: UnitFlags): Promise<
   const before = await textOf(plan.file);
   if (before !== null && !before.includes(marker)) throw foreign(plan.file, "replaced");
   const trouble = await verified(terminal, plan, text);
-  if (trouble !== null) throw new CommandFailure("invalid", `The unit was not written; systemd-analyze says:\n${trouble}`);
+  if (trouble !== null)
+    throw new CommandFailure("invalid", `The unit was not written; systemd-analyze says:\n${trouble}`);
   if (before !== text) await write(plan.file, text);
   if (plan.manager === "launchd") await mkdir(join(plan.home, "logs"), { recursive: true, mode: 0o700 });
   const supervisor = supervisorOf(terminal, plan);
@@ -38,14 +39,20 @@ export async function unitInstall(terminal: Console, flags: UnitFlags): Promise<
     if (!(error instanceof CommandFailure)) throw error;
     const why = `${error.message}\nIn a container, or after su, no ${plan.manager} may run for this user: ${plan.manager === "systemd" ? "log in as the user, or " : ""}run \`parley start\` itself.`;
     if (start)
-      throw new CommandFailure("unavailable", `${plan.file} is written, but could not be started.\n${why}`, exitCodes.failed, {
-        cause: error,
-      });
+      throw new CommandFailure(
+        "unavailable",
+        `${plan.file} is written, but could not be started.\n${why}`,
+        exitCodes.failed,
+        {
+          cause: error,
+        },
+      );
     // Only the file was asked for; it is read when the manager starts.
     words(terminal.err, why);
   }
   const lingers = await lingerHint(terminal, plan);
-  if (terminal.json) document(terminal.out, { file: plan.file, changed: before !== text, started: start, hint: lingers });
+  if (terminal.json)
+    document(terminal.out, { file: plan.file, changed: before !== text, started: start, hint: lingers });
   else {
     line(terminal.out, `${before === text ? "Unchanged" : "Wrote"} ${plan.file}.`);
     if (start) line(terminal.out, `${supervisor.words} runs the gateway now and after each boot.`);
@@ -66,7 +73,10 @@ export async function unitUninstall(terminal: Console, flags: UnitFlags): Promis
     await supervisor.forgotten().catch(told);
     if (trouble !== null) line(terminal.err, trouble);
   }
-  const words = before === null ? `${plan.file} is not there: nothing to remove.` : `Removed ${plan.file}. ${plan.home} was not touched.`;
+  const words =
+    before === null
+      ? `${plan.file} is not there: nothing to remove.`
+      : `Removed ${plan.file}. ${plan.home} was not touched.`;
   result(terminal, { file: plan.file, removed: before !== null }, words);
   return exitCodes.ok;
 }
@@ -77,7 +87,14 @@ export async function unitStatus(terminal: Console, flags: UnitFlags): Promise<E
   const before = await textOf(plan.file);
   const state = await supervisorOf(terminal, plan).state();
   const stale = before !== null && before.includes(marker) && !isSameUnit(before, unitFile(plan));
-  if (terminal.json) document(terminal.out, { manager: plan.manager, file: plan.file, installed: before !== null, stale, ...state });
+  if (terminal.json)
+    document(terminal.out, {
+      manager: plan.manager,
+      file: plan.file,
+      installed: before !== null,
+      stale,
+      ...state,
+    });
   else {
     line(
       terminal.out,
@@ -99,7 +116,9 @@ async function write(file: string, text: string): Promise<void> {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const advice = code === "EACCES" || code === "EPERM" ? " Run this with sudo, or without --system." : "";
-    throw new CommandFailure("denied", `${file} cannot be written: ${message}.${advice}`, exitCodes.failed, { cause });
+    throw new CommandFailure("denied", `${file} cannot be written: ${message}.${advice}`, exitCodes.failed, {
+      cause,
+    });
   }
 }
 
@@ -113,7 +132,10 @@ async function textOf(file: string): Promise<string | null> {
 }
 
 function foreign(file: string, what: string): CommandFailure {
-  return new CommandFailure("conflict", `${file} was not written by Parley, so it is not ${what}. Move it away, or choose another --name.`);
+  return new CommandFailure(
+    "conflict",
+    `${file} was not written by Parley, so it is not ${what}. Move it away, or choose another --name.`,
+  );
 }
 
 function told(error: unknown): string {
@@ -124,6 +146,12 @@ function told(error: unknown): string {
 async function lingerHint(terminal: Console, { manager, scope }: UnitPlan): Promise<string | null> {
   if (manager !== "systemd" || scope !== "user") return null;
   const { username } = userInfo();
-  const lingers = await said("loginctl", ["show-user", username, "--property=Linger", "--value"], terminal.env);
-  return lingers === "no" ? `It ends when you log out, unless you let it run on: loginctl enable-linger ${username}` : null;
+  const lingers = await said(
+    "loginctl",
+    ["show-user", username, "--property=Linger", "--value"],
+    terminal.env,
+  );
+  return lingers === "no"
+    ? `It ends when you log out, unless you let it run on: loginctl enable-linger ${username}`
+    : null;
 }

@@ -17,7 +17,8 @@ export interface UsageChoice {
 
 export async function usage(terminal: Console, choice: UsageChoice): Promise<ExitCode> {
   const by = kinds.find((kind) => kind === (choice.by ?? "agent"));
-  if (by === undefined) throw new CommandFailure("invalid", `--by is one of: ${kinds.join(", ")}`, exitCodes.usage);
+  if (by === undefined)
+    throw new CommandFailure("invalid", `--by is one of: ${kinds.join(", ")}`, exitCodes.usage);
   const days = Number(choice.days ?? 30);
   if (!Number.isInteger(days) || days < 1 || days > mostDays) {
     throw new CommandFailure("invalid", `--days is a number from 1 to ${mostDays}`, exitCodes.usage);
@@ -31,17 +32,29 @@ export async function usage(terminal: Console, choice: UsageChoice): Promise<Exi
 function usageLines({ from, through, timeZone, rows, total, caps }: Used, by: string): string[] {
   const header = `${from} to ${through} (${timeZone})`;
   if (rows.length === 0) return [`${header}: nothing was used.`, ...caps.map(capLine)];
-  const cells = [[by, "turns", "tokens in", "tokens out", "cost"], ...rows.map((row) => rowOf(row.name, row)), rowOf("total", total)];
+  const cells = [
+    [by, "turns", "tokens in", "tokens out", "cost"],
+    ...rows.map((row) => rowOf(row.name, row)),
+    rowOf("total", total),
+  ];
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   const table = cells.map((row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  "),
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  "),
   );
-  const unpriced = total.unpricedTokens === 0 ? [] : [`* ${total.unpricedTokens} tokens have no known price and are in no dollars.`];
+  const unpriced =
+    total.unpricedTokens === 0
+      ? []
+      : [`* ${total.unpricedTokens} tokens have no known price and are in no dollars.`];
   return [header, ...table, ...unpriced, ...caps.map(capLine)];
 }
 
 function rowOf(name: string, sums: Sums): string[] {
-  const { turns, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpricedTokens } = sums;
+  const { turns, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpricedTokens } =
+    sums;
   const read = inputTokens + cacheReadTokens + cacheWriteTokens;
   const isUnknown = unpricedTokens > 0 && unpricedTokens === read + outputTokens;
   const cost = isUnknown ? "unknown*" : `${dollars(costUsd)}${unpricedTokens > 0 ? "*" : ""}`;

@@ -8,7 +8,8 @@ import { error, ok, warn, type Finding } from "./finding.ts";
 const fewBytes = 512 * 1_048_576;
 
 /** What only the daemon's user should read: files of the state folder that hold secrets, chats, or what the agent remembers. */
-const privateNames = /^(?:gateway-token|gateway-port|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
+const privateNames =
+  /^(?:gateway-token|gateway-port|parley\.json5.*|env|state\.db.*|.*\.db|.*\.db-(?:wal|shm)|daemon\.pid)$/;
 const privateFolders = ["secrets", "media", "logs"];
 
 export async function fileFindings(places: Places, loaded: LoadedConfig | null): Promise<Finding[]> {
@@ -16,10 +17,23 @@ export async function fileFindings(places: Places, loaded: LoadedConfig | null):
   const folder = await stat(home).catch(() => null);
   if (folder === null) {
     const make = (): Promise<void> => mkdir(home, { recursive: true, mode: 0o700 }).then(() => {});
-    return [warn("home.missing", `There is no state folder at ${home}`, "Run `parley setup`, or `parley start`", make)];
+    return [
+      warn(
+        "home.missing",
+        `There is no state folder at ${home}`,
+        "Run `parley setup`, or `parley start`",
+        make,
+      ),
+    ];
   }
   if (!folder.isDirectory())
-    return [error("home.no-folder", `${home} is not a folder`, "Move it away, or set PARLEY_HOME to another folder")];
+    return [
+      error(
+        "home.no-folder",
+        `${home} is not a folder`,
+        "Move it away, or set PARLEY_HOME to another folder",
+      ),
+    ];
   return [
     ...(await writableFinding(home)),
     ...modeFinding(home, folder, 0o700, "error"),
@@ -69,13 +83,21 @@ async function ownerFinding(home: string, uid: number): Promise<Finding[]> {
 
 /** `isClosed`: nobody else gets through to them anyway. */
 async function privateFindings({ home, configPath }: Places, isClosed: boolean): Promise<Finding[]> {
-  const names = (await readdir(home).catch(() => [])).filter((name) => privateNames.test(name)).map((name) => join(home, name));
+  const names = (await readdir(home).catch(() => []))
+    .filter((name) => privateNames.test(name))
+    .map((name) => join(home, name));
   const folders = privateFolders.map((name) => join(home, name));
-  const secrets = (await readdir(join(home, "secrets")).catch(() => [])).map((name) => join(home, "secrets", name));
+  const secrets = (await readdir(join(home, "secrets")).catch(() => [])).map((name) =>
+    join(home, "secrets", name),
+  );
   const paths = [...new Set([...names, ...folders, ...secrets, configPath])];
-  const found = await Promise.all(paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })));
+  const found = await Promise.all(
+    paths.map(async (path) => ({ path, file: await stat(path).catch(() => null) })),
+  );
   return found.flatMap(({ path, file }) =>
-    file === null ? [] : modeFinding(path, file, file.isDirectory() ? 0o700 : 0o600, isClosed ? "warn" : "error"),
+    file === null
+      ? []
+      : modeFinding(path, file, file.isDirectory() ? 0o700 : 0o600, isClosed ? "warn" : "error"),
   );
 }
 
@@ -87,8 +109,12 @@ async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | 
   const key = loaded?.config.store.redis?.tls?.keyFile;
   const named = [...(loaded?.reads ?? []), ...(key === undefined ? [] : [key])];
   // Those of the state folder's `secrets` are looked at with all that lies there.
-  const elsewhere = [...new Set(named)].filter((path) => path !== configPath && dirname(path) !== join(home, "secrets"));
-  const found = await Promise.all(elsewhere.map(async (path) => ({ path, file: await stat(path).catch(() => null) })));
+  const elsewhere = [...new Set(named)].filter(
+    (path) => path !== configPath && dirname(path) !== join(home, "secrets"),
+  );
+  const found = await Promise.all(
+    elsewhere.map(async (path) => ({ path, file: await stat(path).catch(() => null) })),
+  );
   return found.flatMap(({ path, file }) => {
     if (file === null) return [];
     const isOwn = file.uid === process.getuid?.();
@@ -98,7 +124,12 @@ async function keyFindings({ home, configPath }: Places, loaded: LoadedConfig | 
   });
 }
 
-function modeFinding(path: string, { mode }: { readonly mode: number }, most: number, level: "warn" | "error"): Finding[] {
+function modeFinding(
+  path: string,
+  { mode }: { readonly mode: number },
+  most: number,
+  level: "warn" | "error",
+): Finding[] {
   const now = mode & 0o777;
   if ((now & 0o077) === 0) return [];
   const mend = (): Promise<void> => chmod(path, now & most);
@@ -118,7 +149,13 @@ async function roomFinding(home: string): Promise<Finding[]> {
   const free = bavail * bsize;
   if (free >= fewBytes) return [];
   const fix = "Free space: when the disk is full, nothing is acknowledged until there is room again";
-  return [(free < fewBytes / 8 ? error : warn)("disk.room", `Only ${Math.round(free / 1_048_576)} MB are free at ${home}`, fix)];
+  return [
+    (free < fewBytes / 8 ? error : warn)(
+      "disk.room",
+      `Only ${Math.round(free / 1_048_576)} MB are free at ${home}`,
+      fix,
+    ),
+  ];
 }
 
 async function workspaceFindings(config: Config | null): Promise<Finding[]> {

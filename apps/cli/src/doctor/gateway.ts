@@ -13,11 +13,20 @@ import { launchdList } from "../unit/plist.ts";
 import { withStoppedGateway } from "../with-gateway.ts";
 import { error, ok, warn, type Finding } from "./finding.ts";
 
-export async function gatewayFindings(terminal: Console, places: Places, config: Config | null): Promise<Finding[]> {
+export async function gatewayFindings(
+  terminal: Console,
+  places: Places,
+  config: Config | null,
+): Promise<Finding[]> {
   const running = await found(terminal);
-  if (running instanceof CommandFailure) return [error("gateway.refused", running.message, "Stop what listens there, or set gateway.port")];
+  if (running instanceof CommandFailure)
+    return [error("gateway.refused", running.message, "Stop what listens there, or set gateway.port")];
   const now = running === null ? await stoppedFindings(terminal, places, config) : runningFindings(running);
-  return [...now, ...(await unitFindings(terminal, running?.pid ?? null)), ...(await programFindings(terminal, config))];
+  return [
+    ...now,
+    ...(await unitFindings(terminal, running?.pid ?? null)),
+    ...(await programFindings(terminal, config)),
+  ];
 }
 
 async function found(terminal: Console): Promise<GatewayProcess | CommandFailure | null> {
@@ -58,7 +67,13 @@ function runningFindings({ pid, status }: GatewayProcess): Finding[] {
         ),
       ),
     ...(deadRows > 0
-      ? [warn("gateway.dead", `${deadRows} messages failed for good`, "Look at `parley dead list`, then retry or drop them")]
+      ? [
+          warn(
+            "gateway.dead",
+            `${deadRows} messages failed for good`,
+            "Look at `parley dead list`, then retry or drop them",
+          ),
+        ]
       : []),
     ...(deliveriesTroubled > 0
       ? [
@@ -73,7 +88,9 @@ function runningFindings({ pid, status }: GatewayProcess): Finding[] {
 }
 
 async function stoppedFindings(terminal: Console, places: Places, config: Config | null): Promise<Finding[]> {
-  const result: Finding[] = [warn("gateway.stopped", "The gateway is not running", "Run `parley start`, or `parley service install`")];
+  const result: Finding[] = [
+    warn("gateway.stopped", "The gateway is not running", "Run `parley start`, or `parley service install`"),
+  ];
   const address = config === null ? "" : listenAddress(config.gateway.bind);
   if (config !== null && (await listens(address, config.gateway.port))) {
     const who = await listenerAt(address, config.gateway.port);
@@ -89,12 +106,18 @@ async function stoppedFindings(terminal: Console, places: Places, config: Config
   const database = join(places.home, "state.db");
   if ((await stat(database).catch(() => null)) === null) return result;
   // Opened by the gateway's own code, which checks it and knows its schema; nothing is delivered meanwhile.
-  const trouble = await withStoppedGateway(terminal, (client) => client.request("lanes.list", { limit: 1 })).then(() => null, told);
+  const trouble = await withStoppedGateway(terminal, (client) =>
+    client.request("lanes.list", { limit: 1 }),
+  ).then(() => null, told);
   return [
     ...result,
     trouble === null
       ? ok("database", `${database} opens`)
-      : error("database", `${database}: ${trouble}`, "Restore a backup with `parley restore <file>`, or start the Parley that wrote it"),
+      : error(
+          "database",
+          `${database}: ${trouble}`,
+          "Restore a backup with `parley restore <file>`, or start the Parley that wrote it",
+        ),
   ];
 }
 
@@ -132,10 +155,22 @@ async function unitFindings(terminal: Console, pid: number | null): Promise<Find
             `Run \`parley service install${flag}\`, or \`parley service uninstall${flag}\``,
           ),
       ...(state.told !== null && !state.enabled
-        ? [warn("service.disabled", "The service does not start with the machine", `Run \`parley service install${flag}\``)]
+        ? [
+            warn(
+              "service.disabled",
+              "The service does not start with the machine",
+              `Run \`parley service install${flag}\``,
+            ),
+          ]
         : []),
       ...(text.includes(marker) && !isSameUnit(text, wanted) && !system
-        ? [warn("service.stale", `${plan.file} was written for another version or place`, `Run \`parley service install${flag}\``)]
+        ? [
+            warn(
+              "service.stale",
+              `${plan.file} was written for another version or place`,
+              `Run \`parley service install${flag}\``,
+            ),
+          ]
         : []),
       ...(pid !== null && state.running && state.pid !== pid
         ? [
@@ -155,14 +190,19 @@ async function unitFindings(terminal: Console, pid: number | null): Promise<Find
 async function lingerFindings(terminal: Console, system: boolean): Promise<Finding[]> {
   const user = terminal.env["USER"];
   if (system || user === undefined) return [];
-  if ((await said("loginctl", ["show-user", user, "--property=Linger", "--value"], terminal.env)) !== "no") return [];
-  return [warn("service.linger", "The service ends when you log out", `Run \`loginctl enable-linger ${user}\``)];
+  if ((await said("loginctl", ["show-user", user, "--property=Linger", "--value"], terminal.env)) !== "no")
+    return [];
+  return [
+    warn("service.linger", "The service ends when you log out", `Run \`loginctl enable-linger ${user}\``),
+  ];
 }
 
 /** Programs that the config needs. */
 async function programFindings({ env }: Console, config: Config | null): Promise<Finding[]> {
   const backends = new Set(
-    (config?.agents.list ?? []).filter(({ sandbox }) => sandbox.mode !== "off").map(({ sandbox }) => sandbox.backend),
+    (config?.agents.list ?? [])
+      .filter(({ sandbox }) => sandbox.mode !== "off")
+      .map(({ sandbox }) => sandbox.backend),
   );
   const wanted = [...backends].map((backend) => (backend === "docker" ? "docker" : "bwrap"));
   const missing: Finding[] = [];
@@ -173,7 +213,11 @@ async function programFindings({ env }: Console, config: Config | null): Promise
         ? 'Install bubblewrap (apt install bubblewrap), or set sandbox.mode to "off"'
         : 'Install Docker, or set sandbox.backend to "bubblewrap"';
     missing.push(
-      error("sandbox.program", `The sandbox needs the program ${name}, which is not there: sandboxed commands are refused`, fix),
+      error(
+        "sandbox.program",
+        `The sandbox needs the program ${name}, which is not there: sandboxed commands are refused`,
+        fix,
+      ),
     );
   }
   return missing;

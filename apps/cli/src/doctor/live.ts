@@ -9,7 +9,9 @@ export async function liveFindings(config: Config, env: Env): Promise<Finding[]>
     ...Object.entries(telegram).map(async ([id, each]) =>
       told(`telegram:${id}`, await probeTelegram(each.botToken.reveal(), each.apiRoot)),
     ),
-    ...Object.entries(discord).map(async ([id, each]) => told(`discord:${id}`, await probeDiscord(each.token.reveal(), each.apiRoot))),
+    ...Object.entries(discord).map(async ([id, each]) =>
+      told(`discord:${id}`, await probeDiscord(each.token.reveal(), each.apiRoot)),
+    ),
     probeModel(env).then((probe) => told("model", probe)),
   ]);
 }

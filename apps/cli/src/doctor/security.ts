@@ -67,12 +67,21 @@ function gatewayFindings({ gateway }: Config): Finding[] {
 
 function channelFindings(config: Config): Finding[] {
   const accounts = [
-    ...Object.entries(config.channels.telegram).map(([id, each]) => ({ name: `telegram:${id}`, at: at("telegram", id), ...each })),
-    ...Object.entries(config.channels.discord).map(([id, each]) => ({ name: `discord:${id}`, at: at("discord", id), ...each })),
+    ...Object.entries(config.channels.telegram).map(([id, each]) => ({
+      name: `telegram:${id}`,
+      at: at("telegram", id),
+      ...each,
+    })),
+    ...Object.entries(config.channels.discord).map(([id, each]) => ({
+      name: `discord:${id}`,
+      at: at("discord", id),
+      ...each,
+    })),
   ];
   const runsAll = agentsThat(config, ({ exec }) => exec.mode === "full");
   return accounts.flatMap((account) => {
-    const isOpen = account.dmPolicy === "open" || (account.dmPolicy === "allowlist" && account.allowFrom.includes("*"));
+    const isOpen =
+      account.dmPolicy === "open" || (account.dmPolicy === "allowlist" && account.allowFrom.includes("*"));
     const groupsOpen = account.groupPolicy === "open";
     return [
       ...(isOpen
@@ -103,7 +112,13 @@ function channelFindings(config: Config): Finding[] {
           ]
         : []),
       ...("webhook" in account && account.webhook !== undefined && account.webhook.secret.reveal().length < 16
-        ? [warn("channel.webhook-secret", `${account.name}: webhookSecret is short`, "Use at least 16 random characters")]
+        ? [
+            warn(
+              "channel.webhook-secret",
+              `${account.name}: webhookSecret is short`,
+              "Use at least 16 random characters",
+            ),
+          ]
         : []),
     ];
   });
@@ -119,12 +134,17 @@ interface Reach {
 }
 
 function agentsThat(config: Config, test: (reach: Reach) => boolean): string[] {
-  return config.agents.list.filter((agent) => test({ exec: agent.tools.exec, sandbox: agent.sandbox })).map(({ id }) => id);
+  return config.agents.list
+    .filter((agent) => test({ exec: agent.tools.exec, sandbox: agent.sandbox }))
+    .map(({ id }) => id);
 }
 
 function toolFindings(config: Config): Finding[] {
   const free = agentsThat(config, ({ exec, sandbox }) => exec.mode === "full" && sandbox.mode !== "all");
-  const unasked = agentsThat(config, ({ exec, sandbox }) => exec.mode === "full" && exec.ask === "off" && sandbox.mode !== "all");
+  const unasked = agentsThat(
+    config,
+    ({ exec, sandbox }) => exec.mode === "full" && exec.ask === "off" && sandbox.mode !== "all",
+  );
   const wide = config.tools.fs.readRoots.filter(
     (root) => root === "/" || root === homedir() || root === "/etc" || root === "/root" || root === "/home",
   );
@@ -155,14 +175,21 @@ function toolFindings(config: Config): Finding[] {
           ),
         ]
       : []),
-    ...(config.tools.rehearsal ? [warn("tools.rehearsal", "The rehearsal tools are on", "Run `parley config unset tools.rehearsal`")] : []),
+    ...(config.tools.rehearsal
+      ? [warn("tools.rehearsal", "The rehearsal tools are on", "Run `parley config unset tools.rehearsal`")]
+      : []),
   ];
 }
 
 function sessionFindings(config: Config): Finding[] {
-  const scoped = config.session.dmScope === "main" || config.bindings.some(({ session }) => session?.dmScope === "main");
-  const several = [...Object.values(config.channels.telegram), ...Object.values(config.channels.discord)].some(
-    ({ dmPolicy, allowFrom }) => dmPolicy === "pairing" || dmPolicy === "open" || allowFrom.length > 1 || allowFrom.includes("*"),
+  const scoped =
+    config.session.dmScope === "main" || config.bindings.some(({ session }) => session?.dmScope === "main");
+  const several = [
+    ...Object.values(config.channels.telegram),
+    ...Object.values(config.channels.discord),
+  ].some(
+    ({ dmPolicy, allowFrom }) =>
+      dmPolicy === "pairing" || dmPolicy === "open" || allowFrom.length > 1 || allowFrom.includes("*"),
   );
   if (!scoped || !several) return [];
   return [
@@ -180,7 +207,8 @@ function secretFindings(file: Json, { configPath }: Places): Finding[] {
   const walk = (value: Json, path: string): void => {
     if (value === "[secret]") literal.push(path);
     else if (typeof value === "object" && value !== null)
-      for (const [key, each] of Object.entries(value)) walk(each as Json, path === "" ? key : `${path}.${key}`);
+      for (const [key, each] of Object.entries(value))
+        walk(each as Json, path === "" ? key : `${path}.${key}`);
   };
   walk(file, "");
   if (literal.length === 0) return [];
@@ -194,22 +222,41 @@ function secretFindings(file: Json, { configPath }: Places): Finding[] {
 }
 
 function transportFindings(config: Config): Finding[] {
-  const plain = (url: string | undefined): boolean => url !== undefined && /^http:\/\//i.test(url) && !isNear(url);
-  const providers = Object.entries(config.models.providers).filter(([, { baseUrl, apiKey }]) => apiKey !== undefined && plain(baseUrl));
+  const plain = (url: string | undefined): boolean =>
+    url !== undefined && /^http:\/\//i.test(url) && !isNear(url);
+  const providers = Object.entries(config.models.providers).filter(
+    ([, { baseUrl, apiKey }]) => apiKey !== undefined && plain(baseUrl),
+  );
   const roots = [
-    ...Object.entries(config.channels.telegram).map(([id, each]) => [at("telegram", id), each.apiRoot] as const),
-    ...Object.entries(config.channels.discord).map(([id, each]) => [at("discord", id), each.apiRoot] as const),
+    ...Object.entries(config.channels.telegram).map(
+      ([id, each]) => [at("telegram", id), each.apiRoot] as const,
+    ),
+    ...Object.entries(config.channels.discord).map(
+      ([id, each]) => [at("discord", id), each.apiRoot] as const,
+    ),
   ];
   const redis = config.store.redis?.url.reveal();
   return [
     ...providers.map(([name, { baseUrl }]) =>
-      warn("transport.provider", `The key of models.providers.${name} travels unencrypted to ${baseUrl}`, "Use https"),
+      warn(
+        "transport.provider",
+        `The key of models.providers.${name} travels unencrypted to ${baseUrl}`,
+        "Use https",
+      ),
     ),
     ...roots
       .filter(([, root]) => plain(root))
-      .map(([place]) => warn("transport.channel", `The token of ${place} travels unencrypted to its apiRoot`, "Use https")),
+      .map(([place]) =>
+        warn("transport.channel", `The token of ${place} travels unencrypted to its apiRoot`, "Use https"),
+      ),
     ...(redis !== undefined && redis.startsWith("redis://") && !isNear(redis)
-      ? [warn("transport.redis", "Chats travel unencrypted to Redis on another machine", 'Use "rediss://", or a network of their own')]
+      ? [
+          warn(
+            "transport.redis",
+            "Chats travel unencrypted to Redis on another machine",
+            'Use "rediss://", or a network of their own',
+          ),
+        ]
       : []),
   ];
 }

@@ -30,15 +30,33 @@ export interface KnownProvider {
 
 /** As packages/config knows them; a provider of another name needs an address. */
 export const knownProviders: readonly KnownProvider[] = [
-  { name: "anthropic", words: "Anthropic (Claude)", env: "ANTHROPIC_API_KEY", needsKey: true, model: "claude-sonnet-4-5" },
+  {
+    name: "anthropic",
+    words: "Anthropic (Claude)",
+    env: "ANTHROPIC_API_KEY",
+    needsKey: true,
+    model: "claude-sonnet-4-5",
+  },
   { name: "openai", words: "OpenAI (GPT)", env: "OPENAI_API_KEY", needsKey: true, model: "gpt-5" },
-  { name: "google", words: "Google (Gemini)", env: "GEMINI_API_KEY", needsKey: true, model: "gemini-2.5-pro" },
+  {
+    name: "google",
+    words: "Google (Gemini)",
+    env: "GEMINI_API_KEY",
+    needsKey: true,
+    model: "gemini-2.5-pro",
+  },
   { name: "openrouter", words: "OpenRouter (many models)", env: null, needsKey: true, model: null },
   { name: "deepseek", words: "DeepSeek", env: null, needsKey: true, model: null },
   { name: "groq", words: "Groq", env: null, needsKey: true, model: null },
   { name: "mistral", words: "Mistral", env: null, needsKey: true, model: null },
   { name: "ollama", words: "Ollama (models on this machine)", env: null, needsKey: false, model: null },
-  { name: "rehearsal", words: "none yet: the built-in rehearsal answers", env: null, needsKey: false, model: "rehearsal" },
+  {
+    name: "rehearsal",
+    words: "none yet: the built-in rehearsal answers",
+    env: null,
+    needsKey: false,
+    model: "rehearsal",
+  },
 ];
 
 /** A secret as it was given: itself, or the name of a variable that has it each time. */

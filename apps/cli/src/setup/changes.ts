@@ -30,11 +30,13 @@ export function setupPlan({ model, telegram, discord, owners, port }: SetupAnswe
     const provider = ["models", "providers", model.provider];
     if (model.api !== null) set([...provider, "api"], model.api);
     if (model.baseUrl !== null) set([...provider, "baseUrl"], model.baseUrl);
-    if (model.key !== null) set([...provider, "apiKey"], secret(model.key, `${model.provider.toLowerCase()}-key`));
+    if (model.key !== null)
+      set([...provider, "apiKey"], secret(model.key, `${model.provider.toLowerCase()}-key`));
     set(["agents", "defaults", "model", "primary"], `${model.provider}/${model.model}`);
   }
   if (telegram !== null) {
-    if (telegram.token !== null) set(["channels", "telegram", "botToken"], secret(telegram.token, "telegram-token"));
+    if (telegram.token !== null)
+      set(["channels", "telegram", "botToken"], secret(telegram.token, "telegram-token"));
     if (telegram.apiRoot !== null) set(["channels", "telegram", "apiRoot"], telegram.apiRoot);
   }
   if (discord !== null) {

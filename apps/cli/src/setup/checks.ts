@@ -21,10 +21,20 @@ export async function checks(answers: SetupAnswers, env: Env): Promise<Check[]> 
       : [tryModel(answers, env).then((probe) => ({ what: "model" as const, probe }))]),
     ...(telegram === null || telegram.token === null
       ? []
-      : [tryBot({ ...telegram, token: telegram.token }, env, probeTelegram).then((probe) => ({ what: "telegram" as const, probe }))]),
+      : [
+          tryBot({ ...telegram, token: telegram.token }, env, probeTelegram).then((probe) => ({
+            what: "telegram" as const,
+            probe,
+          })),
+        ]),
     ...(discord === null || discord.token === null
       ? []
-      : [tryBot({ ...discord, token: discord.token }, env, probeDiscord).then((probe) => ({ what: "discord" as const, probe }))]),
+      : [
+          tryBot({ ...discord, token: discord.token }, env, probeDiscord).then((probe) => ({
+            what: "discord" as const,
+            probe,
+          })),
+        ]),
   ]);
 }
 

@@ -19,7 +19,11 @@ export interface FlagReading {
 
 export function answersFromFlags(flags: SetupFlags, env: Env, current: Known): FlagReading {
   const missing: string[] = [];
-  const bot = (channel: "telegram" | "discord", token: string | undefined, apiRoot: string | undefined): BotAnswer | null => {
+  const bot = (
+    channel: "telegram" | "discord",
+    token: string | undefined,
+    apiRoot: string | undefined,
+  ): BotAnswer | null => {
     if (token !== undefined) return { token: givenSecret(token), apiRoot: apiRoot ?? null };
     if (apiRoot === undefined) return null;
     if (current[channel]) return { token: null, apiRoot };
@@ -42,9 +46,11 @@ export function answersFromFlags(flags: SetupFlags, env: Env, current: Known): F
 function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: string[]): ModelAnswer | null {
   const before = missing.length;
   const [named, id] = splitModel(flags.model, flags.provider);
-  const name = flags.provider ?? named ?? (flags.apiKey === undefined && flags.baseUrl === undefined ? null : "");
+  const name =
+    flags.provider ?? named ?? (flags.apiKey === undefined && flags.baseUrl === undefined ? null : "");
   if (name === null) {
-    if (current === null) missing.push("a model: --provider with --api-key, or --provider rehearsal to try Parley without one");
+    if (current === null)
+      missing.push("a model: --provider with --api-key, or --provider rehearsal to try Parley without one");
     return null;
   }
   if (name === "") {
@@ -57,9 +63,13 @@ function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: s
   const inEnv = known?.env !== undefined && known.env !== null && (env[known.env] ?? "") !== "";
   if (model === null) missing.push(`--model: which model of ${name}`);
   if (known?.needsKey === true && key === null && !inEnv)
-    missing.push(`--api-key: the key of ${name}${known.env === null ? "" : `, or ${known.env} in the environment`}`);
+    missing.push(
+      `--api-key: the key of ${name}${known.env === null ? "" : `, or ${known.env} in the environment`}`,
+    );
   if (known === undefined && flags.baseUrl === undefined)
-    missing.push(`--base-url: where ${name} is; well known are ${knownProviders.map((each) => each.name).join(", ")}`);
+    missing.push(
+      `--base-url: where ${name} is; well known are ${knownProviders.map((each) => each.name).join(", ")}`,
+    );
   if (model === null || missing.length > before) return null;
   return {
     provider: name,
@@ -71,7 +81,10 @@ function modelOf(flags: SetupFlags, env: Env, current: string | null, missing: s
 }
 
 /** PROVIDER/MODEL, or the id at the provider that is named beside it. */
-export function splitModel(model: string | undefined, provider: string | undefined): readonly [string | undefined, string | undefined] {
+export function splitModel(
+  model: string | undefined,
+  provider: string | undefined,
+): readonly [string | undefined, string | undefined] {
   if (model === undefined) return [undefined, undefined];
   const slash = model.indexOf("/");
   const first = model.slice(0, Math.max(0, slash));
@@ -82,5 +95,9 @@ export function splitModel(model: string | undefined, provider: string | undefin
 function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new CommandFailure("invalid", `--port takes a number from 1 to 65535, not "${text}"`, exitCodes.usage);
+  throw new CommandFailure(
+    "invalid",
+    `--port takes a number from 1 to 65535, not "${text}"`,
+    exitCodes.usage,
+  );
 }

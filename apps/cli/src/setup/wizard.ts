@@ -27,7 +27,12 @@ interface Wizard {
 const back = Symbol("back");
 
 /** What flags say whole, as `given`, is not asked for; what they say in part is taken into the answers. */
-export async function answersFromPerson(terminal: Console, flags: SetupFlags, given: SetupAnswers, current: Known): Promise<SetupAnswers> {
+export async function answersFromPerson(
+  terminal: Console,
+  flags: SetupFlags,
+  given: SetupAnswers,
+  current: Known,
+): Promise<SetupAnswers> {
   const wizard: Wizard = { terminal, env: terminal.env, flags };
   prompts.intro("Parley", streams(terminal));
   let model = given.model ?? (await askModel(wizard, current.model, true));
@@ -55,24 +60,37 @@ export async function answersFromPerson(terminal: Console, flags: SetupFlags, gi
   }
 }
 
-function summary({ model, telegram, discord }: Pick<SetupAnswers, "model" | "telegram" | "discord">, current: Known): string {
+function summary(
+  { model, telegram, discord }: Pick<SetupAnswers, "model" | "telegram" | "discord">,
+  current: Known,
+): string {
   const bot = (name: string, asked: BotAnswer | null, isThere: boolean): string =>
     `${name}: ${asked === null ? (isThere ? "as it is" : "not connected") : "set"}`;
   const chosen = model === null ? (current.model ?? "none") : `${model.provider}/${model.model}`;
-  return [`Model: ${chosen}`, bot("Telegram", telegram, current.telegram), bot("Discord", discord, current.discord)].join(", ");
+  return [
+    `Model: ${chosen}`,
+    bot("Telegram", telegram, current.telegram),
+    bot("Discord", discord, current.discord),
+  ].join(", ");
 }
 
 /** `byFlags`: what flags say of provider and model is no question the first time; asked for again, it is. */
-async function askModel(wizard: Wizard, current: string | null, byFlags: boolean): Promise<ModelAnswer | null> {
+async function askModel(
+  wizard: Wizard,
+  current: string | null,
+  byFlags: boolean,
+): Promise<ModelAnswer | null> {
   const { terminal, env, flags } = wizard;
   for (let isFirst = byFlags; ; isFirst = false) {
     const [named, id] = isFirst ? splitModel(flags.model, flags.provider) : [];
-    const name = (isFirst ? flags.provider : undefined) ?? named ?? (await askProvider(terminal, env, current));
+    const name =
+      (isFirst ? flags.provider : undefined) ?? named ?? (await askProvider(terminal, env, current));
     if (name === "") return null;
     const model = await modelAt(wizard, name, id, isFirst ? flags.apiKey : undefined);
     if (model === back) continue;
     if (flags.check === false || name === "rehearsal") return model;
-    if ((await tried(wizard, "Asking the model one question", () => tryModel({ model }, env))) !== null) return model;
+    if ((await tried(wizard, "Asking the model one question", () => tryModel({ model }, env))) !== null)
+      return model;
   }
 }
 
@@ -104,15 +122,21 @@ async function modelAt(
   const known = knownProviders.find((each) => each.name === provider);
   const api = flags.api ?? (known === undefined ? "openai-completions" : null);
   if (provider === "rehearsal") return { provider, model: "rehearsal", key: null, baseUrl: null, api };
-  const baseUrl = flags.baseUrl ?? (known === undefined ? await ask(wizard, "Its address, with /v1 if it has that", urlTrouble) : null);
+  const baseUrl =
+    flags.baseUrl ??
+    (known === undefined ? await ask(wizard, "Its address, with /v1 if it has that", urlTrouble) : null);
   if (baseUrl === "") return back;
   const key = apiKey === undefined ? await askKey(wizard, known) : givenSecret(apiKey);
   if (key === back) return back;
-  const model = id ?? (await ask(wizard, "Which model? (its id)", () => undefined, known?.model ?? undefined));
+  const model =
+    id ?? (await ask(wizard, "Which model? (its id)", () => undefined, known?.model ?? undefined));
   return model === "" ? back : { provider, model, key, baseUrl, api };
 }
 
-async function askKey({ terminal, env }: Wizard, known: KnownProvider | undefined): Promise<ModelAnswer["key"] | typeof back> {
+async function askKey(
+  { terminal, env }: Wizard,
+  known: KnownProvider | undefined,
+): Promise<ModelAnswer["key"] | typeof back> {
   const variable = known?.env ?? null;
   if (known?.name === "ollama" || (variable !== null && (env[variable] ?? "") !== "")) return null;
   const isNeeded = known?.needsKey === true;
@@ -139,19 +163,26 @@ const telegramBot: Bot = {
 };
 const discordBot: Bot = {
   name: "Discord",
-  question: "The bot's token (https://discord.com/developers/applications, Bot; switch the Message Content Intent on there)",
+  question:
+    "The bot's token (https://discord.com/developers/applications, Bot; switch the Message Content Intent on there)",
   probe: probeDiscord,
   apiRoot: "discordApiRoot",
 };
 
-async function askBot(wizard: Wizard, { name, question, probe, apiRoot }: Bot, isThere: boolean): Promise<BotAnswer | null> {
+async function askBot(
+  wizard: Wizard,
+  { name, question, probe, apiRoot }: Bot,
+  isThere: boolean,
+): Promise<BotAnswer | null> {
   const { terminal, env, flags } = wizard;
   const root = flags[apiRoot] ?? null;
   const message = isThere ? `${name} is set up. Change its token?` : `Connect ${name}?`;
   const initialValue = root !== null || (!isThere && name === "Telegram");
   for (;;) {
     if (!(await answer(prompts.confirm({ ...streams(terminal), message, initialValue })))) return null;
-    const said = ((await answer(prompts.password({ ...streams(terminal), message: `${question}; ${goesBack}` }))) ?? "").trim();
+    const said = (
+      (await answer(prompts.password({ ...streams(terminal), message: `${question}; ${goesBack}` }))) ?? ""
+    ).trim();
     if (said === "") continue;
     const bot = { token: givenSecret(said), apiRoot: root };
     if (flags.check === false) return bot;
@@ -161,14 +192,20 @@ async function askBot(wizard: Wizard, { name, question, probe, apiRoot }: Bot, i
 }
 
 /** Null: a person wants to answer again. */
-async function tried({ terminal }: Wizard, doing: string, probe: () => Promise<Probe>): Promise<Probe | null> {
+async function tried(
+  { terminal }: Wizard,
+  doing: string,
+  probe: () => Promise<Probe>,
+): Promise<Probe | null> {
   const spinner = prompts.spinner(streams(terminal));
   spinner.start(doing);
   const found = await probe();
   const { ok, words, fix } = found;
   if (ok) spinner.stop(words);
   else spinner.error(`${words}${fix === undefined ? "" : `. ${fix}.`}`);
-  const again = !ok && (await answer(prompts.confirm({ ...streams(terminal), message: "Try again? (No writes it as it is)" })));
+  const again =
+    !ok &&
+    (await answer(prompts.confirm({ ...streams(terminal), message: "Try again? (No writes it as it is)" })));
   return again ? null : found;
 }
 
@@ -179,7 +216,11 @@ async function ask(
   defaultValue?: string,
 ): Promise<string> {
   const start = defaultValue === undefined ? {} : { initialValue: defaultValue };
-  return ((await answer(prompts.text({ ...streams(terminal), message: `${message}; ${goesBack}`, validate, ...start }))) ?? "").trim();
+  return (
+    (await answer(
+      prompts.text({ ...streams(terminal), message: `${message}; ${goesBack}`, validate, ...start }),
+    )) ?? ""
+  ).trim();
 }
 
 function urlTrouble(value: string | undefined): string | undefined {

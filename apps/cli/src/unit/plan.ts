@@ -32,17 +32,21 @@ export interface UnitPlan {
 }
 
 /** Stands in every file that Parley wrote; others are never replaced or removed. */
-export const marker = "Written by `parley service install`: change it there, or remove this line to keep it as your own.";
+export const marker =
+  "Written by `parley service install`: change it there, or remove this line to keep it as your own.";
 
 const root = resolve(dirname(gatewayProgram), "../../..");
 
 export function unitPlan(env: Env, flags: UnitFlags, platform: NodeJS.Platform = process.platform): UnitPlan {
   const manager = flags.manager ?? (platform === "darwin" ? "launchd" : "systemd");
-  if (manager !== "systemd" && manager !== "launchd") throw mistake(`--manager is systemd or launchd, not "${manager}"`);
+  if (manager !== "systemd" && manager !== "launchd")
+    throw mistake(`--manager is systemd or launchd, not "${manager}"`);
   const name = flags.name ?? "parley";
-  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) throw mistake(`--name has letters, digits, dot, dash and underscore, not "${name}"`);
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
+    throw mistake(`--name has letters, digits, dot, dash and underscore, not "${name}"`);
   const scope = flags.system === true ? "system" : "user";
-  if (scope === "user" && flags.runAs !== undefined) throw mistake("--run-as goes with --system; without it the service runs as you");
+  if (scope === "user" && flags.runAs !== undefined)
+    throw mistake("--run-as goes with --system; without it the service runs as you");
   const { home, configPath } = placesIn(env);
   const runAs = scope === "system" ? (flags.runAs ?? env["SUDO_USER"] ?? userInfo().username) : null;
   const plan = {
@@ -65,7 +69,8 @@ export function unitPlan(env: Env, flags: UnitFlags, platform: NodeJS.Platform =
 
 /** Whether a written file is what would be written now. The search path is that of the shell at the time, and no difference. */
 export function isSameUnit(written: string, wanted: string): boolean {
-  const bare = (text: string): string => text.replace(/^Environment="PATH=.*$/m, "").replace(/<key>PATH<\/key><string>.*<\/string>/, "");
+  const bare = (text: string): string =>
+    text.replace(/^Environment="PATH=.*$/m, "").replace(/<key>PATH<\/key><string>.*<\/string>/, "");
   return bare(written) === bare(wanted);
 }
 
@@ -81,7 +86,10 @@ function fileOf({ manager, scope, name }: Pick<UnitPlan, "manager" | "scope" | "
     return join(folder, `${launchdLabel(name)}.plist`);
   }
   const own = env["XDG_CONFIG_HOME"];
-  const folder = scope === "system" ? "/etc/systemd" : join(own === undefined || own === "" ? join(userHome, ".config") : own, "systemd");
+  const folder =
+    scope === "system"
+      ? "/etc/systemd"
+      : join(own === undefined || own === "" ? join(userHome, ".config") : own, "systemd");
   return join(folder, scope === "system" ? "system" : "user", `${name}.service`);
 }
 

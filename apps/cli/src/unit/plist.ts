@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { launchdLabel, marker, type UnitPlan } from "./plan.ts";
 
 export function launchdList({ name, root, home, env, runAs }: UnitPlan): string {
-  const said = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const said = (text: string): string =>
+    text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const string = (text: string): string => `<string>${said(text)}</string>`;
-  const variables = Object.entries(env).map(([variable, value]) => `    <key>${said(variable)}</key>${string(value)}`);
+  const variables = Object.entries(env).map(
+    ([variable, value]) => `    <key>${said(variable)}</key>${string(value)}`,
+  );
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- ${marker} -->
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

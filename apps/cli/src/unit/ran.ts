@@ -12,11 +12,18 @@ export function ran({ env }: Pick<Console, "env">, program: string, args: readon
     child.stdout.on("data", (chunk: Buffer) => (told += chunk.toString("utf8")));
     child.stderr.on("data", (chunk: Buffer) => (told += chunk.toString("utf8")));
     child.once("error", (cause) =>
-      reject(new CommandFailure("unavailable", `\`${shown}\` could not be run: ${cause.message}`, undefined, { cause })),
+      reject(
+        new CommandFailure("unavailable", `\`${shown}\` could not be run: ${cause.message}`, undefined, {
+          cause,
+        }),
+      ),
     );
     child.once("close", (code) => {
       if (code === 0) resolve();
-      else reject(new CommandFailure("unavailable", `\`${shown}\` failed: ${told.trim() || `exit code ${code}`}`));
+      else
+        reject(
+          new CommandFailure("unavailable", `\`${shown}\` failed: ${told.trim() || `exit code ${code}`}`),
+        );
     });
   });
 }

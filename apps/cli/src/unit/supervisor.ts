@@ -34,7 +34,11 @@ export function supervisorOf(terminal: Console, plan: Plan): Supervisor {
 }
 
 /** Who would start this process again if it ended; null when nobody would. */
-export async function supervising(terminal: Console, pid: number, name = "parley"): Promise<Supervisor | null> {
+export async function supervising(
+  terminal: Console,
+  pid: number,
+  name = "parley",
+): Promise<Supervisor | null> {
   for (const scope of ["user", "system"] as const) {
     const supervisor = systemd(terminal, { scope, name });
     if ((await supervisor.state()).pid === pid) return supervisor;
@@ -59,8 +63,16 @@ function systemd(terminal: Console, { scope, name }: Pick<Plan, "scope" | "name"
     unload: () => ctl("disable", "--now", unit),
     forgotten: () => ctl("daemon-reload"),
     async state() {
-      const told = await said("systemctl", [...own, "show", "--property=MainPID,ActiveState,SubState,UnitFileState", unit], terminal.env);
-      const facts = new Map((told ?? "").split("\n").map((each) => [each.slice(0, each.indexOf("=")), each.slice(each.indexOf("=") + 1)]));
+      const told = await said(
+        "systemctl",
+        [...own, "show", "--property=MainPID,ActiveState,SubState,UnitFileState", unit],
+        terminal.env,
+      );
+      const facts = new Map(
+        (told ?? "")
+          .split("\n")
+          .map((each) => [each.slice(0, each.indexOf("=")), each.slice(each.indexOf("=") + 1)]),
+      );
       const pid = Number(facts.get("MainPID") ?? 0);
       const active = facts.get("ActiveState");
       return {
@@ -73,11 +85,15 @@ function systemd(terminal: Console, { scope, name }: Pick<Plan, "scope" | "name"
   };
 }
 
-function launchd(terminal: Console, { scope, name, file }: Pick<Plan, "scope" | "name" | "file">): Supervisor {
+function launchd(
+  terminal: Console,
+  { scope, name, file }: Pick<Plan, "scope" | "name" | "file">,
+): Supervisor {
   const domain = scope === "system" ? "system" : `gui/${userInfo().uid}`;
   const target = `${domain}/${launchdLabel(name)}`;
   const ctl = (...args: readonly string[]): Promise<void> => ran(terminal, "launchctl", args);
-  const isLoaded = async (): Promise<boolean> => (await said("launchctl", ["print", target], terminal.env)) !== null;
+  const isLoaded = async (): Promise<boolean> =>
+    (await said("launchctl", ["print", target], terminal.env)) !== null;
   const unload = async (): Promise<void> => {
     if (await isLoaded()) await ctl("bootout", target);
   };
@@ -97,7 +113,12 @@ function launchd(terminal: Console, { scope, name, file }: Pick<Plan, "scope" | 
       const told = await said("launchctl", ["print", target], terminal.env);
       const pid = Number(/^\s*pid = (\d+)$/m.exec(told ?? "")?.[1] ?? 0);
       const running = /^\s*state = running$/m.test(told ?? "");
-      return { enabled: told !== null, running, pid: pid > 0 ? pid : null, told: told === null ? null : running ? "running" : "loaded" };
+      return {
+        enabled: told !== null,
+        running,
+        pid: pid > 0 ? pid : null,
+        told: told === null ? null : running ? "running" : "loaded",
+      };
     },
   };
 }

@@ -7,13 +7,21 @@ import type { Console } from "../console.ts";
 import type { UnitPlan } from "./plan.ts";
 
 /** What is wrong with it; null when nothing is, or when systemd-analyze is not there. */
-export async function verified({ env }: Pick<Console, "env">, { manager, scope, name }: UnitPlan, text: string): Promise<string | null> {
+export async function verified(
+  { env }: Pick<Console, "env">,
+  { manager, scope, name }: UnitPlan,
+  text: string,
+): Promise<string | null> {
   if (manager !== "systemd") return null;
   const folder = await mkdtemp(join(tmpdir(), "parley-unit-"));
   const file = join(folder, `${name}.service`);
   try {
     await writeFile(file, text);
-    return await analyze([...(scope === "user" ? ["--user"] : []), "--recursive-errors=no", "verify", file], { ...env }, file);
+    return await analyze(
+      [...(scope === "user" ? ["--user"] : []), "--recursive-errors=no", "verify", file],
+      { ...env },
+      file,
+    );
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -68,18 +68,38 @@ export interface ProgramDeskOptions {
 const lookEveryMs = 250;
 const deliveriesRead = 50;
 
-export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock }: ProgramDeskOptions): ProgramDesk {
+export function programDesk({
+  receive,
+  isOpen,
+  inbox,
+  turns,
+  outbox,
+  hub,
+  clock,
+}: ProgramDeskOptions): ProgramDesk {
   async function rowOf(id: string): Promise<RowView | null> {
     return (await inbox.find({ id, dismissed: true, limit: 1 }))[0] ?? null;
   }
 
-  async function store(channel: "api" | "hook", said: string, address: Address, sender: Inbound["sender"], text: string): Promise<Stored> {
-    if (!isOpen()) throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
+  async function store(
+    channel: "api" | "hook",
+    said: string,
+    address: Address,
+    sender: Inbound["sender"],
+    text: string,
+  ): Promise<Stored> {
+    if (!isOpen())
+      throw new Fault("unavailable", "the gateway takes no work now; try again", { retryAfterMs: 2_000 });
     const id = `${channel}:${programAccount}:${said}`;
     const known = await rowOf(id);
     if (known !== null) {
-      if (known.payload !== "" && parseRowPayload(known.payload).inbound.text === text) return { id, duplicate: true };
-      if (known.payload !== "") throw new Fault("conflict", "this key was used with another message; take a new key for a new message");
+      if (known.payload !== "" && parseRowPayload(known.payload).inbound.text === text)
+        return { id, duplicate: true };
+      if (known.payload !== "")
+        throw new Fault(
+          "conflict",
+          "this key was used with another message; take a new key for a new message",
+        );
     }
     const inbound: Inbound = {
       id,
@@ -107,7 +127,10 @@ export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock 
       turn === null ? [] : outbox.find({ cause: turn, limit: deliveriesRead }),
     ]);
     const entries = (view?.entries ?? []).map(({ body }) => JSON.parse(body) as Entry);
-    const usage = entries.reduce((sum, entry) => (entry.type === "assistant" ? addUsage(sum, entry.usage) : sum), noUsage);
+    const usage = entries.reduce(
+      (sum, entry) => (entry.type === "assistant" ? addUsage(sum, entry.usage) : sum),
+      noUsage,
+    );
     const said = [...byRow, ...byTurn].toReversed().flatMap(textsOf);
     return { outcome: row.outcome ?? "silent", text: said.join("\n\n"), reason: row.reason, usage };
   }
@@ -115,7 +138,13 @@ export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock 
   return {
     ask(who, key, text) {
       const roles = who.guest === true ? { roles: [guestRole] } : {};
-      return store("api", `${who.client}:${key}`, apiAddress(who), { id: who.client, name: who.user, isBot: false, ...roles }, text);
+      return store(
+        "api",
+        `${who.client}:${key}`,
+        apiAddress(who),
+        { id: who.client, name: who.user, isBot: false, ...roles },
+        text,
+      );
     },
 
     async call({ name, agent, delivery, text, deliver }) {
@@ -134,7 +163,10 @@ export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock 
           if (row === null) throw new Fault("missing", `nothing is known of ${id} any more`);
           if (row.state === "ended") return await ended(row);
           if (row.turn !== null && (await turns.find(row.turn))?.state === "parked") {
-            throw new Fault("conflict", "the agent waits for an approval; ask again under the same key once it is given");
+            throw new Fault(
+              "conflict",
+              "the agent waits for an approval; ask again under the same key once it is given",
+            );
           }
           if (signal.aborted) throw new Fault("aborted", "nobody waits for the answer any more");
           const early = new AbortController();
@@ -150,7 +182,10 @@ export function programDesk({ receive, isOpen, inbox, turns, outbox, hub, clock 
       hub.follow(conversationKey(apiAddress(who)), {
         wake() {},
         show(frame) {
-          const { event, payload } = JSON.parse(frame) as { readonly event: string; readonly payload: { readonly text?: string } };
+          const { event, payload } = JSON.parse(frame) as {
+            readonly event: string;
+            readonly payload: { readonly text?: string };
+          };
           if (event === "chat.delta" && payload.text !== undefined) hear(payload.text);
         },
       }),
@@ -164,7 +199,11 @@ function textsOf({ parts }: DeliveryView): string[] {
     if (meant.kind === "rendered") return meant.part.kind === "text" ? [meant.part.text] : [];
     if (meant.kind !== "reply") return [];
     return meant.parts.flatMap((part) =>
-      part.kind === "text" ? [part.markdown] : part.kind === "card" ? [`**${part.title}**\n\n${part.markdown}`] : [],
+      part.kind === "text"
+        ? [part.markdown]
+        : part.kind === "card"
+          ? [`**${part.title}**\n\n${part.markdown}`]
+          : [],
     );
   });
 }

@@ -3,13 +3,22 @@
 import { Fault } from "@parley/protocol";
 import { z } from "zod";
 
-const content = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() })), z.null()]);
+const content = z.union([
+  z.string(),
+  z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
+  z.null(),
+]);
 
 /** Settings of a model, as temperature, are the agent's own: they are read past. */
 export const completionRequest = z.looseObject({
   model: z.string().max(256).optional(),
   messages: z
-    .array(z.looseObject({ role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]), content: content.optional() }))
+    .array(
+      z.looseObject({
+        role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
+        content: content.optional(),
+      }),
+    )
     .min(1)
     .max(2_000),
   stream: z.boolean().nullish(),
@@ -25,7 +34,8 @@ export type CompletionRequest = z.infer<typeof completionRequest>;
 export function agentNamed(model: string | undefined, agents: readonly string[]): string {
   const fallback = agents.length === 1 ? agents[0] : agents.find((id) => id === "main");
   const name = (model ?? "parley").replace(/^parley\//, "");
-  const agent = agents.find((id) => id === name) ?? (name === "parley" || name === "default" ? fallback : undefined);
+  const agent =
+    agents.find((id) => id === name) ?? (name === "parley" || name === "default" ? fallback : undefined);
   if (agent !== undefined) return agent;
   const known = [...(fallback === undefined ? [] : ["parley"]), ...agents].map((id) => `"${id}"`).join(", ");
   throw new Fault("missing", `there is no model "${model ?? ""}": a model is an agent here, one of ${known}`);
@@ -35,10 +45,14 @@ export function agentNamed(model: string | undefined, agents: readonly string[])
 export function saidIn(request: CompletionRequest, isKept: boolean): string {
   if ((request.n ?? 1) !== 1) throw new Fault("unsupported", "n must be 1: an agent gives one answer");
   if ((request.tools ?? request.functions ?? []).length > 0) {
-    throw new Fault("unsupported", "tools of the client are not called: the agent has tools of its own. Leave tools out");
+    throw new Fault(
+      "unsupported",
+      "tools of the client are not called: the agent has tools of its own. Leave tools out",
+    );
   }
   const messages = request.messages.map(({ role, content: said }) => ({ role, text: textOf(said ?? null) }));
-  if (messages.at(-1)?.role !== "user") throw new Fault("invalid", 'the last message must be of the role "user"');
+  if (messages.at(-1)?.role !== "user")
+    throw new Fault("invalid", 'the last message must be of the role "user"');
   const answered = messages.findLastIndex(({ role }) => role === "assistant");
   const now = messages
     .slice(answered + 1)
@@ -47,13 +61,19 @@ export function saidIn(request: CompletionRequest, isKept: boolean): string {
     .join("\n\n");
   if (now.trim() === "") throw new Fault("invalid", "the last message says nothing");
   const isBeginning = answered < 0;
-  const rules = messages.filter(({ role, text }) => (role === "system" || role === "developer") && text.trim() !== "");
-  const before = isKept ? [] : messages.slice(0, answered + 1).filter(({ role }) => role === "user" || role === "assistant");
+  const rules = messages.filter(
+    ({ role, text }) => (role === "system" || role === "developer") && text.trim() !== "",
+  );
+  const before = isKept
+    ? []
+    : messages.slice(0, answered + 1).filter(({ role }) => role === "user" || role === "assistant");
   const blocks = [
     ...(rules.length === 0 || (isKept && !isBeginning)
       ? []
       : [`[What the application asks of you]\n${rules.map(({ text }) => text).join("\n\n")}`]),
-    ...(before.length === 0 ? [] : [`[The conversation so far]\n${before.map(({ role, text }) => `${role}: ${text}`).join("\n\n")}`]),
+    ...(before.length === 0
+      ? []
+      : [`[The conversation so far]\n${before.map(({ role, text }) => `${role}: ${text}`).join("\n\n")}`]),
   ];
   return blocks.length === 0 ? now : [...blocks, `[The message now]\n${now}`].join("\n\n");
 }
@@ -62,6 +82,7 @@ function textOf(said: z.infer<typeof content>): string {
   if (said === null) return "";
   if (typeof said === "string") return said;
   const other = said.find(({ type }) => type !== "text");
-  if (other !== undefined) throw new Fault("unsupported", `a part of the type "${other.type}" cannot be read: send text`);
+  if (other !== undefined)
+    throw new Fault("unsupported", `a part of the type "${other.type}" cannot be read: send text`);
   return said.map(({ text = "" }) => text).join("\n");
 }

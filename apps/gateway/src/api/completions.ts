@@ -6,7 +6,15 @@ import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol
 import { z } from "zod";
 import type { ProgramAnswer, ProgramDesk } from "./api-requests.ts";
 import type { ApiUser, Refusals } from "@parley/access";
-import { type Caller, pathOf, Unauthorized, type CallerOf, type Clients, readBody, TooLarge } from "@parley/control";
+import {
+  type Caller,
+  pathOf,
+  Unauthorized,
+  type CallerOf,
+  type Clients,
+  readBody,
+  TooLarge,
+} from "@parley/control";
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
 
 export interface CompletionOptions {
@@ -49,7 +57,11 @@ export function completions(options: CompletionOptions) {
     const path = pathOf(context.env.incoming);
     const body = await readBody(context.env.incoming, bodyBytes).catch((error: unknown) => {
       if (error instanceof TooLarge)
-        refusals.note("body_too_large", caller.address, { address: caller.address, device: caller.device, path });
+        refusals.note("body_too_large", caller.address, {
+          address: caller.address,
+          device: caller.device,
+          path,
+        });
       throw error;
     });
     const request = parsed(body);
@@ -63,8 +75,10 @@ export function completions(options: CompletionOptions) {
       user: named === undefined || named === "" ? `once-${key}` : named,
     };
     const said = saidIn(request, named !== undefined && named !== "");
-    if (said.length > saidChars) throw new Fault("invalid", `the message has more than ${saidChars} characters`);
-    if (waiting >= mostWaiting) throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
+    if (said.length > saidChars)
+      throw new Fault("invalid", `the message has more than ${saidChars} characters`);
+    if (waiting >= mostWaiting)
+      throw new Fault("rate_limited", "too many requests wait for answers", { retryAfterMs: 5_000 });
     // Counted from here: what follows waits.
     waiting += 1;
     const over = ender(context, caller);
@@ -74,14 +88,25 @@ export function completions(options: CompletionOptions) {
     };
     try {
       const { id } = await desk.ask(who, key, said);
-      const head = { id: `chatcmpl-${key}`, created: Math.floor(clock.now() / 1_000), model: request.model ?? who.agent };
+      const head = {
+        id: `chatcmpl-${key}`,
+        created: Math.floor(clock.now() / 1_000),
+        model: request.model ?? who.agent,
+      };
       if (request.stream === true) return streamed(request, who, id, head, over.signal, ended);
       const answer = given(await desk.answer(id, over.signal));
       ended();
       return context.json({
         ...head,
         object: "chat.completion",
-        choices: [{ index: 0, message: { role: "assistant", content: answer.text }, logprobs: null, finish_reason: "stop" }],
+        choices: [
+          {
+            index: 0,
+            message: { role: "assistant", content: answer.text },
+            logprobs: null,
+            finish_reason: "stop",
+          },
+        ],
         usage: usageOf(answer),
       });
     } catch (error) {
@@ -95,10 +120,20 @@ export function completions(options: CompletionOptions) {
     const revoked = new AbortController();
     const signOff = caller.device === null ? () => {} : clients.join(caller.device, () => revoked.abort());
     if (signOff === null) throw new Unauthorized("this device was revoked");
-    return { signal: AbortSignal.any([context.req.raw.signal, revoked.signal, options.closing]), leave: signOff };
+    return {
+      signal: AbortSignal.any([context.req.raw.signal, revoked.signal, options.closing]),
+      leave: signOff,
+    };
   }
 
-  function streamed(request: CompletionRequest, who: ApiUser, id: string, head: Head, signal: AbortSignal, ended: () => void): Response {
+  function streamed(
+    request: CompletionRequest,
+    who: ApiUser,
+    id: string,
+    head: Head,
+    signal: AbortSignal,
+    ended: () => void,
+  ): Response {
     const encoder = new TextEncoder();
     const left = new AbortController();
     const over = AbortSignal.any([signal, left.signal]);
@@ -109,7 +144,13 @@ export function completions(options: CompletionOptions) {
           if (!left.signal.aborted) to.enqueue(encoder.encode(text));
         };
         const chunk = (delta: object, finish: "stop" | null = null): void =>
-          write(event({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] }));
+          write(
+            event({
+              ...head,
+              object: "chat.completion.chunk",
+              choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+            }),
+          );
         const breathe = (): void => {
           write(": still at work\n\n");
           breathing = clock.after(breatheEveryMs, breathe);
@@ -137,7 +178,11 @@ export function completions(options: CompletionOptions) {
       cancel: () => left.abort(),
     });
     return new Response(body, {
-      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" },
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
     });
   }
 
@@ -149,7 +194,8 @@ export function completions(options: CompletionOptions) {
         return await handle(context);
       } catch (error) {
         const { status, body, retryAfterMs } = errorBody(error, options);
-        if (retryAfterMs !== undefined) context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+        if (retryAfterMs !== undefined)
+          context.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
         if (status === 401) context.header("www-authenticate", "Bearer");
         return context.json(body, status);
       }
@@ -190,8 +236,10 @@ function parsed(body: Buffer): CompletionRequest {
 /** Throws for a message that no agent answered: the client can tell it from an answer. */
 function given(answer: ProgramAnswer): ProgramAnswer {
   if (answer.outcome === "dead") throw new Fault("unavailable", answer.text || "the agent could not answer");
-  if (answer.outcome === "refused") throw new Fault("denied", answer.text || (answer.reason ?? "the message was refused"));
-  if (answer.outcome === "stopped" || answer.outcome === "superseded") throw new Fault("aborted", answer.reason ?? "it was stopped");
+  if (answer.outcome === "refused")
+    throw new Fault("denied", answer.text || (answer.reason ?? "the message was refused"));
+  if (answer.outcome === "stopped" || answer.outcome === "superseded")
+    throw new Fault("aborted", answer.reason ?? "it was stopped");
   return answer;
 }
 
@@ -244,7 +292,8 @@ function errorBody(
     status,
     body: { error: { message, type, param: null, code } },
   });
-  if (error instanceof Unauthorized) return told(401, "authentication_error", "invalid_api_key", error.message);
+  if (error instanceof Unauthorized)
+    return told(401, "authentication_error", "invalid_api_key", error.message);
   if (error instanceof TooLarge) return told(413, "invalid_request_error", "too_large", error.message);
   if (isFault(error)) {
     const [status, type] = statuses[error.code];
@@ -252,5 +301,10 @@ function errorBody(
   }
   const reference = ids.uuid().slice(0, 8);
   log.error({ error, reference }, "a chat completion failed");
-  return told(500, "server_error", "internal", `something went wrong inside the gateway; its log has more under ${reference}`);
+  return told(
+    500,
+    "server_error",
+    "internal",
+    `something went wrong inside the gateway; its log has more under ${reference}`,
+  );
 }

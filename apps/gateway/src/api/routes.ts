@@ -17,5 +17,8 @@ export interface ApiRoutesOptions {
 }
 
 export function apiRoutes(options: ApiRoutesOptions): (callers: ApiCallers) => ProgramRoutes {
-  return (callers) => ({ ...completions({ ...options, ...callers }), hook: webhooks({ ...options, ...callers }) });
+  return (callers) => ({
+    ...completions({ ...options, ...callers }),
+    hook: webhooks({ ...options, ...callers }),
+  });
 }

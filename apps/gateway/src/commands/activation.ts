@@ -21,12 +21,19 @@ export function activationCommand(sessions: Sessions): LaneCommand {
 }
 
 /** What is said back. `shared`: the command was given where several people write. */
-async function setActivation(sessions: Sessions, key: SessionKey, args: string, shared: boolean): Promise<string> {
+async function setActivation(
+  sessions: Sessions,
+  key: SessionKey,
+  args: string,
+  shared: boolean,
+): Promise<string> {
   if (!shared) return "In private I answer everything; /activation is for groups.";
   const wanted = args.trim().toLowerCase();
   if (wanted === "mention" || wanted === "always") {
     await sessions.patch(key, { [field]: wanted });
-    return wanted === "always" ? "From now on I answer to everything here." : "From now on I answer here only when I am mentioned.";
+    return wanted === "always"
+      ? "From now on I answer to everything here."
+      : "From now on I answer here only when I am mentioned.";
   }
   if (wanted === "default") {
     await sessions.patch(key, { [field]: null });

@@ -25,13 +25,20 @@ function isOperator({ inbound, owner }: Admitted): boolean {
 export function approveCommands(desk: ApprovalDesk): readonly PastLaneCommand[] {
   async function decide(id: string, verdict: Verdict, by: Admitted): Promise<string | null> {
     const { inbound } = by;
-    const decider: Decider = isOperator(by) ? { operator: `web:${inbound.sender.id}` } : { person: senderId(inbound) };
+    const decider: Decider = isOperator(by)
+      ? { operator: `web:${inbound.sender.id}` }
+      : { person: senderId(inbound) };
     try {
       const { say } = await desk.decide(id, verdict, decider);
       // The card tells it where a button was pressed.
       return inbound.kind === "callback" ? null : say;
     } catch (error) {
-      if (isFault(error, "missing") || isFault(error, "denied") || isFault(error, "conflict") || isFault(error, "invalid"))
+      if (
+        isFault(error, "missing") ||
+        isFault(error, "denied") ||
+        isFault(error, "conflict") ||
+        isFault(error, "invalid")
+      )
         return `⚠️ ${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
       throw error;
     }
@@ -43,7 +50,9 @@ export function approveCommands(desk: ApprovalDesk): readonly PastLaneCommand[] 
       summary: "allow a command that I asked about: /approve ID once",
       async run(args, by) {
         const [id = "", word = ""] = args.trim().split(/\s+/);
-        const verdict = Object.hasOwn(verdicts, word.toLowerCase()) ? verdicts[word.toLowerCase()] : undefined;
+        const verdict = Object.hasOwn(verdicts, word.toLowerCase())
+          ? verdicts[word.toLowerCase()]
+          : undefined;
         return id === "" || verdict === undefined ? usage : decide(id, verdict, by);
       },
     },

@@ -25,7 +25,10 @@ import { usageCommand, type UsageCommandOptions } from "./usage.ts";
 import { whoamiCommand } from "./whoami.ts";
 
 export interface CommandCatalogueOptions
-  extends Omit<CompactOptions, "sessions" | "setUp">, Omit<UsageCommandOptions, "clock">, Pick<ContextCommandOptions, "prompts"> {
+  extends
+    Omit<CompactOptions, "sessions" | "setUp">,
+    Omit<UsageCommandOptions, "clock">,
+    Pick<ContextCommandOptions, "prompts"> {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "sessions">;
   readonly route: RouteInbound;

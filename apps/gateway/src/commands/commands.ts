@@ -20,11 +20,19 @@ export function commandMenu(
   commands: readonly PastLaneCommand[],
   inLane: readonly InLane[],
 ): readonly { readonly name: string; readonly description: string }[] {
-  return listed([...commands, help(commands, inLane), ...inLane], false).map(({ name, summary }) => ({ name, description: summary }));
+  return listed([...commands, help(commands, inLane), ...inLane], false).map(({ name, summary }) => ({
+    name,
+    description: summary,
+  }));
 }
 
-export function pastLaneCommands(commands: readonly PastLaneCommand[], inLane: readonly InLane[]): RunPastLane {
-  const table = new Map([...commands, help(commands, inLane), startCommand].map((command) => [command.name, command]));
+export function pastLaneCommands(
+  commands: readonly PastLaneCommand[],
+  inLane: readonly InLane[],
+): RunPastLane {
+  const table = new Map(
+    [...commands, help(commands, inLane), startCommand].map((command) => [command.name, command]),
+  );
   return async (command: Command, by: Admitted) => {
     const found = table.get(command.name);
     return found === undefined ? null : found.run(command.args, by);
@@ -41,7 +49,9 @@ const startCommand: PastLaneCommand = {
   run: async (_args, { inbound, route: { agent } }) => {
     const who = agent === usualAgent ? "an AI agent" : `"${agent}", an AI agent`;
     const how =
-      inbound.address.kind === "dm" ? "Just write what you want, as you would to a person." : "Mention me, or reply to me, and I answer.";
+      inbound.address.kind === "dm"
+        ? "Just write what you want, as you would to a person."
+        : "Mention me, or reply to me, and I answer.";
     return `Hello! I am ${who}, here through Parley. ${how} /help shows the commands that I understand.`;
   },
 };

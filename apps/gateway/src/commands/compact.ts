@@ -2,7 +2,15 @@
 // the messages; summary and answer are one commit, so a crash before it leaves the conversation as it was.
 import { plainLine } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Clock, type Entry } from "@parley/protocol";
+import {
+  accountKey,
+  Fault,
+  isFault,
+  noUsage,
+  parseSessionKey,
+  type Clock,
+  type Entry,
+} from "@parley/protocol";
 import type { Sessions } from "@parley/store";
 import {
   type SpendLedger,
@@ -37,7 +45,11 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     const { address, guild, parent } = inbound;
     const session = await sessions.open(key);
     const agent = parseSessionKey(key).agent;
-    const place = { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+    const place = {
+      address,
+      ...(guild === undefined ? {} : { guild }),
+      ...(parent === undefined ? {} : { parent }),
+    };
     const account = options.ledger.forTurn(turn);
     const [history, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
@@ -64,16 +76,26 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     const entries = history.map(({ entry }) => entry);
     const focus = plainLine(call.args, focusChars);
     const before = context.tokens(entries);
-    const made = await context.compact(entries, signal, focus === "" ? undefined : focus).finally(account.close);
+    const made = await context
+      .compact(entries, signal, focus === "" ? undefined : focus)
+      .finally(account.close);
     // Stopped, drained or lost: the next holder decides what becomes of the command.
-    if (signal.aborted) throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
-    const patch = { ...context.patch(made.summary === null ? [] : [made.summary]), ...usageAfter(session, made.usage) };
+    if (signal.aborted)
+      throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
+    const patch = {
+      ...context.patch(made.summary === null ? [] : [made.summary]),
+      ...usageAfter(session, made.usage),
+    };
     // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
-    const cells = await untilStored(held, clock, () => account.note({ entries: [], usage: made.usage }, setup.model));
+    const cells = await untilStored(held, clock, () =>
+      account.note({ entries: [], usage: made.usage }, setup.model),
+    );
     const spent = { patch, cells, committed: account.committed };
     if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };
     const after = context.tokens([...entries, made.summary]);
-    const count = summarised(history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry));
+    const count = summarised(
+      history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry),
+    );
     const saved = before > after ? `, ${words(before - after)} saved` : "";
     return {
       answer: `Compacted: ${count} became a summary. The context takes about ${words(after)} tokens now, ${words(before)} before${saved}.`,
@@ -87,7 +109,13 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     summary: "turn the beginning of this conversation into a summary; say what matters after it",
     async run(call) {
       const running = options.running.begin(call.turn.id);
-      const stopTyping = keepTyping(options.channel(accountKey(call.inbound)), call.inbound.address, call.held, clock, call.log);
+      const stopTyping = keepTyping(
+        options.channel(accountKey(call.inbound)),
+        call.inbound.address,
+        call.held,
+        clock,
+        call.log,
+      );
       try {
         return await compacted(call, AbortSignal.any([call.held.signal, running.signal]));
       } finally {

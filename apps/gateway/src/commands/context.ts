@@ -20,14 +20,20 @@ export function contextCommand({ sessions, setUp, prompts }: ContextCommandOptio
       const wanted = args.trim().toLowerCase() || "list";
       if (wanted !== "list" && wanted !== "detail") return usage;
       const session = await sessions.open(key);
-      const place = { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+      const place = {
+        address,
+        ...(guild === undefined ? {} : { guild }),
+        ...(parent === undefined ? {} : { parent }),
+      };
       const { explanation, facts } = await setUp.prompt({ agent, session, place });
       const last = prompts.last(session);
       const before = last === null ? null : await prompts.explanation(last);
       return [
         ...summary(explanation),
         ...files(explanation),
-        ...(wanted === "detail" ? [...sections(explanation), ...tools(explanation)] : [`Sections: ${counted(explanation)}`]),
+        ...(wanted === "detail"
+          ? [...sections(explanation), ...tools(explanation)]
+          : [`Sections: ${counted(explanation)}`]),
         ...skills(facts.stable.skills.length),
         before === null ? "Moved: nothing to compare with yet" : moved(diff(before, explanation)),
         ...(wanted === "list" ? ["More: /context detail"] : []),
@@ -36,7 +42,16 @@ export function contextCommand({ sessions, setUp, prompts }: ContextCommandOptio
   };
 }
 
-function summary({ mode, chars, tokens, stableTokens, volatileTokens, boundary, tools: schemas, estimator }: PromptExplanation): string[] {
+function summary({
+  mode,
+  chars,
+  tokens,
+  stableTokens,
+  volatileTokens,
+  boundary,
+  tools: schemas,
+  estimator,
+}: PromptExplanation): string[] {
   const schemaTokens = schemas.reduce((sum, tool) => sum + tool.tokens, 0);
   const schemaChars = schemas.reduce((sum, tool) => sum + tool.chars, 0);
   return [
@@ -63,9 +78,13 @@ function sections({ sections: list, truncations }: PromptExplanation): string[] 
     list
       .filter((section) => section.zone === zone)
       .map(({ id, tokens, hash, included, reason }) =>
-        included ? `- ${id}: ${count(tokens)} tokens, \`${hash.slice(0, 8)}\` (${reason})` : `- ~~${id}~~: out (${reason})`,
+        included
+          ? `- ${id}: ${count(tokens)} tokens, \`${hash.slice(0, 8)}\` (${reason})`
+          : `- ~~${id}~~: out (${reason})`,
       );
-  const cuts = truncations.map((cut) => `- ${cut.section}: ${cut.how}, ${count(cut.keptChars)} of ${count(cut.rawChars)} characters`);
+  const cuts = truncations.map(
+    (cut) => `- ${cut.section}: ${cut.how}, ${count(cut.keptChars)} of ${count(cut.rawChars)} characters`,
+  );
   return [
     "Stable sections:",
     ...of("stable"),
@@ -78,7 +97,12 @@ function sections({ sections: list, truncations }: PromptExplanation): string[] 
 function tools({ tools: list }: PromptExplanation): string[] {
   return list.length === 0
     ? []
-    : ["Tool schemas:", ...list.map(({ name, chars, tokens }) => `- ${name}: ${count(chars)} characters, about ${count(tokens)} tokens`)];
+    : [
+        "Tool schemas:",
+        ...list.map(
+          ({ name, chars, tokens }) => `- ${name}: ${count(chars)} characters, about ${count(tokens)} tokens`,
+        ),
+      ];
 }
 
 function counted({ sections: list }: PromptExplanation): string {
@@ -92,9 +116,13 @@ function skills(many: number): string[] {
 
 function moved({ moves, files: names, tools: schemas, stableMoved }: PromptDiff): string {
   if (moves.length === 0 && schemas.length === 0) return "Moved since the last turn: nothing";
-  const what = [...moves.map(({ id, change }) => `${id} ${change}`), ...(schemas.length === 0 ? [] : [`schemas of ${schemas.join(", ")}`])];
+  const what = [
+    ...moves.map(({ id, change }) => `${id} ${change}`),
+    ...(schemas.length === 0 ? [] : [`schemas of ${schemas.join(", ")}`]),
+  ];
   const because = names.length === 0 ? "" : ` (${names.join(", ")})`;
-  const cost = stableMoved || schemas.length > 0 ? "; the cached prefix is lost" : "; the cached prefix holds";
+  const cost =
+    stableMoved || schemas.length > 0 ? "; the cached prefix is lost" : "; the cached prefix holds";
   return `Moved since the last turn: ${what.join(", ")}${because}${cost}`;
 }
 

@@ -14,7 +14,8 @@ export function modelCommand(options: DirectiveOptions): LaneCommand {
 
   function status(agent: AgentConfig, session: Session): string {
     const { primary, fallbacks, own } = book.of(agent, session);
-    const behind = fallbacks.length === 0 ? "" : `\nWhen it fails: ${fallbacks.map((ref) => `\`${ref}\``).join(", ")}.`;
+    const behind =
+      fallbacks.length === 0 ? "" : `\nWhen it fails: ${fallbacks.map((ref) => `\`${ref}\``).join(", ")}.`;
     return `Model: \`${primary}\` (${own ? "chosen for this conversation" : "the default"}).${behind}\n${usage}`;
   }
 

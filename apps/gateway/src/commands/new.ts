@@ -23,8 +23,12 @@ export function newCommand({ sessions, find, clock }: NewCommandOptions): LaneCo
       const session = await beginAnew(sessions, key, clock.now());
       const chosen = found !== null && "ref" in found ? found.ref : null;
       const patch = chosen === null ? {} : { [modelField]: chosen };
-      const trouble = found !== null && chosen === null ? ` \`${model}\` cannot be used now: the model stays as it was.` : "";
-      if (messageAfter(call) !== null) return { answer: trouble === "" ? null : `A new conversation.${trouble}`, patch };
+      const trouble =
+        found !== null && chosen === null
+          ? ` \`${model}\` cannot be used now: the model stays as it was.`
+          : "";
+      if (messageAfter(call) !== null)
+        return { answer: trouble === "" ? null : `A new conversation.${trouble}`, patch };
       const withIt = chosen === null ? "" : ` with \`${chosen}\``;
       return {
         answer: `A new conversation${withIt}. What was said before is kept, but I no longer look at it.${trouble}`,

@@ -10,9 +10,13 @@ export function pairCommand(desk: PairingDesk): PastLaneCommand {
     const { pending, paired } = await desk.list();
     const lines = [
       ...pending.map(
-        ({ code, channel, account, senderId, senderName }) => `waits \`${code}\`: ${person(channel, account, senderId, senderName)}`,
+        ({ code, channel, account, senderId, senderName }) =>
+          `waits \`${code}\`: ${person(channel, account, senderId, senderName)}`,
       ),
-      ...paired.map(({ channel, account, senderId, senderName }) => `paired: ${person(channel, account, senderId, senderName)}`),
+      ...paired.map(
+        ({ channel, account, senderId, senderName }) =>
+          `paired: ${person(channel, account, senderId, senderName)}`,
+      ),
     ];
     return lines.length === 0 ? "Nobody waits, and nobody is paired." : lines.join("\n");
   }

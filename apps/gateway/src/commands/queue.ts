@@ -1,11 +1,21 @@
 // /queue: shows or sets how this session treats messages that arrive while a turn runs.
 import type { Sessions } from "@parley/store";
-import { dropPolicies, ownQueueSettings, queueField, queueModes, queueSettingsOf, type QueueSettings } from "@parley/runner";
+import {
+  dropPolicies,
+  ownQueueSettings,
+  queueField,
+  queueModes,
+  queueSettingsOf,
+  type QueueSettings,
+} from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
-const usage = "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";
+const usage =
+  "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";
 
-type Parsed = { readonly ok: true; readonly set: { [field: string]: string | number } } | { readonly ok: false; readonly reason: string };
+type Parsed =
+  | { readonly ok: true; readonly set: { [field: string]: string | number } }
+  | { readonly ok: false; readonly reason: string };
 
 /** `collect debounce:0.5s cap:25 drop:old` as fields; every word is optional, unknown ones are refused by name. */
 export function parseQueueArgs(args: string): Parsed {
@@ -19,11 +29,13 @@ export function parseQueueArgs(args: string): Parsed {
     } else if (key === "debounce") {
       const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(value);
       const debounceMs = match === null ? Number.NaN : Number(match[1]) * (match[2] === "ms" ? 1 : 1000);
-      if (!(debounceMs >= 0 && debounceMs <= 60_000)) return { ok: false, reason: `debounce is 0 to 60 s, not "${value}". ${usage}` };
+      if (!(debounceMs >= 0 && debounceMs <= 60_000))
+        return { ok: false, reason: `debounce is 0 to 60 s, not "${value}". ${usage}` };
       set["debounceMs"] = debounceMs;
     } else if (key === "cap") {
       const cap = Number(value);
-      if (!Number.isInteger(cap) || cap < 1 || cap > 1000) return { ok: false, reason: `cap is 1 to 1000, not "${value}". ${usage}` };
+      if (!Number.isInteger(cap) || cap < 1 || cap > 1000)
+        return { ok: false, reason: `cap is 1 to 1000, not "${value}". ${usage}` };
       set["cap"] = cap;
     } else if (key === "drop" && (dropPolicies as readonly string[]).includes(value)) {
       set["drop"] = value;

@@ -44,11 +44,20 @@ export function restartCommand({ ask }: Pick<ChatRestart, "ask">): PastLaneComma
   };
 }
 
-export function chatRestart({ restarting, cells, outbox, node, clock, log }: ChatRestartOptions): ChatRestart {
+export function chatRestart({
+  restarting,
+  cells,
+  outbox,
+  node,
+  clock,
+  log,
+}: ChatRestartOptions): ChatRestart {
   const prefix = `chat-restart:${node}:`;
-  const begins = "I restart: what runs may end first, the rest goes on afterwards. I say here when I am back.";
+  const begins =
+    "I restart: what runs may end first, the rest goes on afterwards. I say here when I am back.";
 
-  const keep = async (asked: Asked): Promise<void> => void (await cells.put(prefix + asked.id, JSON.stringify(asked), { ttlMs: lifeMs }));
+  const keep = async (asked: Asked): Promise<void> =>
+    void (await cells.put(prefix + asked.id, JSON.stringify(asked), { ttlMs: lifeMs }));
 
   return {
     async ask({ id, address }) {
@@ -65,7 +74,9 @@ export function chatRestart({ restarting, cells, outbox, node, clock, log }: Cha
     async restarted() {
       const asked = (await cells.list(prefix, most)).map(({ value }) => readAsked(value));
       for (const one of asked.filter(({ isOver }) => !isOver)) {
-        await outbox.post([textDelivery(`restarted:${one.id}`, one.address, `I am back: Parley ${version}.`, one.id)]);
+        await outbox.post([
+          textDelivery(`restarted:${one.id}`, one.address, `I am back: Parley ${version}.`, one.id),
+        ]);
         await keep({ ...one, isOver: true });
       }
     },

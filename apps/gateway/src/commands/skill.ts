@@ -34,7 +34,9 @@ export function skillDesk({ config, book, rules }: SkillDeskOptions): SkillDesk 
 
   async function here(place: Place, agentId: string): Promise<SkillsHere | null> {
     const agent = agentOf(agentId);
-    return agent === null ? null : book.at(agent, place.address.kind === "dm" ? undefined : rules(place)?.skills);
+    return agent === null
+      ? null
+      : book.at(agent, place.address.kind === "dm" ? undefined : rules(place)?.skills);
   }
 
   async function called(inbound: Inbound, { agent }: Route): Promise<SkillCall | null> {
@@ -67,14 +69,19 @@ export function skillDesk({ config, book, rules }: SkillDeskOptions): SkillDesk 
         if (commands.length === 0) return "There are no skills here.";
         const list = listed(commands, isNative);
         const wanted = args.split(/\s/, 1)[0] ?? "";
-        return wanted === "" ? list : `There is no skill \`${wanted.replaceAll(/[`\s]+/g, " ").slice(0, 64)}\` here.\n${list}`;
+        return wanted === ""
+          ? list
+          : `There is no skill \`${wanted.replaceAll(/[`\s]+/g, " ").slice(0, 64)}\` here.\n${list}`;
       },
     },
   };
 }
 
 /** The skill that the words begin with, the longest name first: names may have spaces. */
-function namedFirst(args: string, commands: readonly SkillCommand[]): { readonly found: SkillCommand; readonly rest: string } | null {
+function namedFirst(
+  args: string,
+  commands: readonly SkillCommand[],
+): { readonly found: SkillCommand; readonly rest: string } | null {
   const [word = ""] = args.split(/\s/, 1);
   const wanted = skillId(args);
   const byName = commands
@@ -83,7 +90,8 @@ function namedFirst(args: string, commands: readonly SkillCommand[]): { readonly
       return wanted === id || (wanted.startsWith(id) && /\s/.test(wanted.charAt(id.length)));
     })
     .toSorted((a, b) => b.skill.manifest.name.length - a.skill.manifest.name.length)[0];
-  if (byName !== undefined) return { found: byName, rest: args.slice(byName.skill.manifest.name.length).trim() };
+  if (byName !== undefined)
+    return { found: byName, rest: args.slice(byName.skill.manifest.name.length).trim() };
   const found = word === "" ? null : findSkillCommand(commands, word);
   return found === null ? null : { found, rest: args.slice(word.length).trim() };
 }

@@ -27,10 +27,19 @@ const countedUpTo = 100;
 /** Newest entries among which the last answer is looked for. */
 const entriesLookedAt = 50;
 
-export function statusCommand({ sessions, inbox, queue, report, held, turnOf }: StatusCommandOptions): PastLaneCommand {
+export function statusCommand({
+  sessions,
+  inbox,
+  queue,
+  report,
+  held,
+  turnOf,
+}: StatusCommandOptions): PastLaneCommand {
   async function contextTokens(session: Session): Promise<number> {
     const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
-    const last = newest.map(({ body }) => readEntry(body)).findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
+    const last = newest
+      .map(({ body }) => readEntry(body))
+      .findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
     return last === undefined ? 0 : inputTokens(last.usage) + last.usage.outputTokens;
   }
 

@@ -23,10 +23,16 @@ export function stopCommand(inbox: Inbox, stop: Stoppable): PastLaneCommand {
       if (stopped.turn !== null) stop.turn(stopped.turn);
       const beside = await stop.beside(by.route.session);
       const unsent = await stop.answers(by.route.session, conversationKey(by.inbound.address));
-      if (stopped.turn === null && stopped.rows.length === 0 && beside === 0 && unsent === 0) return "Nothing to stop.";
+      if (stopped.turn === null && stopped.rows.length === 0 && beside === 0 && unsent === 0)
+        return "Nothing to stop.";
       const waiting =
-        stopped.rows.length === 0 ? "" : ` ${stopped.rows.length} waiting message${stopped.rows.length === 1 ? " was" : "s were"} dropped.`;
-      const rest = unsent === 0 ? "" : ` ${unsent} message${unsent === 1 ? "" : "s"} of my answer ${unsent === 1 ? "is" : "are"} not sent.`;
+        stopped.rows.length === 0
+          ? ""
+          : ` ${stopped.rows.length} waiting message${stopped.rows.length === 1 ? " was" : "s were"} dropped.`;
+      const rest =
+        unsent === 0
+          ? ""
+          : ` ${unsent} message${unsent === 1 ? "" : "s"} of my answer ${unsent === 1 ? "is" : "are"} not sent.`;
       return `${stopped.turn === null && beside === 0 && unsent === 0 ? "Nothing was running." : "Stopped."}${waiting}${rest}`;
     },
   };

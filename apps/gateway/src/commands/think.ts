@@ -32,7 +32,10 @@ export interface Talk {
   readonly model: Model;
 }
 
-export async function talkOf({ config, sessions, models, book }: DirectiveOptions, { key }: LaneCommandCall): Promise<Talk> {
+export async function talkOf(
+  { config, sessions, models, book }: DirectiveOptions,
+  { key }: LaneCommandCall,
+): Promise<Talk> {
   const session = await sessions.open(key);
   const id = parseSessionKey(key).agent;
   const agent = config.agents.list.find((each) => each.id === id);
@@ -60,9 +63,14 @@ export function thinkCommand(options: DirectiveOptions): LaneCommand {
 }
 
 /** What is said back; nothing is set when one of them cannot be. */
-export async function setDirectives({ sessions }: DirectiveOptions, { key, name, args }: LaneCommandCall, model: Model): Promise<string> {
+export async function setDirectives(
+  { sessions }: DirectiveOptions,
+  { key, name, args }: LaneCommandCall,
+  model: Model,
+): Promise<string> {
   const { thinking, reasoning, text } = readDirectives(`/${name} ${args}`);
-  if (text.trim() !== "" || (thinking === undefined && reasoning === undefined)) return unknownLevel(name, args, model);
+  if (text.trim() !== "" || (thinking === undefined && reasoning === undefined))
+    return unknownLevel(name, args, model);
   const refusal = unsupportedThinking(model, thinking);
   if (refusal !== null) return refusal;
   const patch: { [field: string]: Json } = {};

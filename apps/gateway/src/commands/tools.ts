@@ -22,11 +22,16 @@ export function toolsCommand({ sessions, setUp, held }: ToolsCommandOptions): Pa
       const session = await sessions.open(key);
       // A turn of this person's words: others in the chat may be allowed less, or more.
       const by = { owner, senders: [senderId(inbound)] };
-      const [{ here }, onHold] = await Promise.all([setUp.prompt({ agent, session, place: inbound, by }), held()]);
+      const [{ here }, onHold] = await Promise.all([
+        setUp.prompt({ agent, session, place: inbound, by }),
+        held(),
+      ]);
       const tools = listedTools(here);
       const [name] = args.split(/\s+/).filter((word) => word !== "");
       const said = name === undefined ? list(tools, here.decision.reason) : explained(tools, name, owner);
-      return onHold === null ? said : `${said}\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.`;
+      return onHold === null
+        ? said
+        : `${said}\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.`;
     },
   };
 }

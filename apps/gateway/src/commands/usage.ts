@@ -1,7 +1,16 @@
 // /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left. The words by which
 // people elsewhere put a line under every answer are refused, so that nobody waits for one.
 import type { Clock } from "@parley/protocol";
-import { type SpendLedger, type SpendState, addUsed, daysBack, noneUsed, tokensOf, type UsageBook, type Used } from "@parley/runner";
+import {
+  type SpendLedger,
+  type SpendState,
+  addUsed,
+  daysBack,
+  noneUsed,
+  tokensOf,
+  type UsageBook,
+  type Used,
+} from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface UsageCommandOptions {
@@ -11,7 +20,8 @@ export interface UsageCommandOptions {
 }
 
 const shownDays = 30;
-const usageHint = "There is no line under my answers to set. /usage alone says what this conversation used, today and in 30 days.";
+const usageHint =
+  "There is no line under my answers to set. /usage alone says what this conversation used, today and in 30 days.";
 
 export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): PastLaneCommand {
   return {
@@ -24,7 +34,10 @@ export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): Pas
       const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
       const all = rows.reduce(addUsed, noneUsed);
       // The agent's caps are no business of a group.
-      const state = owner && inbound.address.kind === "dm" ? (await ledger.states()).find(({ agent }) => agent === route.agent) : undefined;
+      const state =
+        owner && inbound.address.kind === "dm"
+          ? (await ledger.states()).find(({ agent }) => agent === route.agent)
+          : undefined;
       return [
         `Today: ${usedWords(today)}`,
         `${shownDays} days: ${usedWords(all)}`,
@@ -39,16 +52,22 @@ export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): Pas
 
 function usedWords(used: Used): string {
   const read = used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens;
-  const cost = tokensOf(used) > 0 && used.unpricedTokens === tokensOf(used) ? "" : `, ${dollars(used.costUsd)}`;
+  const cost =
+    tokensOf(used) > 0 && used.unpricedTokens === tokensOf(used) ? "" : `, ${dollars(used.costUsd)}`;
   return `${thousands(read)} tokens in, ${thousands(used.outputTokens)} out${cost}, ${used.turns === 1 ? "1 turn" : `${used.turns} turns`}`;
 }
 
 function capLines({ agent, caps, day, month }: SpendState): string[] {
   const line = (words: string, used: Used, usd: number | undefined, tokens: number | undefined): string[] => [
     ...(usd === undefined ? [] : [`Agent ${agent} ${words}: ${dollars(used.costUsd)} of ${dollars(usd)}`]),
-    ...(tokens === undefined ? [] : [`Agent ${agent} ${words}: ${thousands(tokensOf(used))} of ${thousands(tokens)} tokens`]),
+    ...(tokens === undefined
+      ? []
+      : [`Agent ${agent} ${words}: ${thousands(tokensOf(used))} of ${thousands(tokens)} tokens`]),
   ];
-  return [...line("today", day, caps.dayUsd, caps.dayTokens), ...line("this month", month, caps.monthUsd, caps.monthTokens)];
+  return [
+    ...line("today", day, caps.dayUsd, caps.dayTokens),
+    ...line("this month", month, caps.monthUsd, caps.monthTokens),
+  ];
 }
 
 function dollars(usd: number): string {

@@ -19,7 +19,11 @@ const rowsLookedAt = 50;
 export function whyCommand({ inbox, find, tell }: WhyCommandOptions): PastLaneCommand {
   async function lastMessage({ route, inbound }: Admitted): Promise<RowView | null> {
     const newest = await inbox.find({ lane: route.session, dismissed: true, limit: rowsLookedAt });
-    return newest.find((row) => row.conversation === conversationKey(inbound.address) && row.outcome !== "commanded") ?? null;
+    return (
+      newest.find(
+        (row) => row.conversation === conversationKey(inbound.address) && row.outcome !== "commanded",
+      ) ?? null
+    );
   }
 
   async function asked(args: string, by: Admitted): Promise<RowView | null> {
@@ -33,7 +37,9 @@ export function whyCommand({ inbox, find, tell }: WhyCommandOptions): PastLaneCo
     summary: "what became of a message: reply to it, name its id, or ask for the last one",
     async run(args, by) {
       const row = await asked(args, by);
-      return row === null ? "I know of no such message in this conversation (any more)." : plainStory(await tell(row));
+      return row === null
+        ? "I know of no such message in this conversation (any more)."
+        : plainStory(await tell(row));
     },
   };
 }
@@ -43,11 +49,17 @@ function plainStory({ row, waitedMs, waitedFor, turn, deliveries, now }: Story):
   return [
     row.text === "" ? "About that message:" : `About "${row.text}":`,
     `- received ${time(row.receivedAtMs)}`,
-    ...(turn === null ? [] : [`- waited ${seconds(waitedMs)}${behind}, then I worked on it`, ...turnLines(turn)]),
-    ...(row.outcome === null ? [] : [`- it ended: ${row.outcome}${row.outcome === "dead" ? " (the operator can see why)" : ""}`]),
+    ...(turn === null
+      ? []
+      : [`- waited ${seconds(waitedMs)}${behind}, then I worked on it`, ...turnLines(turn)]),
+    ...(row.outcome === null
+      ? []
+      : [`- it ended: ${row.outcome}${row.outcome === "dead" ? " (the operator can see why)" : ""}`]),
     ...deliveries.map((delivery) => `- my answer: ${deliveryLine(delivery)}`),
     ...(row.state === "ended" && now !== null ? [`- ${now}`] : []),
-    ...(row.state === "ended" ? [] : [`- it has not ended: ${openWords[turn?.state ?? row.state] ?? row.state}`]),
+    ...(row.state === "ended"
+      ? []
+      : [`- it has not ended: ${openWords[turn?.state ?? row.state] ?? row.state}`]),
   ].join("\n");
 }
 
@@ -66,7 +78,9 @@ function turnLines(turn: StoryTurn): string[] {
   return [
     ...(models.length === 0 ? [] : [`- asked ${models.map((model) => `\`${model}\``).join(", ")}${took}`]),
     ...(tools.length === 0 ? [] : [`- used ${tools.join(", ")}`]),
-    ...(turn.inputTokens + turn.outputTokens === 0 ? [] : [`- ${turn.inputTokens} tokens in, ${turn.outputTokens} out`]),
+    ...(turn.inputTokens + turn.outputTokens === 0
+      ? []
+      : [`- ${turn.inputTokens} tokens in, ${turn.outputTokens} out`]),
     ...(turn.attempt > 1 ? [`- at attempt ${turn.attempt}`] : []),
   ];
 }

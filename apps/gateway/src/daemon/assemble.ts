@@ -77,15 +77,38 @@ export interface Parts {
 }
 
 export async function assemble(options: Assembly): Promise<Parts> {
-  const { config, places, env, role, place, store, bus, reloading, metrics, token, localToken, bootId, clock, ids, log } = options;
+  const {
+    config,
+    places,
+    env,
+    role,
+    place,
+    store,
+    bus,
+    reloading,
+    metrics,
+    token,
+    localToken,
+    bootId,
+    clock,
+    ids,
+    log,
+  } = options;
   const hub = hubOfNodes(eventHub(), bus, clock);
   const moved = await movedChatsOfNodes(store, bus, log);
   const mediaPath = join(places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
-  const nodes = bus.shared ? cluster({ role, node: place.name, bootId, store, bus, wired, clock, log }) : null;
+  const nodes = bus.shared
+    ? cluster({ role, node: place.name, bootId, store, bus, wired, clock, log })
+    : null;
   const isLed = (account: string): boolean => nodes !== null && !isWeb(account);
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
-  const waker = await wireWaker(config, { store, pools: [...(role === "edge" ? [] : turnPools), ...served], clock, log });
+  const waker = await wireWaker(config, {
+    store,
+    pools: [...(role === "edge" ? [] : turnPools), ...served],
+    clock,
+    log,
+  });
   let path: MessagePath | null = null;
   const kept = coreMemory(clock);
   const state = gatewayState(
@@ -119,7 +142,10 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
-  const hands = await wireHands({ ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded }, store);
+  const hands = await wireHands(
+    { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
+    store,
+  );
   const pathOf = messagePaths({
     store,
     onReady: waker.onReady,
@@ -148,7 +174,17 @@ export async function assemble(options: Assembly): Promise<Parts> {
   const pathNow = (): MessagePath => path ?? first;
   const live = livePath(pathNow);
   const { core } = live;
-  const control = await controlPlane({ ...options, ...restart, hub, wired, state, pathNow, live, desk, listNodes: () => roll.list() });
+  const control = await controlPlane({
+    ...options,
+    ...restart,
+    hub,
+    wired,
+    state,
+    pathNow,
+    live,
+    desk,
+    listNodes: () => roll.list(),
+  });
   core.running.tellOthers((turn) => bus.tell("stop", turn));
   bus.hear("stop", core.running.heard);
   const running: Parts["running"] = { pools: null };

@@ -7,10 +7,18 @@ import { safeMode, type SafeMode } from "./safe-mode.ts";
 import type { Parts } from "./assemble.ts";
 
 /** What opening needs of the daemon. */
-export type ChannelParts = Pick<Parts, "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "roll">;
+export type ChannelParts = Pick<
+  Parts,
+  "core" | "wired" | "waker" | "state" | "setMenu" | "cluster" | "isLed" | "running" | "roll"
+>;
 
 /** `loopReason`: why this start is to be in safe mode, where only the web chat opens, which is how an operator gets in; null when it is not. */
-export async function openChannels(parts: ChannelParts, loopReason: string | null, clock: Clock, log: Log): Promise<SafeMode | null> {
+export async function openChannels(
+  parts: ChannelParts,
+  loopReason: string | null,
+  clock: Clock,
+  log: Log,
+): Promise<SafeMode | null> {
   const { wired, state } = parts;
   if (loopReason === null) {
     await startChannels(parts, [...wired.channels.values()], log);
@@ -44,7 +52,11 @@ export function channelHand(parts: ChannelParts, log: Log): Pick<TakeUpOptions, 
 
 async function startChannels(parts: ChannelParts, channels: readonly Channel[], log: Log): Promise<void> {
   const { core, state, setMenu, cluster, waker, running, roll } = parts;
-  const start = async (channel: Channel, signal?: AbortSignal, receive: Receive = core.receive): Promise<void> => {
+  const start = async (
+    channel: Channel,
+    signal?: AbortSignal,
+    receive: Receive = core.receive,
+  ): Promise<void> => {
     try {
       await channel.start(receive);
       // Nobody waits for it: messages are heard without a menu.
@@ -56,7 +68,9 @@ async function startChannels(parts: ChannelParts, channels: readonly Channel[], 
       state.channelFailed(channel, error);
     }
   };
-  const led = channels.filter((channel) => parts.isLed(accountKey({ channel: channel.name, account: channel.account })));
+  const led = channels.filter((channel) =>
+    parts.isLed(accountKey({ channel: channel.name, account: channel.account })),
+  );
   await Promise.all(channels.filter((channel) => !led.includes(channel)).map((channel) => start(channel)));
   if (running.pools === null) return;
   await cluster?.open(led, { pools: running.pools, waker, receive: core.receive, startChannel: start, roll });

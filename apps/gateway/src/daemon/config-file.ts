@@ -4,7 +4,10 @@ import { describeProblem, rewriteMigrated, type LoadedConfig } from "@parley/con
 import { isFault, type Log } from "@parley/protocol";
 
 /** What it was before it was rewritten is kept beside it. */
-export async function settleConfigFile({ path, warnings }: Pick<LoadedConfig, "path" | "warnings">, log: Log): Promise<void> {
+export async function settleConfigFile(
+  { path, warnings }: Pick<LoadedConfig, "path" | "warnings">,
+  log: Log,
+): Promise<void> {
   await bringUpToDate(path, log);
   for (const warning of warnings) log.warn({}, describeProblem(path, warning));
 }

@@ -2,7 +2,14 @@
 // asked of the parts at that moment, never kept (I10).
 import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
-import { type Caller, connectedClients, deviceBook, type Hub, controlServer, type ControlServer } from "@parley/control";
+import {
+  type Caller,
+  connectedClients,
+  deviceBook,
+  type Hub,
+  controlServer,
+  type ControlServer,
+} from "@parley/control";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { LogBook } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
@@ -58,13 +65,34 @@ export interface ControlPlane extends ControlServer {
 }
 
 /** Who asks when nobody does. */
-const itself: Caller = { peer: "web-itself", scopes: ["read"], client: { name: "status file", version }, device: null, address: "local" };
+const itself: Caller = {
+  peer: "web-itself",
+  scopes: ["read"],
+  client: { name: "status file", version },
+  device: null,
+  address: "local",
+};
 /** Time for the answer to whoever asked for a restart. */
 const restartDelayMs = 50;
 
 /** Listens when it resolves. Throws Fault("unavailable") when the port is taken or may not be used. */
 export async function controlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { config, store, hub, wired, state, pathNow, live, reloading, token, localToken, bootId, clock, ids, log } = options;
+  const {
+    config,
+    store,
+    hub,
+    wired,
+    state,
+    pathNow,
+    live,
+    reloading,
+    token,
+    localToken,
+    bootId,
+    clock,
+    ids,
+    log,
+  } = options;
   const devices = deviceBook(store.cells, clock, ids);
   const clients = connectedClients();
   // Kept from now on: an operator asks what is wrong while the store is away, too.
@@ -82,7 +110,8 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     wired,
     state,
     desk: options.desk,
-    restartNeeded: (changed) => reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
+    restartNeeded: (changed) =>
+      reloading.state().restartNeeded.filter((key) => changed.some((place) => overlap(key, place))),
     reload: reloading.reload,
     configState: reloading.state,
     devices,
@@ -91,9 +120,11 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     unlock: () => control.unlock(),
     logBook: options.logBook,
     restart: async (reason) => {
-      if (options.restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      if (options.restarting === undefined)
+        throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
       const trouble = await options.restarting.trouble();
-      if (trouble !== null) throw new Fault("invalid", `the gateway runs on, it would not come up again:\n${trouble}`);
+      if (trouble !== null)
+        throw new Fault("invalid", `the gateway runs on, it would not come up again:\n${trouble}`);
       log.info({ reason }, "a restart was asked for");
       clock.after(restartDelayMs, options.restarting.begin);
     },
@@ -136,7 +167,12 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     }),
     webRoot,
     ...(config.gateway.metrics.enabled
-      ? { metrics: { text: options.metrics.text, openOnLoopback: () => pathNow().config.gateway.metrics.openOnLoopback } }
+      ? {
+          metrics: {
+            text: options.metrics.text,
+            openOnLoopback: () => pathNow().config.gateway.metrics.openOnLoopback,
+          },
+        }
       : {}),
     webAccount,
     version,

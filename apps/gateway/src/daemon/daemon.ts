@@ -63,7 +63,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   const shared = config.store.driver === "redis";
   if (role !== "all" && !shared)
-    throw new Fault("invalid", `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`);
+    throw new Fault(
+      "invalid",
+      `--role ${role} is for several processes on one store: set store.driver to "redis" (docs/scale-out.md)`,
+    );
   const place = takePlace({ home, pid: process.pid, name: options.node, shared });
   const lines = await daemonLog({ config, home, node: place.name, pretty: options.pretty, clock });
   const { log, hide, setLevel } = lines;
@@ -78,10 +81,26 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const bootId = ids.uuid();
   const metrics = gatewayMetrics(clock);
   const told = { count: metrics.refused, clock };
-  const refusals = refusalBook({ ...told, say: (fields, message) => log.warn({ part: "control", ...fields }, message) });
-  const strangers = refusalBook({ ...told, say: (fields, message) => log.info({ part: "admission", ...fields }, message) });
+  const refusals = refusalBook({
+    ...told,
+    say: (fields, message) => log.warn({ part: "control", ...fields }, message),
+  });
+  const strangers = refusalBook({
+    ...told,
+    say: (fields, message) => log.info({ part: "admission", ...fields }, message),
+  });
   const jobs = databaseJobs(options.program);
-  const { store, damage } = await openStore({ config, home, place, bootId, metrics, jobs, onFatal, clock, log });
+  const { store, damage } = await openStore({
+    config,
+    home,
+    place,
+    bootId,
+    metrics,
+    jobs,
+    onFatal,
+    clock,
+    log,
+  });
   const bus = await wireBus(config, ids, log);
   const configs = reloading(clock);
   let held: SafeMode | null = null;
@@ -111,7 +130,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
 
   const stopSweeping = sweepNowAndThen(store, clock, log);
-  const stopForgetting = forgetMediaNowAndThen({ folder: join(home, "media"), limits: () => parts.configNow().media, clock, log });
+  const stopForgetting = forgetMediaNowAndThen({
+    folder: join(home, "media"),
+    limits: () => parts.configNow().media,
+    clock,
+    log,
+  });
   const notify = systemdNotify(env, log);
   const alone = [...parts.wired.channels.keys()].filter((account) => !parts.isLed(account));
   const pools = parts.core.start(undefined, { turns: role !== "edge", accounts: alone });
@@ -138,7 +162,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stopWatchdog = keepWatchdog(watchdogEveryMs(env, process.pid), store, notify, clock);
   const loginUrl = await parts.control.loginUrl();
   const { url } = parts.control;
-  log.info({ version, bootId, node: place.name, role, pid: process.pid, home, url, model: config.agents.defaults.model.primary }, "ready");
+  log.info(
+    {
+      version,
+      bootId,
+      node: place.name,
+      role,
+      pid: process.pid,
+      home,
+      url,
+      model: config.agents.defaults.model.primary,
+    },
+    "ready",
+  );
 
   return {
     loginUrl,

@@ -4,7 +4,10 @@ import { closeSync, openSync } from "node:fs";
 import type { Daemon } from "./daemon.ts";
 
 /** To be called early: before it, SIGHUP ends the process at once. */
-export function onHangUp(starting: Promise<Pick<Daemon, "reload">>, stop: (signal: NodeJS.Signals) => void): void {
+export function onHangUp(
+  starting: Promise<Pick<Daemon, "reload">>,
+  stop: (signal: NodeJS.Signals) => void,
+): void {
   const hadTerminal = process.stderr.isTTY === true;
   process.on("SIGHUP", (signal) => {
     if (hadTerminal && !hasTerminal()) return stop(signal);

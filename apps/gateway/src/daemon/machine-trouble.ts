@@ -3,7 +3,10 @@
 import { clockTrouble, folderTrouble, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 
-export async function troubleAround(agents: Config["agents"]["list"], clock: Pick<Clock, "now">): Promise<readonly string[]> {
+export async function troubleAround(
+  agents: Config["agents"]["list"],
+  clock: Pick<Clock, "now">,
+): Promise<readonly string[]> {
   const clockWords = clockTrouble(clock.now());
   const workspaces = await Promise.all(
     agents.map(async ({ id, workspace }) => {

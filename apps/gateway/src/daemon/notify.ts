@@ -12,7 +12,10 @@ export function systemdNotify(env: { readonly [name: string]: string | undefined
   const socket = env["NOTIFY_SOCKET"];
   if (socket === undefined || socket === "") return () => {};
   return (state) => {
-    const child = spawn("systemd-notify", [state], { stdio: "ignore", env: { PATH: env["PATH"], NOTIFY_SOCKET: socket } });
+    const child = spawn("systemd-notify", [state], {
+      stdio: "ignore",
+      env: { PATH: env["PATH"], NOTIFY_SOCKET: socket },
+    });
     child.on("error", (error) => log.warn({ error, state }, "could not notify systemd"));
     child.unref();
   };

@@ -39,7 +39,10 @@ export async function openStore({ place, metrics, jobs, ...wiring }: OpenStoreOp
     await settleTrial(store.cells, place.deadBoot, endedWell ? null : wiring.clock.now());
   }
   place.settle(bootId);
-  return { store, damage: store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null };
+  return {
+    store,
+    damage: store.unclean && store.file !== null ? fullCheck(jobs, store.file, log) : () => null,
+  };
 }
 
 /** Its lock proves the process that stood in this place dead: what it held is free at once. */

@@ -30,7 +30,8 @@ export function reloading(clock: Clock): Reloading {
   let begun: Reloader | null = null;
   return {
     async reload(cause) {
-      if (begun === null) throw new Fault("unavailable", "the gateway is just starting, and reads its config anyway");
+      if (begun === null)
+        throw new Fault("unavailable", "the gateway is just starting, and reads its config anyway");
       return begun.reload(cause);
     },
     state: () => begun?.state() ?? { takenAtMs: startedAtMs, problems: [], restartNeeded: [] },

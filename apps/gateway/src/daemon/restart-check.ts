@@ -1,7 +1,14 @@
 // Whether a restart would come up, asked before anything ends: the same validation as of a change, then what can only be known by trying, the
 // port and the store. A gateway that runs on an old config is worth more than one that is down with a new one.
 import { basename } from "node:path";
-import { changedKeys, listenAddress, listenerAt, listenTrouble, restartKeys, type Config } from "@parley/config";
+import {
+  changedKeys,
+  listenAddress,
+  listenerAt,
+  listenTrouble,
+  restartKeys,
+  type Config,
+} from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Role } from "@parley/cluster";
 import type { Restarting } from "@parley/runner";
@@ -43,10 +50,19 @@ export function restarting(options: RestartingOptions): Restarting {
   }
 
   async function storeTrouble(config: Config): Promise<string | null> {
-    if (role !== "all" && config.store.driver !== "redis") return `store.driver: this process runs as --role ${role}, which needs "redis"`;
+    if (role !== "all" && config.store.driver !== "redis")
+      return `store.driver: this process runs as --role ${role}, which needs "redis"`;
     if (!restartKeys(changedKeys(started, config)).some((key) => key.startsWith("store"))) return null;
     try {
-      const store = await wireStore({ config, home, bootId, exclusive: false, onFatal: () => {}, clock, log });
+      const store = await wireStore({
+        config,
+        home,
+        bootId,
+        exclusive: false,
+        onFatal: () => {},
+        clock,
+        log,
+      });
       await store.close();
       return null;
     } catch (error) {
@@ -59,9 +75,14 @@ export function restarting(options: RestartingOptions): Restarting {
     async trouble() {
       const { outcome, problems } = await reload("a restart was asked for");
       const config = configNow();
-      const found = outcome === "refused" ? problems.join("\n") : ((await addressTrouble(config)) ?? (await storeTrouble(config)));
+      const found =
+        outcome === "refused"
+          ? problems.join("\n")
+          : ((await addressTrouble(config)) ?? (await storeTrouble(config)));
       // Where things lie on this machine is nothing that a chat needs to know.
-      return found === null ? null : found.replaceAll(configPath, basename(configPath)).replaceAll(`${home}/`, "");
+      return found === null
+        ? null
+        : found.replaceAll(configPath, basename(configPath)).replaceAll(`${home}/`, "");
     },
     begin: options.begin,
   };

@@ -11,7 +11,9 @@ export const restartSignal = "SIGUSR2";
 export function startAgain(env: NodeJS.ProcessEnv): never {
   const launcher = env["PARLEY_LAUNCHER"] ?? "";
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  const [program = process.execPath, ...args] = launcher === "" ? again : [launcher, "start", ...process.argv.slice(2)];
-  if (process.execve === undefined) throw new Error("this system cannot restart a program in place: start the daemon again");
+  const [program = process.execPath, ...args] =
+    launcher === "" ? again : [launcher, "start", ...process.argv.slice(2)];
+  if (process.execve === undefined)
+    throw new Error("this system cannot restart a program in place: start the daemon again");
   return process.execve(program, [program, ...args], env);
 }

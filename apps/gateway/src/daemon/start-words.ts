@@ -12,7 +12,11 @@ export interface StartWords {
 /** Throws Fault("invalid") that names what cannot be understood. */
 export function startWords(words: readonly string[]): StartWords {
   const { role, node, port } = parsed(words);
-  return { role: roleOf(role), ...(node === undefined ? {} : { node }), ...(port === undefined ? {} : { port: portOf(port) }) };
+  return {
+    role: roleOf(role),
+    ...(node === undefined ? {} : { node }),
+    ...(port === undefined ? {} : { port: portOf(port) }),
+  };
 }
 
 function parsed(words: readonly string[]) {
@@ -21,7 +25,11 @@ function parsed(words: readonly string[]) {
     return parseArgs({ args: [...words], options, strict: true }).values;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Fault("invalid", `${why}\nparley start takes --role all|edge|worker, --node <name>, --port <port>`, { cause });
+    throw new Fault(
+      "invalid",
+      `${why}\nparley start takes --role all|edge|worker, --node <name>, --port <port>`,
+      { cause },
+    );
   }
 }
 

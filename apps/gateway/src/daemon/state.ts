@@ -60,7 +60,12 @@ export function gatewayState(
     });
 
   const looked = (): ReturnType<Store["check"]> =>
-    store.check().catch((error: unknown) => ({ ok: false, reason: error instanceof Error ? error.message : String(error) }));
+    store
+      .check()
+      .catch((error: unknown) => ({
+        ok: false,
+        reason: error instanceof Error ? error.message : String(error),
+      }));
 
   return {
     phase: () => phase,
@@ -88,7 +93,9 @@ export function gatewayState(
         ...(checked.ok && checked.danger !== undefined ? [`the store may forget: ${checked.danger}`] : []),
         ...(damaged === null ? [] : [damaged]),
         ...(scarce() ? [scarceWords] : []),
-        ...config().map((problem) => `the config file was refused, the last good one is in force: ${problem}`),
+        ...config().map(
+          (problem) => `the config file was refused, the last good one is in force: ${problem}`,
+        ),
         ...turns(),
         ...machine,
         ...unheard.map(({ words }) => words),

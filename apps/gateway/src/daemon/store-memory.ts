@@ -19,7 +19,10 @@ export function memoryFile(home: string): string {
 export function rememberedStore(home: string, driver: Driver): { readonly expected?: ExpectedStore } {
   const identity = read(home)[driver];
   if (identity === undefined) return {};
-  const back = driver === "sqlite" ? "put a backup in its place with `parley restore <file>`" : "bring its data back (docs/redis.md)";
+  const back =
+    driver === "sqlite"
+      ? "put a backup in its place with `parley restore <file>`"
+      : "bring its data back (docs/redis.md)";
   const anew = `or, to go on with what is there now, remove ${memoryFile(home)} and start again`;
   return { expected: { identity, advice: `${back}, ${anew}` } };
 }
@@ -50,9 +53,13 @@ function read(home: string): Memory {
   try {
     return memory.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Fault("invalid", `${file} cannot be read: it tells which store belongs to this folder. Remove it if that store is there`, {
-      cause,
-    });
+    throw new Fault(
+      "invalid",
+      `${file} cannot be read: it tells which store belongs to this folder. Remove it if that store is there`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -65,7 +72,9 @@ function write(home: string, after: { readonly [driver in Driver]?: string | und
     syncFolder(home);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Fault("unavailable", `${file} cannot be written (${why}): check the disk, then start again`, { cause });
+    throw new Fault("unavailable", `${file} cannot be written (${why}): check the disk, then start again`, {
+      cause,
+    });
   }
 }
 

@@ -3,7 +3,12 @@
 import type { Channel } from "@parley/channels";
 import { Fault, type Capabilities } from "@parley/protocol";
 
-export function unopenedChannel(name: string, account: string, capabilities: Capabilities, cause: Fault): Channel {
+export function unopenedChannel(
+  name: string,
+  account: string,
+  capabilities: Capabilities,
+  cause: Fault,
+): Channel {
   return {
     name,
     account,
@@ -11,6 +16,7 @@ export function unopenedChannel(name: string, account: string, capabilities: Cap
     start: () => Promise.reject(cause),
     stop: () => Promise.resolve(),
     health: () => ({ state: "down", reason: cause.message }),
-    send: () => Promise.reject(new Fault("unavailable", `the account is not open: ${cause.message}`, { cause })),
+    send: () =>
+      Promise.reject(new Fault("unavailable", `the account is not open: ${cause.message}`, { cause })),
   };
 }

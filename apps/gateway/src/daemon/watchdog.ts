@@ -5,7 +5,10 @@ import type { Store } from "@parley/store";
 import type { Notify } from "./notify.ts";
 
 /** Milliseconds between pings, half of what systemd allows; null when it watches nobody or another process (sd_watchdog_enabled(3)). */
-export function watchdogEveryMs(env: { readonly [name: string]: string | undefined }, pid: number): number | null {
+export function watchdogEveryMs(
+  env: { readonly [name: string]: string | undefined },
+  pid: number,
+): number | null {
   const allowedUsec = Number(env["WATCHDOG_USEC"] ?? 0);
   const watched = env["WATCHDOG_PID"];
   if (!(allowedUsec > 0) || (watched !== undefined && watched !== String(pid))) return null;
@@ -13,7 +16,12 @@ export function watchdogEveryMs(env: { readonly [name: string]: string | undefin
 }
 
 /** Returns how to stop. */
-export function keepWatchdog(everyMs: number | null, store: Pick<Store, "check">, notify: Notify, clock: Clock): () => void {
+export function keepWatchdog(
+  everyMs: number | null,
+  store: Pick<Store, "check">,
+  notify: Notify,
+  clock: Clock,
+): () => void {
   if (everyMs === null) return () => {};
   let stopped = false;
   const ping = async (): Promise<void> => {

@@ -1,7 +1,17 @@
 // The log on disk, `logs/parley.log` and what it was before: bounded (I9), private, and never in the way. A file that somebody moved away,
 // removed or emptied is noticed before the next line. One that cannot be written is tried again later; the lines of meanwhile are still on
 // standard error.
-import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@parley/protocol";
 

@@ -56,7 +56,13 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
       (fields: LogFields, message: string): void => {
         if (levels.indexOf(level) >= least) below[level](fields, message);
       };
-    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child: (fields) => over(below.child(fields)) };
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      child: (fields) => over(below.child(fields)),
+    };
   };
   return {
     log: over(lines),
@@ -73,7 +79,10 @@ export async function logger(options: LoggerOptions): Promise<Logger> {
 function withoutPasswords(line: string): string {
   return line
     .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/gi, "$1[secret]@")
-    .replaceAll(/([?&#](?:access_|bot_|api_?)?(?:token|key|secret|password|code|sig(?:nature)?)=)[^\s&"'\\#]+/gi, "$1[secret]")
+    .replaceAll(
+      /([?&#](?:access_|bot_|api_?)?(?:token|key|secret|password|code|sig(?:nature)?)=)[^\s&"'\\#]+/gi,
+      "$1[secret]",
+    )
     .replaceAll(/\b(bearer|bot) +[\w.~+/=-]{12,}/gi, "$1 [secret]")
     .replaceAll(/\bbot\d{5,}:[\w-]{20,}/g, "bot[secret]");
 }
@@ -87,7 +96,12 @@ const infoLevel = 30;
 /** `all`: whether the stages are asked for. */
 async function prettyLines(all: () => boolean): Promise<(line: string) => void> {
   const { prettyFactory } = await import("pino-pretty");
-  const format = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname", singleLine: true });
+  const format = prettyFactory({
+    colorize: true,
+    translateTime: "SYS:HH:MM:ss",
+    ignore: "pid,hostname",
+    singleLine: true,
+  });
   return (line) => {
     const { msg, level } = JSON.parse(line) as { readonly msg?: string; readonly level: number };
     if (all() || level > infoLevel || msg === undefined || !stages.has(msg)) writeLine(format(line) ?? "");

@@ -49,5 +49,7 @@ function newest(lines: readonly string[]): string[] {
 
 /** Still a JSON object, so that whoever reads lines need not know of this. */
 function shortened(line: string): string {
-  return line.length <= lineChars ? line : JSON.stringify({ msg: "a line too long to show", beginning: line.slice(0, 1_000) });
+  return line.length <= lineChars
+    ? line
+    : JSON.stringify({ msg: "a line too long to show", beginning: line.slice(0, 1_000) });
 }

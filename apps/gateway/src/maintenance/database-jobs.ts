@@ -26,15 +26,23 @@ export function databaseJobs(program: string): DatabaseJobs {
       stopped.signal.addEventListener("abort", end);
       let text = "";
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      child.on("error", (cause) => reject(new Fault("unavailable", `the database job could not be started: ${cause.message}`, { cause })));
+      child.on("error", (cause) =>
+        reject(
+          new Fault("unavailable", `the database job could not be started: ${cause.message}`, { cause }),
+        ),
+      );
       child.on("close", (code, signal) => {
         stopped.signal.removeEventListener("abort", end);
         if (stopped.signal.aborted) return reject(new Fault("aborted", "the gateway stops"));
-        if (code !== 0) return reject(new Fault("unavailable", `the database job ended with ${signal ?? code}`));
+        if (code !== 0)
+          return reject(new Fault("unavailable", `the database job ended with ${signal ?? code}`));
         const answer = answerOf(text);
-        if (answer === null) return reject(new Fault("unavailable", "the database job's answer cannot be read"));
+        if (answer === null)
+          return reject(new Fault("unavailable", "the database job's answer cannot be read"));
         if (answer.ok) return resolve(answer);
-        return reject(answer.code === "internal" ? new Error(answer.message) : new Fault(answer.code, answer.message));
+        return reject(
+          answer.code === "internal" ? new Error(answer.message) : new Fault(answer.code, answer.message),
+        );
       });
     });
   }

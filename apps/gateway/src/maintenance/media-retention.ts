@@ -21,7 +21,11 @@ const firstMs = 60_000;
 const ownName = /^(?:[0-9a-f]{64}\.[a-z0-9]{1,8}|\.[0-9a-f]{64}\.[a-z0-9]{1,8}\.\d+\.\d+)$/;
 
 /** Removes what is past the limits, the oldest first. Returns how many files that were. */
-export async function forgetMedia(folder: string, { keepDays, maxMegabytes }: Config["media"], nowMs: number): Promise<number> {
+export async function forgetMedia(
+  folder: string,
+  { keepDays, maxMegabytes }: Config["media"],
+  nowMs: number,
+): Promise<number> {
   const names = (await readdir(folder).catch(nothingYet)).filter((name) => ownName.test(name));
   const files: { readonly path: string; readonly bytes: number; readonly atMs: number }[] = [];
   for (const name of names) {

@@ -21,7 +21,8 @@ const silentMs = 15_000;
 
 /** Throws Fault: "conflict" while a gateway runs on either store, and as both stores do. */
 export async function migrate({ to, output, clock, ids, config, places }: MigrateOptions): Promise<void> {
-  if (to !== "redis" && to !== "sqlite") throw new Fault("invalid", "parley migrate --to redis, or --to sqlite");
+  if (to !== "redis" && to !== "sqlite")
+    throw new Fault("invalid", "parley migrate --to redis, or --to sqlite");
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const lock = lockHome(places.home, process.pid);
   try {
@@ -41,10 +42,14 @@ export async function migrate({ to, output, clock, ids, config, places }: Migrat
       log,
     });
     rememberStore(places.home, to, identity);
-    const what = moved.filter(({ kind, count }) => count > 0 && kind !== "counters").map(({ kind, count }) => `${count} ${kind}`);
+    const what = moved
+      .filter(({ kind, count }) => count > 0 && kind !== "counters")
+      .map(({ kind, count }) => `${count} ${kind}`);
     output.write(`Copied and compared: ${what.join(", ") || "nothing was there"}.\n`);
     if (config.store.driver !== to)
-      output.write(`Now set store.driver to "${to}" and start the gateway. The old store is left as it is.\n`);
+      output.write(
+        `Now set store.driver to "${to}" and start the gateway. The old store is left as it is.\n`,
+      );
   } finally {
     lock.release();
   }

@@ -154,8 +154,13 @@ export function gatewayCore(options: CoreOptions): Core {
   const { config, channels, moved, clock, ids, log } = options;
   const kept = options.kept ?? coreMemory(clock);
   const { running, bootAtMs } = kept;
-  const channel = (account: string): Channel | null => channels.get(account) ?? programSinks.get(account) ?? null;
-  const inbox = endsWaiting({ ...options.store, shows: (account) => channel(account)?.settle !== undefined, log });
+  const channel = (account: string): Channel | null =>
+    channels.get(account) ?? programSinks.get(account) ?? null;
+  const inbox = endsWaiting({
+    ...options.store,
+    shows: (account) => channel(account)?.settle !== undefined,
+    log,
+  });
   const store = { ...options.store, inbox };
   const book = pairingBook(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
@@ -164,7 +169,14 @@ export function gatewayCore(options: CoreOptions): Core {
   const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
   const { bindings, session } = config;
   const { dmScope, identityLinks } = session;
-  const route = router({ agents: config.agents.list.map((agent) => agent.id), bindings, dmScope, identityLinks, rules, moved });
+  const route = router({
+    agents: config.agents.list.map((agent) => agent.id),
+    bindings,
+    dmScope,
+    identityLinks,
+    rules,
+    moved,
+  });
   const prompts = promptBook(store.cells, clock);
   const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
   const ledger = spendLedger({ config, book: usage, clock, log });
@@ -214,11 +226,16 @@ export function gatewayCore(options: CoreOptions): Core {
     moves: kept.stableMoves,
   });
   const endBeside = async (session: SessionKey): Promise<number> => {
-    const running = (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
+    const running =
+      (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
     await options.hands?.exec?.commands.end(session);
     return running.length + (await approvals.stop({ session }));
   };
-  const stop: Stoppable = { turn: running.stop, beside: endBeside, answers: dropAnswers(store.inbox, store.outbox) };
+  const stop: Stoppable = {
+    turn: running.stop,
+    beside: endBeside,
+    answers: dropAnswers(store.inbox, store.outbox),
+  };
   const hold = toolHold({
     ...store,
     stopTurn: running.stop,
@@ -335,7 +352,11 @@ export function gatewayCore(options: CoreOptions): Core {
     stop,
     menu: commands.menu,
     start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
-      approvals.heal().catch((error: unknown) => log.warn({ error }, "decisions of before the start could not be looked through"));
+      approvals
+        .heal()
+        .catch((error: unknown) =>
+          log.warn({ error }, "decisions of before the start could not be looked through"),
+        );
       const onReady = options.onReady ?? store.onReady;
       return startWork({ store, onReady, holder: options.bootId, clock, ids, log }, now, share);
     },

@@ -47,17 +47,44 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   const startedAtMs = clock.now();
   const lag = monitorEventLoopDelay({ resolution: 20 });
 
-  const received = book.counter("parley_events_received_total", "Events of platforms that were stored, by what was made of them.");
+  const received = book.counter(
+    "parley_events_received_total",
+    "Events of platforms that were stored, by what was made of them.",
+  );
   const turns = book.counter("parley_turns_total", "Turns that ended, by outcome.");
-  const waits = book.histogram("parley_turn_wait_seconds", "From a message's arrival to the first begin of its turn.", waitBuckets);
-  const durations = book.histogram("parley_turn_duration_seconds", "From a turn's first begin to its end, by outcome.", turnBuckets);
-  const deliveries = book.counter("parley_delivery_parts_total", "Messages to platforms, by what became of them.");
+  const waits = book.histogram(
+    "parley_turn_wait_seconds",
+    "From a message's arrival to the first begin of its turn.",
+    waitBuckets,
+  );
+  const durations = book.histogram(
+    "parley_turn_duration_seconds",
+    "From a turn's first begin to its end, by outcome.",
+    turnBuckets,
+  );
+  const deliveries = book.counter(
+    "parley_delivery_parts_total",
+    "Messages to platforms, by what became of them.",
+  );
   const calls = book.counter("parley_model_calls_total", "Calls of models, by how they ended.");
   const latency = book.histogram("parley_model_call_duration_seconds", "Whole calls of models.", callBuckets);
-  const firstWord = book.histogram("parley_model_first_token_seconds", "Until the first token of a call.", callBuckets);
-  const tokens = book.counter("parley_model_tokens_total", "Tokens, by kind: input, output, cache_read and cache_write.");
-  const refused = book.counter("parley_refusals_total", "Requests and messages that were refused, by reason.");
-  const cost = book.counter("parley_model_cost_dollars_total", "What calls cost, where the price is known, in US dollars.");
+  const firstWord = book.histogram(
+    "parley_model_first_token_seconds",
+    "Until the first token of a call.",
+    callBuckets,
+  );
+  const tokens = book.counter(
+    "parley_model_tokens_total",
+    "Tokens, by kind: input, output, cache_read and cache_write.",
+  );
+  const refused = book.counter(
+    "parley_refusals_total",
+    "Requests and messages that were refused, by reason.",
+  );
+  const cost = book.counter(
+    "parley_model_cost_dollars_total",
+    "What calls cost, where the price is known, in US dollars.",
+  );
   processNumbers(book, startedAtMs, lag);
 
   function countUsage(model: string, usage: Usage): void {
@@ -115,7 +142,8 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
           const done = await store.turns.commit(lease, turn, what);
           turns.add({ outcome: what.outcome });
           const { openedAtMs } = lease as { readonly openedAtMs?: number };
-          if (openedAtMs !== undefined) durations.observe({ outcome: what.outcome }, Math.max(0, clock.now() - openedAtMs) / 1000);
+          if (openedAtMs !== undefined)
+            durations.observe({ outcome: what.outcome }, Math.max(0, clock.now() - openedAtMs) / 1000);
           return done;
         },
       },
@@ -123,8 +151,11 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
         ...store.outbox,
         async record(lease, changes) {
           await store.outbox.record(lease, changes);
-          const pool = (lease as { readonly deliveries?: readonly { readonly pool: string }[] }).deliveries?.[0]?.pool ?? "unknown";
-          for (const { to } of changes) if (to !== "sending") deliveries.add({ account: pool, state: to === "queued" ? "retried" : to });
+          const pool =
+            (lease as { readonly deliveries?: readonly { readonly pool: string }[] }).deliveries?.[0]?.pool ??
+            "unknown";
+          for (const { to } of changes)
+            if (to !== "sending") deliveries.add({ account: pool, state: to === "queued" ? "retried" : to });
         },
       },
     }),
@@ -152,9 +183,14 @@ function watched(book: MetricBook, parts: WatchedParts): void {
   book.look("gauge", "parley_build_info", "Which Parley this is.", () => [[{ version: parts.version }, 1]]);
   book.look("gauge", "parley_ready", "1 while /readyz says so.", () => [[{}, state.ready().ok ? 1 : 0]]);
   book.look("gauge", "parley_phase", "1 at the phase that the daemon is in.", () =>
-    (["starting", "running", "draining", "safe-mode"] as const).map((phase) => [{ phase }, state.phase() === phase ? 1 : 0]),
+    (["starting", "running", "draining", "safe-mode"] as const).map((phase) => [
+      { phase },
+      state.phase() === phase ? 1 : 0,
+    ]),
   );
-  book.look("gauge", "parley_store_up", "1 while the store takes writes.", () => [[{}, state.store() ? 1 : 0]]);
+  book.look("gauge", "parley_store_up", "1 while the store takes writes.", () => [
+    [{}, state.store() ? 1 : 0],
+  ]);
   book.look("gauge", "parley_channel_up", "1 while the account's channel hears and speaks.", () =>
     parts
       .channels()
@@ -163,51 +199,89 @@ function watched(book: MetricBook, parts: WatchedParts): void {
         channel.health().state === "ok" ? 1 : 0,
       ]),
   );
-  book.look("gauge", "parley_channel_last_inbound_timestamp_seconds", "When the account last heard something.", () =>
-    parts.channels().flatMap((channel) => {
-      const { lastInboundAtMs } = channel.health();
-      const account = accountKey({ channel: channel.name, account: channel.account });
-      return lastInboundAtMs === undefined ? [] : [[{ account }, lastInboundAtMs / 1000] as const];
-    }),
+  book.look(
+    "gauge",
+    "parley_channel_last_inbound_timestamp_seconds",
+    "When the account last heard something.",
+    () =>
+      parts.channels().flatMap((channel) => {
+        const { lastInboundAtMs } = channel.health();
+        const account = accountKey({ channel: channel.name, account: channel.account });
+        return lastInboundAtMs === undefined ? [] : [[{ account }, lastInboundAtMs / 1000] as const];
+      }),
   );
-  book.look("gauge", "parley_lanes", "Sessions with work, by pool; counted up to 1000.", () => lanes(sessions, () => 1));
+  book.look("gauge", "parley_lanes", "Sessions with work, by pool; counted up to 1000.", () =>
+    lanes(sessions, () => 1),
+  );
   book.look("gauge", "parley_messages_waiting", "Messages that wait for their turn, by pool.", () =>
     lanes(sessions, ({ waiting }) => waiting),
   );
   book.look("gauge", "parley_deliveries_waiting", "Answers that wait to be sent, by account.", () =>
     lanes(conversations, ({ waiting }) => waiting),
   );
-  book.look("gauge", "parley_turns_running", "Turns at work in this process.", () => [[{}, parts.turnsRunning()]]);
-  book.look("gauge", "parley_deliveries_running", "Conversations that this process sends to now.", () => [[{}, parts.deliveriesRunning()]]);
-  book.look("gauge", "parley_dead_messages", "Messages that failed for good and wait for an operator; counted up to 1000.", async () => [
-    [{}, (await store.troubled()).rows],
+  book.look("gauge", "parley_turns_running", "Turns at work in this process.", () => [
+    [{}, parts.turnsRunning()],
   ]);
-  book.look("gauge", "parley_troubled_deliveries", "Answers that did not arrive, or may not have; counted up to 1000.", async () => [
-    [{}, (await store.troubled()).deliveries],
+  book.look("gauge", "parley_deliveries_running", "Conversations that this process sends to now.", () => [
+    [{}, parts.deliveriesRunning()],
   ]);
-  book.look("counter", "parley_prompt_stable_moves_total", "Turns that found their session's stable prompt moved, by section.", () =>
-    [...parts.stableMoves()].map(([section, value]) => [{ section }, value]),
+  book.look(
+    "gauge",
+    "parley_dead_messages",
+    "Messages that failed for good and wait for an operator; counted up to 1000.",
+    async () => [[{}, (await store.troubled()).rows]],
   );
-  book.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [[{}, parts.connections()]]);
-  book.look("counter", "parley_config_reloads_total", "Changes of the config, by what became of them.", () => {
-    const { taken, refused } = parts.reloads();
-    return [
-      [{ result: "taken" }, taken],
-      [{ result: "refused" }, refused],
-    ];
-  });
-  book.look("gauge", "parley_config_ok", "0 while the config file is one that was refused.", () => [[{}, parts.configTrouble() ? 0 : 1]]);
+  book.look(
+    "gauge",
+    "parley_troubled_deliveries",
+    "Answers that did not arrive, or may not have; counted up to 1000.",
+    async () => [[{}, (await store.troubled()).deliveries]],
+  );
+  book.look(
+    "counter",
+    "parley_prompt_stable_moves_total",
+    "Turns that found their session's stable prompt moved, by section.",
+    () => [...parts.stableMoves()].map(([section, value]) => [{ section }, value]),
+  );
+  book.look("gauge", "parley_control_connections", "Clients of the control plane.", () => [
+    [{}, parts.connections()],
+  ]);
+  book.look(
+    "counter",
+    "parley_config_reloads_total",
+    "Changes of the config, by what became of them.",
+    () => {
+      const { taken, refused } = parts.reloads();
+      return [
+        [{ result: "taken" }, taken],
+        [{ result: "refused" }, refused],
+      ];
+    },
+  );
+  book.look("gauge", "parley_config_ok", "0 while the config file is one that was refused.", () => [
+    [{}, parts.configTrouble() ? 0 : 1],
+  ]);
 }
 
 /** Names as Prometheus' own clients have them. */
-function processNumbers(book: MetricBook, startedAtMs: number, lag: ReturnType<typeof monitorEventLoopDelay>): void {
+function processNumbers(
+  book: MetricBook,
+  startedAtMs: number,
+  lag: ReturnType<typeof monitorEventLoopDelay>,
+): void {
   book.look("counter", "process_cpu_seconds_total", "User and system CPU time.", () => {
     const { user, system } = process.cpuUsage();
     return [[{}, (user + system) / 1e6]];
   });
-  book.look("gauge", "process_start_time_seconds", "When the daemon started.", () => [[{}, startedAtMs / 1000]]);
-  book.look("gauge", "process_resident_memory_bytes", "Resident memory.", () => [[{}, process.memoryUsage.rss()]]);
-  book.look("gauge", "nodejs_heap_size_used_bytes", "Heap in use.", () => [[{}, process.memoryUsage().heapUsed]]);
+  book.look("gauge", "process_start_time_seconds", "When the daemon started.", () => [
+    [{}, startedAtMs / 1000],
+  ]);
+  book.look("gauge", "process_resident_memory_bytes", "Resident memory.", () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  book.look("gauge", "nodejs_heap_size_used_bytes", "Heap in use.", () => [
+    [{}, process.memoryUsage().heapUsed],
+  ]);
   book.look(
     "gauge",
     "nodejs_eventloop_lag_seconds",

@@ -3,7 +3,14 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { configDesk, ConfigFault, loadBlocks, loadConfig, secretValues, type LoadedConfig } from "@parley/config";
+import {
+  configDesk,
+  ConfigFault,
+  loadBlocks,
+  loadConfig,
+  secretValues,
+  type LoadedConfig,
+} from "@parley/config";
 import {
   Fault,
   methods,
@@ -20,7 +27,14 @@ import {
   version,
 } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { type Caller, connectedClients, deviceBook, dispatcher, type Handlers, readFrame } from "@parley/control";
+import {
+  type Caller,
+  connectedClients,
+  deviceBook,
+  dispatcher,
+  type Handlers,
+  readFrame,
+} from "@parley/control";
 import { owners, pairingBook, pairingDesk, noRefusals } from "@parley/access";
 import { logger } from "../log/logger.ts";
 import { configMethods } from "../operator/config.ts";
@@ -52,7 +66,13 @@ export interface OnceOptions extends OnceConfig {
   readonly ids: Ids;
 }
 
-const operator: Caller = { peer: "web-operator", scopes, client: { name: "once", version }, device: null, address: "local" };
+const operator: Caller = {
+  peer: "web-operator",
+  scopes,
+  client: { name: "once", version },
+  device: null,
+  address: "local",
+};
 
 /** A broken file does not keep an operator from the records. Throws ConfigFault when nobody can tell where they are. */
 export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
@@ -66,27 +86,57 @@ export async function onceConfig(env: OnceOptions["env"]): Promise<OnceConfig> {
 }
 
 /** Answers every line; throws what is wrong with the config when it is needed. Resolves when the input has ended and all is closed. */
-export async function runOnce({ input, output, env, clock, ids, config, path, places, trouble }: OnceOptions): Promise<void> {
+export async function runOnce({
+  input,
+  output,
+  env,
+  clock,
+  ids,
+  config,
+  path,
+  places,
+  trouble,
+}: OnceOptions): Promise<void> {
   const bootId = ids.uuid();
   const { log } = await logger({ level: "warn", pretty: false, secrets: secretValues(config) });
   const home = stoppedHome({ config, home: places.home, bootId, clock, log });
   const prompts = async (): Promise<Prompts> =>
     stoppedPrompts({ config, configPath: path, places, env, store: await home.store(), clock, ids, log });
   const skills = skillMethods({ config, book: wireSkills(config, places.home, env), clock, ids });
-  const asking = modelMethods({ config, models: wireModels(config, join(places.home, "media"), clock, log), clock });
+  const asking = modelMethods({
+    config,
+    models: wireModels(config, join(places.home, "media"), clock, log),
+    clock,
+  });
   const used = async (params: MethodParams<"usage">): Promise<MethodResult<"usage">> => {
     const book = usageBook((await home.store()).cells, config.agents.defaults.userTimezone, clock);
     return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
   };
-  const settings = configMethods({ desk: configDesk({ env, home: places.home }), restartNeeded: () => [], clock });
+  const settings = configMethods({
+    desk: configDesk({ env, home: places.home }),
+    restartNeeded: () => [],
+    clock,
+  });
   const listed = onOpenedStore(home, listedMethods, ({ sessions, turns, cells }) => ({
     ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
     ...pairingOn(cells, config, clock, ids),
-    ...deviceMethods({ devices: deviceBook(cells, clock, ids), clients: connectedClients(), loginUrl: notRunning, unlock: () => 0 }),
+    ...deviceMethods({
+      devices: deviceBook(cells, clock, ids),
+      clients: connectedClients(),
+      loginUrl: notRunning,
+      unlock: () => 0,
+    }),
   }));
   const alone = { ...skills, ...asking, ...settings, ...agentMethods(config), ...listed, usage: used };
   const handlers = onceHandlers(home, prompts, alone, clock);
-  const dispatch = dispatcher({ handlers, ownsSession: () => false, once: (_request, run) => run(), refusals: noRefusals, ids, log });
+  const dispatch = dispatcher({
+    handlers,
+    ownsSession: () => false,
+    once: (_request, run) => run(),
+    refusals: noRefusals,
+    ids,
+    log,
+  });
   const welcome: ConnectResult = {
     protocol: protocolRange.max,
     server: { version, bootId },
@@ -98,14 +148,22 @@ export async function runOnce({ input, output, env, clock, ids, config, path, pl
 
   async function answer(line: string): Promise<ResponseFrame> {
     const frame = readFrame(line);
-    if (!frame.ok) return { type: "res", id: frame.id ?? "", ok: false, error: { code: "invalid", message: frame.reason } };
-    if (frame.request.method === "connect") return { type: "res", id: frame.request.id, ok: true, payload: welcome };
+    if (!frame.ok)
+      return {
+        type: "res",
+        id: frame.id ?? "",
+        ok: false,
+        error: { code: "invalid", message: frame.reason },
+      };
+    if (frame.request.method === "connect")
+      return { type: "res", id: frame.request.id, ok: true, payload: welcome };
     if (trouble !== null && !onRecordsAlone.has(frame.request.method)) throw trouble;
     return dispatch(frame.request, operator);
   }
 
   try {
-    for await (const line of createInterface({ input })) output.write(`${JSON.stringify(await answer(line))}\n`);
+    for await (const line of createInterface({ input }))
+      output.write(`${JSON.stringify(await answer(line))}\n`);
   } finally {
     await home.close();
   }
@@ -172,8 +230,11 @@ function onOpenedStore<M extends MethodName>(
   names: readonly M[],
   make: (store: Store) => Pick<Handlers, M>,
 ): Partial<Handlers> {
-  const opened = async (name: M, params: never, caller: Caller): Promise<unknown> => make(await home.store())[name](params, caller);
-  return Object.fromEntries(names.map((name) => [name, (params: never, caller: Caller) => opened(name, params, caller)]));
+  const opened = async (name: M, params: never, caller: Caller): Promise<unknown> =>
+    make(await home.store())[name](params, caller);
+  return Object.fromEntries(
+    names.map((name) => [name, (params: never, caller: Caller) => opened(name, params, caller)]),
+  );
 }
 
 function pairingOn(cells: Store["cells"], config: LoadedConfig["config"], clock: Clock, ids: Ids) {
@@ -191,14 +252,26 @@ async function notRunning(): Promise<never> {
   throw new Fault("unavailable", "the gateway is not running. Start it with `parley start`");
 }
 
-function onceHandlers(home: StoppedHome, prompts: () => Promise<Prompts>, alone: Partial<Handlers>, clock: Clock): Handlers {
+function onceHandlers(
+  home: StoppedHome,
+  prompts: () => Promise<Prompts>,
+  alone: Partial<Handlers>,
+  clock: Clock,
+): Handlers {
   const onOpenStore = (method: keyof Operate) => async (params: never) => {
     const store = await home.store();
-    return operateMethods({ store, closed: closedChats(store.cells), listNodes: readRoll(store.cells, clock), clock })[method](params);
+    return operateMethods({
+      store,
+      closed: closedChats(store.cells),
+      listNodes: readRoll(store.cells, clock),
+      clock,
+    })[method](params);
   };
   return {
     ...Object.fromEntries(Object.keys(methods).map((method) => [method, notRunning])),
-    ...Object.fromEntries(Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)])),
+    ...Object.fromEntries(
+      Object.keys(onStore).map((method) => [method, onOpenStore(method as keyof Operate)]),
+    ),
     ...Object.fromEntries(
       Object.keys(onPrompts).map((method) => [
         method,

@@ -2,7 +2,14 @@
 import { existsSync, statSync } from "node:fs";
 import type { Config } from "@parley/config";
 import { Fault, type Clock, type Log, type MethodParams, type MethodResult } from "@parley/protocol";
-import { backupDatabase, databaseIdentity, lockHome, restoreDatabase, type HomeLock, type Store } from "@parley/store";
+import {
+  backupDatabase,
+  databaseIdentity,
+  lockHome,
+  restoreDatabase,
+  type HomeLock,
+  type Store,
+} from "@parley/store";
 import { absolute, ownFile } from "../operator/backup.ts";
 import { forgetStore, rememberedStore, rememberStore } from "../daemon/store-memory.ts";
 import { databaseFile, wireStore } from "../wiring/store.ts";
@@ -34,7 +41,11 @@ export function stoppedHome({ config, home, bootId, clock, log }: StoppedHomeOpt
     if (databasePath !== null) lock ??= lockHome(home, process.pid);
   };
   const claimUsed = (): void => {
-    if (databasePath !== null && !existsSync(databasePath) && rememberedStore(home, "sqlite").expected === undefined)
+    if (
+      databasePath !== null &&
+      !existsSync(databasePath) &&
+      rememberedStore(home, "sqlite").expected === undefined
+    )
       throw new Fault("missing", `there is no database in ${home}: no gateway has run there yet`);
     claim();
   };

@@ -91,6 +91,11 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     log,
   });
   const hold = toolHold({ ...store, stopTurn: () => {}, endCommands: async () => {}, clock });
-  const asked = { sessions: store.sessions, prompts, setUp: ready, defaultAgent: config.agents.list[0]?.id ?? "main" };
+  const asked = {
+    sessions: store.sessions,
+    prompts,
+    setUp: ready,
+    defaultAgent: config.agents.list[0]?.id ?? "main",
+  };
   return { ...promptMethods(asked), ...toolMethods({ ...asked, desk, hold }) };
 }

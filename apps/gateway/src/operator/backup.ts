@@ -20,7 +20,10 @@ export function backupMethods(databasePath: string | null, jobs: Pick<DatabaseJo
     },
     async restore(_params: MethodParams<"restore">): Promise<MethodResult<"restore">> {
       ownFile(databasePath);
-      throw new Fault("unsupported", 'the gateway runs on this database: stop it, then run "parley restore <file>"');
+      throw new Fault(
+        "unsupported",
+        'the gateway runs on this database: stop it, then run "parley restore <file>"',
+      );
     },
   };
 }

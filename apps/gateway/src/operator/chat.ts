@@ -34,8 +34,10 @@ const historyChars = 2_097_152;
 export function chatMethods(options: ChatOptions) {
   const { inbox, events } = options;
 
-  const address = (caller: WebCaller, thread: string | undefined): Address => webAddress(options.web().account, caller, thread);
-  const sessionOf = (caller: WebCaller, to: Address): SessionKey => options.route({ address: to, sender: webSender(caller) }).session;
+  const address = (caller: WebCaller, thread: string | undefined): Address =>
+    webAddress(options.web().account, caller, thread);
+  const sessionOf = (caller: WebCaller, to: Address): SessionKey =>
+    options.route({ address: to, sender: webSender(caller) }).session;
 
   return {
     async send(params: MethodParams<"chat.send">, caller: WebCaller): Promise<MethodResult<"chat.send">> {
@@ -44,11 +46,16 @@ export function chatMethods(options: ChatOptions) {
       const id = `web:${options.web().account}:${said}`;
       const known = (await inbox.find({ id, limit: 1 })).length > 0;
       const rights = { guest: !caller.scopes.includes("admin"), approver: caller.scopes.includes("approve") };
-      await options.web().submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
+      await options
+        .web()
+        .submit({ id: said, address: to, senderName: caller.peer, text: params.text, ...rights });
       return { id, sessionKey: sessionOf(caller, to), duplicate: known };
     },
 
-    async history(params: MethodParams<"chat.history">, caller: WebCaller): Promise<MethodResult<"chat.history">> {
+    async history(
+      params: MethodParams<"chat.history">,
+      caller: WebCaller,
+    ): Promise<MethodResult<"chat.history">> {
       const to = address(caller, params.thread);
       const session = sessionOf(caller, to);
       const [found, open] = await Promise.all([
@@ -62,7 +69,10 @@ export function chatMethods(options: ChatOptions) {
       return { sessionKey: session, messages, working: open.length > 0 };
     },
 
-    async inject(params: MethodParams<"chat.inject">, caller: WebCaller): Promise<MethodResult<"chat.inject">> {
+    async inject(
+      params: MethodParams<"chat.inject">,
+      caller: WebCaller,
+    ): Promise<MethodResult<"chat.inject">> {
       const to = address(caller, params.thread);
       const session = sessionOf(caller, to);
       const { account } = options.web();
@@ -91,7 +101,11 @@ export function chatMethods(options: ChatOptions) {
 
     async abort(params: MethodParams<"chat.abort">, caller: WebCaller): Promise<MethodResult<"chat.abort">> {
       const session = sessionOf(caller, address(caller, params.thread));
-      const stopped = await inbox.stop(session, { turn: "open", rows: "all", reason: "stopped from the web page" });
+      const stopped = await inbox.stop(session, {
+        turn: "open",
+        rows: "all",
+        reason: "stopped from the web page",
+      });
       if (stopped.turn !== null) options.stop.turn(stopped.turn);
       const beside = await options.stop.beside(session);
       const unsent = await options.stop.answers(session, conversationKey(address(caller, params.thread)));

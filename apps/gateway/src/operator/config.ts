@@ -1,7 +1,20 @@
 // The config over the control plane. What may be changed how often is bounded: a client in a loop must not wear out the disk or keep
 // restarting channels.
-import { configJsonSchema, type ConfigChange, type ConfigDesk, type ConfigProblem, type ConfigWritten } from "@parley/config";
-import { Fault, type Clock, type Json, type JsonObject, type MethodParams, type MethodResult } from "@parley/protocol";
+import {
+  configJsonSchema,
+  type ConfigChange,
+  type ConfigDesk,
+  type ConfigProblem,
+  type ConfigWritten,
+} from "@parley/config";
+import {
+  Fault,
+  type Clock,
+  type Json,
+  type JsonObject,
+  type MethodParams,
+  type MethodResult,
+} from "@parley/protocol";
 
 export interface ConfigMethodsOptions {
   readonly desk: ConfigDesk;
@@ -21,7 +34,11 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
     writtenAtMs = writtenAtMs.filter((atMs) => nowMs - atMs < writesWindowMs);
     if (writtenAtMs.length >= mostWrites) {
       const retryAfterMs = Math.ceil((writtenAtMs[0] ?? nowMs) + writesWindowMs - nowMs);
-      throw new Fault("rate_limited", `the config was changed ${mostWrites} times within a minute; put changes together`, { retryAfterMs });
+      throw new Fault(
+        "rate_limited",
+        `the config was changed ${mostWrites} times within a minute; put changes together`,
+        { retryAfterMs },
+      );
     }
     writtenAtMs.push(nowMs);
     const { path, hash, changed, backup, warnings, problems } = await work();
@@ -32,21 +49,35 @@ export function configMethods({ desk, restartNeeded, clock }: ConfigMethodsOptio
   return {
     async "config.get"(_params: MethodParams<"config.get">): Promise<MethodResult<"config.get">> {
       const { problems, warnings, file, config, ...rest } = await desk.read();
-      return { ...rest, file: open(file), config: open(config), problems: problems.map(shown), warnings: warnings.map(shown) };
+      return {
+        ...rest,
+        file: open(file),
+        config: open(config),
+        problems: problems.map(shown),
+        warnings: warnings.map(shown),
+      };
     },
     async "config.schema"(_params: MethodParams<"config.schema">): Promise<MethodResult<"config.schema">> {
       return { schema: open(configJsonSchema() as Json) };
     },
-    async "config.validate"({ text }: MethodParams<"config.validate">): Promise<MethodResult<"config.validate">> {
+    async "config.validate"({
+      text,
+    }: MethodParams<"config.validate">): Promise<MethodResult<"config.validate">> {
       const { problems, warnings } = text === undefined ? await desk.read() : await desk.validate(text);
       return { problems: problems.map(shown), warnings: warnings.map(shown) };
     },
-    "config.patch": ({ patch, baseHash, replacePaths }: MethodParams<"config.patch">): Promise<MethodResult<"config.patch">> =>
+    "config.patch": ({
+      patch,
+      baseHash,
+      replacePaths,
+    }: MethodParams<"config.patch">): Promise<MethodResult<"config.patch">> =>
       write(() => desk.patch(patch as JsonObject, baseHash, replacePaths)),
     "config.set": ({ changes, baseHash }: MethodParams<"config.set">): Promise<MethodResult<"config.set">> =>
       write(() => desk.change(changes.map(changeOf), baseHash)),
     "config.apply": (params: MethodParams<"config.apply">): Promise<MethodResult<"config.apply">> =>
-      write(() => desk.apply("text" in params ? params.text : (params.config as JsonObject), params.baseHash)),
+      write(() =>
+        desk.apply("text" in params ? params.text : (params.config as JsonObject), params.baseHash),
+      ),
   };
 }
 
@@ -54,7 +85,13 @@ function changeOf({ path, value }: MethodParams<"config.set">["changes"][number]
   return value === undefined ? { remove: path } : { set: path, to: value };
 }
 
-function shown({ path, line, column, message, fix }: ConfigProblem): MethodResult<"config.get">["problems"][number] {
+function shown({
+  path,
+  line,
+  column,
+  message,
+  fix,
+}: ConfigProblem): MethodResult<"config.get">["problems"][number] {
   return { path, line, column, message, fix };
 }
 

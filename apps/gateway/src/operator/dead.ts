@@ -8,8 +8,10 @@ import { inboundOf, shownRow } from "./record-views.ts";
 export function deadMethods(inbox: Pick<Inbox, "find" | "accept" | "dismiss">) {
   async function named(id: string): Promise<RowView> {
     const [found] = await inbox.find({ id, dismissed: true, limit: 1 });
-    if (found === undefined) throw new Fault("missing", `there is no message "${id}" (any more); "parley dead list" shows them`);
-    if (found.outcome !== "dead") throw new Fault("conflict", `"${id}" is not dead: it is ${found.outcome ?? found.state}`);
+    if (found === undefined)
+      throw new Fault("missing", `there is no message "${id}" (any more); "parley dead list" shows them`);
+    if (found.outcome !== "dead")
+      throw new Fault("conflict", `"${id}" is not dead: it is ${found.outcome ?? found.state}`);
     return found;
   }
 
@@ -44,7 +46,8 @@ export function deadMethods(inbox: Pick<Inbox, "find" | "accept" | "dismiss">) {
 
     async drop({ id }: MethodParams<"dead.drop">): Promise<MethodResult<"dead.drop">> {
       await named(id);
-      if ((await inbox.dismiss([id])) === 0) throw new Fault("conflict", `"${id}" was dropped or retried before`);
+      if ((await inbox.dismiss([id])) === 0)
+        throw new Fault("conflict", `"${id}" was dropped or retried before`);
       return { id };
     },
   };

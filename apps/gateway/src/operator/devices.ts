@@ -14,21 +14,34 @@ export function deviceMethods({ devices, clients, loginUrl, unlock }: DeviceMeth
   return {
     async "devices.list"(_params: MethodParams<"devices.list">): Promise<MethodResult<"devices.list">> {
       const known = await devices.list();
-      return { devices: known.map((device) => ({ ...device, scopes: [...device.scopes], connections: clients.count(device.id) })) };
+      return {
+        devices: known.map((device) => ({
+          ...device,
+          scopes: [...device.scopes],
+          connections: clients.count(device.id),
+        })),
+      };
     },
-    async "devices.mint"({ name, scopes }: MethodParams<"devices.mint">, caller: Caller): Promise<MethodResult<"devices.mint">> {
+    async "devices.mint"(
+      { name, scopes }: MethodParams<"devices.mint">,
+      caller: Caller,
+    ): Promise<MethodResult<"devices.mint">> {
       const { id, token, peer } = await devices.mintDevice(held(scopes, caller), name);
       return { id, token, peer };
     },
     async "devices.revoke"({ id }: MethodParams<"devices.revoke">): Promise<MethodResult<"devices.revoke">> {
       const name = await devices.revoke(id);
-      if (name === null) throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
+      if (name === null)
+        throw new Fault("missing", `there is no device "${id}"; "parley devices" shows those that there are`);
       return { id, name, closed: clients.close(id) };
     },
     async "devices.unlock"(_params: MethodParams<"devices.unlock">): Promise<MethodResult<"devices.unlock">> {
       return { lifted: unlock() };
     },
-    async "devices.link"({ scopes }: MethodParams<"devices.link">, caller: Caller): Promise<MethodResult<"devices.link">> {
+    async "devices.link"(
+      { scopes }: MethodParams<"devices.link">,
+      caller: Caller,
+    ): Promise<MethodResult<"devices.link">> {
       return { url: await loginUrl(held(scopes ?? caller.scopes, caller)) };
     },
   };
@@ -37,6 +50,7 @@ export function deviceMethods({ devices, clients, loginUrl, unlock }: DeviceMeth
 /** Nobody hands on what he does not have. */
 function held(wanted: readonly Scope[], { scopes }: Caller): readonly Scope[] {
   const lacking = wanted.filter((scope) => !scopes.includes(scope));
-  if (lacking.length > 0) throw new Fault("denied", `your own token does not have the scope ${lacking.join(", ")}`);
+  if (lacking.length > 0)
+    throw new Fault("denied", `your own token does not have the scope ${lacking.join(", ")}`);
   return [...new Set(wanted)];
 }

@@ -84,11 +84,21 @@ export function handlers(options: HandlerOptions): Handlers {
       defaultAgent: options.config.agents.list[0]?.id ?? "main",
     }),
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),
-    ...perConfig(configNow, (config) => modelMethods({ config, models: options.models, clock: options.clock })),
-    ...perConfig(configNow, (config) => skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids })),
+    ...perConfig(configNow, (config) =>
+      modelMethods({ config, models: options.models, clock: options.clock }),
+    ),
+    ...perConfig(configNow, (config) =>
+      skillMethods({ config, book: options.skills, clock: options.clock, ids: options.ids }),
+    ),
     ...configMethods({ desk: options.desk, restartNeeded: options.restartNeeded, clock: options.clock }),
     ...perConfig(configNow, (config) =>
-      sessionMethods({ config, sessions: store.sessions, turns: store.turns, models: core.models, clock: options.clock }),
+      sessionMethods({
+        config,
+        sessions: store.sessions,
+        turns: store.turns,
+        models: core.models,
+        clock: options.clock,
+      }),
     ),
     ...perConfig(configNow, (config) => agentMethods(config)),
     ...deviceMethods(options),
@@ -99,8 +109,15 @@ export function handlers(options: HandlerOptions): Handlers {
       return { pid, turnsRunning, deliveriesWaiting };
     },
     async reload() {
-      const { outcome, changed, restarted, restartNeeded, problems } = await options.reload("asked for over the control plane");
-      const lists = { changed: [...changed], restarted: [...restarted], restartNeeded: [...restartNeeded], problems: [...problems] };
+      const { outcome, changed, restarted, restartNeeded, problems } = await options.reload(
+        "asked for over the control plane",
+      );
+      const lists = {
+        changed: [...changed],
+        restarted: [...restarted],
+        restartNeeded: [...restartNeeded],
+        problems: [...problems],
+      };
       return { outcome, ...lists };
     },
     resume: async () => ({ resumed: await options.resume() }),

@@ -7,8 +7,12 @@ export const logStream = "logs";
 
 export function logMethods(book: Pick<LogBook, "last">) {
   return {
-    async "logs.tail"({ lines = 100, follow = false }: MethodParams<"logs.tail">, caller: Caller): Promise<MethodResult<"logs.tail">> {
-      if (follow && caller.follow === undefined) throw new Fault("unsupported", "only a connection that stays can follow the log");
+    async "logs.tail"(
+      { lines = 100, follow = false }: MethodParams<"logs.tail">,
+      caller: Caller,
+    ): Promise<MethodResult<"logs.tail">> {
+      if (follow && caller.follow === undefined)
+        throw new Fault("unsupported", "only a connection that stays can follow the log");
       if (follow) caller.follow?.(logStream);
       return { lines: [...book.last(lines)], following: follow };
     },

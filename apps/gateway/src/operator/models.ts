@@ -34,33 +34,43 @@ export function modelMethods({ config, models, clock }: ModelMethodsOptions) {
   }
 
   async function list(): Promise<MethodResult<"models.list">> {
-    const named = [...agents.flatMap(({ model }) => [model.primary, ...model.fallbacks]), ...Object.keys(defaults.models)];
+    const named = [
+      ...agents.flatMap(({ model }) => [model.primary, ...model.fallbacks]),
+      ...Object.keys(defaults.models),
+    ];
     const cards = models.list(named);
     const uncapped = uncappedModels(config, models);
     const listed = await Promise.all(
-      cards.map(async ({ id, api, contextWindow, maxTokens, input, reasoning, thinking, cost }): Promise<Listed> => {
-        const found = await callable(id);
-        return {
-          id,
-          alias: defaults.models[id]?.alias ?? null,
-          api,
-          trouble: typeof found === "string" ? found : null,
-          contextWindow: typeof found === "string" ? contextWindow : found.contextWindow,
-          maxTokens: typeof found === "string" ? maxTokens : found.maxTokens,
-          vision: input.includes("image"),
-          reasoning,
-          thinking: [...thinkingLevelsOf({ thinking })],
-          price: cost === undefined ? null : { ...cost },
-          usedBy: usedBy(id),
-          uncappedFor: uncapped.filter(({ model }) => model === id).map(({ agent }) => agent),
-        };
-      }),
+      cards.map(
+        async ({ id, api, contextWindow, maxTokens, input, reasoning, thinking, cost }): Promise<Listed> => {
+          const found = await callable(id);
+          return {
+            id,
+            alias: defaults.models[id]?.alias ?? null,
+            api,
+            trouble: typeof found === "string" ? found : null,
+            contextWindow: typeof found === "string" ? contextWindow : found.contextWindow,
+            maxTokens: typeof found === "string" ? maxTokens : found.maxTokens,
+            vision: input.includes("image"),
+            reasoning,
+            thinking: [...thinkingLevelsOf({ thinking })],
+            price: cost === undefined ? null : { ...cost },
+            usedBy: usedBy(id),
+            uncappedFor: uncapped.filter(({ model }) => model === id).map(({ agent }) => agent),
+          };
+        },
+      ),
     );
     return { models: listed.toSorted((a, b) => b.usedBy.length - a.usedBy.length) };
   }
 
-  async function test({ id = agents[0]?.model.primary ?? "" }: MethodParams<"models.test">): Promise<MethodResult<"models.test">> {
-    const ref = Object.entries(defaults.models).find(([, { alias }]) => alias?.toLowerCase() === id.toLowerCase())?.[0] ?? id;
+  async function test({
+    id = agents[0]?.model.primary ?? "",
+  }: MethodParams<"models.test">): Promise<MethodResult<"models.test">> {
+    const ref =
+      Object.entries(defaults.models).find(
+        ([, { alias }]) => alias?.toLowerCase() === id.toLowerCase(),
+      )?.[0] ?? id;
     return testModel(await models.get(ref), config, clock);
   }
 

@@ -25,12 +25,18 @@ export function operateMethods({ store, closed, listNodes, clock }: OperateOptio
   async function why({ query }: MethodParams<"why">): Promise<MethodResult<"why">> {
     const row = await find(query);
     if (row !== null) return tell(row);
-    throw new Fault("missing", `no message, turn or delivery is known by ${JSON.stringify(query)}; what ended is kept for five days`);
+    throw new Fault(
+      "missing",
+      `no message, turn or delivery is known by ${JSON.stringify(query)}; what ended is kept for five days`,
+    );
   }
 
   async function lanes(params: MethodParams<"lanes.list">): Promise<MethodResult<"lanes.list">> {
     const limit = params.limit ?? 100;
-    const [sessions, conversations] = await Promise.all([turns.list(undefined, limit), outbox.list(undefined, limit)]);
+    const [sessions, conversations] = await Promise.all([
+      turns.list(undefined, limit),
+      outbox.list(undefined, limit),
+    ]);
     return { sessions: sessions.map(shownLane), conversations: conversations.map(shownLane) };
   }
 
@@ -51,6 +57,12 @@ export function operateMethods({ store, closed, listNodes, clock }: OperateOptio
   };
 }
 
-function shownLane({ lane, pool, atMs, holder, waiting }: LaneView): MethodResult<"lanes.list">["sessions"][number] {
+function shownLane({
+  lane,
+  pool,
+  atMs,
+  holder,
+  waiting,
+}: LaneView): MethodResult<"lanes.list">["sessions"][number] {
   return { lane, pool, atMs, holder, waiting };
 }

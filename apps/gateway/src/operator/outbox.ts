@@ -4,10 +4,14 @@ import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
 import type { ClosedChats } from "@parley/delivery";
 import { shownDelivery } from "./record-views.ts";
 
-export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, closed: Pick<ClosedChats, "open">) {
+export function outboxMethods(
+  outbox: Pick<Outbox, "find" | "post" | "drop">,
+  closed: Pick<ClosedChats, "open">,
+) {
   async function named(id: string): Promise<DeliveryView> {
     const [found] = await outbox.find({ id, limit: 1 });
-    if (found === undefined) throw new Fault("missing", `there is no delivery "${id}" (any more); "parley outbox list" shows them`);
+    if (found === undefined)
+      throw new Fault("missing", `there is no delivery "${id}" (any more); "parley outbox list" shows them`);
     return found;
   }
 
@@ -17,7 +21,9 @@ export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, cl
       const of = params.lane === undefined ? { limit } : { lane: params.lane as DeliveryView["lane"], limit };
       const found = await Promise.all([
         outbox.find({ ...of, troubled: true }),
-        ...(params.troubled === true ? [] : [outbox.find({ ...of, state: "queued" }), outbox.find({ ...of, state: "sending" })]),
+        ...(params.troubled === true
+          ? []
+          : [outbox.find({ ...of, state: "queued" }), outbox.find({ ...of, state: "sending" })]),
       ]);
       const byId = new Map(found.flat().map((delivery) => [delivery.id, delivery]));
       const newest = [...byId.values()].toSorted((a, b) => b.createdAtMs - a.createdAtMs);
@@ -29,7 +35,8 @@ export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, cl
       const found = await named(id);
       if (!found.done) throw new Fault("conflict", `"${id}" is still being delivered; it needs no retry`);
       const unsent = found.parts.filter((part) => part.state !== "sent");
-      if (unsent.length === 0) throw new Fault("conflict", `"${id}" was sent whole; there is nothing to send again`);
+      if (unsent.length === 0)
+        throw new Fault("conflict", `"${id}" was sent whole; there is nothing to send again`);
       const copy: NewDelivery = {
         id: nextTry(id),
         pool: found.pool,
@@ -46,7 +53,8 @@ export function outboxMethods(outbox: Pick<Outbox, "find" | "post" | "drop">, cl
 
     async drop({ id }: MethodParams<"outbox.drop">): Promise<MethodResult<"outbox.drop">> {
       await named(id);
-      if ((await outbox.drop([id], "dropped by an operator")) === 0) throw new Fault("conflict", `"${id}" was sent or dropped before`);
+      if ((await outbox.drop([id], "dropped by an operator")) === 0)
+        throw new Fault("conflict", `"${id}" was sent or dropped before`);
       return { id };
     },
   };

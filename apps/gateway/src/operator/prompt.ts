@@ -60,7 +60,12 @@ export function promptMethods(options: PromptMethodsOptions) {
   async function now(session: Session): Promise<Told> {
     const { compiled, explanation } = await ofSession(session);
     const { stable, volatile, stableHash } = compiled;
-    return { identity: { session: session.key, turn: null, turnId: null, atMs: null, stableHash }, explanation, stable, volatile };
+    return {
+      identity: { session: session.key, turn: null, turnId: null, atMs: null, stableHash },
+      explanation,
+      stable,
+      volatile,
+    };
   }
 
   /** Null when there is no such turn; Fault("missing") when it is kept no longer. */
@@ -68,8 +73,15 @@ export function promptMethods(options: PromptMethodsOptions) {
     const record = (await prompts.turns(session.key)).find((turn) => turn.n === n);
     if (record === undefined) return null;
     const [text, explanation] = await Promise.all([prompts.text(record), prompts.explanation(record)]);
-    if (text === null || explanation === null) throw new Fault("missing", `the texts of turn ${n} are kept no longer`);
-    const identity = { session: session.key, turn: n, turnId: record.turn, atMs: record.atMs, stableHash: record.stable };
+    if (text === null || explanation === null)
+      throw new Fault("missing", `the texts of turn ${n} are kept no longer`);
+    const identity = {
+      session: session.key,
+      turn: n,
+      turnId: record.turn,
+      atMs: record.atMs,
+      stableHash: record.stable,
+    };
     return { identity, explanation, ...text };
   }
 
@@ -78,7 +90,10 @@ export function promptMethods(options: PromptMethodsOptions) {
     if (told !== null) return told;
     const turns = await prompts.turns(session.key);
     const kept = turns.length === 0 ? "none is kept" : `turns ${turns[0]?.n} to ${turns.at(-1)?.n} are kept`;
-    throw new Fault("missing", `no prompt of turn ${n} in ${session.key}: ${kept} (the last ${turnsKept}, for five days)`);
+    throw new Fault(
+      "missing",
+      `no prompt of turn ${n} in ${session.key}: ${kept} (the last ${turnsKept}, for five days)`,
+    );
   }
 
   /** A turn's number; below zero counts from the last one, -1. */
@@ -86,7 +101,13 @@ export function promptMethods(options: PromptMethodsOptions) {
     return turn > 0 ? turn : ((await prompts.turns(session.key)).at(turn)?.n ?? turn);
   }
 
-  async function asked({ session: key, turn }: { readonly session?: string | undefined; readonly turn?: number | undefined }) {
+  async function asked({
+    session: key,
+    turn,
+  }: {
+    readonly session?: string | undefined;
+    readonly turn?: number | undefined;
+  }) {
     const session = await sessionOf(key);
     const n = turn === undefined ? null : await numberOf(session, turn);
     return { session, n, told: n === null ? await now(session) : await mustBeAt(session, n) };
@@ -101,20 +122,34 @@ export function promptMethods(options: PromptMethodsOptions) {
     async "prompt.explain"(params: MethodParams<"prompt.explain">): Promise<MethodResult<"prompt.explain">> {
       const { session, n, told } = await asked(params);
       const before = await at(session, n === null ? (prompts.last(session)?.n ?? 0) : n - 1);
-      const moved = before === null ? null : { since: before.identity, ...diff(before.explanation, told.explanation) };
-      return structuredClone({ ...told.identity, explanation: told.explanation, moved }) as MethodResult<"prompt.explain">;
+      const moved =
+        before === null ? null : { since: before.identity, ...diff(before.explanation, told.explanation) };
+      return structuredClone({
+        ...told.identity,
+        explanation: told.explanation,
+        moved,
+      }) as MethodResult<"prompt.explain">;
     },
     async "prompt.diff"(params: MethodParams<"prompt.diff">): Promise<MethodResult<"prompt.diff">> {
       const { with: other, ...which } = params;
       const { session, n, told } = await asked(which);
       const last = prompts.last(session)?.n;
       if (other === undefined && n === null && last === undefined) {
-        throw new Fault("missing", `${session.key} has had no turn yet, so there is nothing to compare its prompt with`);
+        throw new Fault(
+          "missing",
+          `${session.key} has had no turn yet, so there is nothing to compare its prompt with`,
+        );
       }
       const [before, after] =
-        other === undefined ? [await mustBeAt(session, n === null ? (last ?? 0) : n - 1), told] : [told, await now(await sessionOf(other))];
+        other === undefined
+          ? [await mustBeAt(session, n === null ? (last ?? 0) : n - 1), told]
+          : [told, await now(await sessionOf(other))];
       const moved = diff(before.explanation, after.explanation);
-      return structuredClone({ before: before.identity, after: after.identity, ...moved }) as MethodResult<"prompt.diff">;
+      return structuredClone({
+        before: before.identity,
+        after: after.identity,
+        ...moved,
+      }) as MethodResult<"prompt.diff">;
     },
   };
 }
@@ -128,7 +163,11 @@ function placeOf(parts: SessionKeyParts, last: PromptRecord | undefined): Place 
   if (last?.conversation !== undefined) {
     const { guild, parent } = last;
     const address = parseConversationKey(last.conversation);
-    return { address, ...(guild === undefined ? {} : { guild }), ...(parent === undefined ? {} : { parent }) };
+    return {
+      address,
+      ...(guild === undefined ? {} : { guild }),
+      ...(parent === undefined ? {} : { parent }),
+    };
   }
   const address = addressOf(parts);
   return address === null ? null : { address };
@@ -137,9 +176,17 @@ function placeOf(parts: SessionKeyParts, last: PromptRecord | undefined): Place 
 function addressOf(parts: SessionKeyParts): Address | null {
   if (parts.kind === "dm") {
     const { channel, account = "default", peer, thread } = parts;
-    return channel === undefined ? null : { channel, account, kind: "dm", peer, ...(thread === undefined ? {} : { thread }) };
+    return channel === undefined
+      ? null
+      : { channel, account, kind: "dm", peer, ...(thread === undefined ? {} : { thread }) };
   }
   if (parts.kind !== "group" && parts.kind !== "channel") return null;
   const thread = parts.kind === "group" ? parts.topic : parts.thread;
-  return { channel: parts.channel, account: parts.account, kind: parts.kind, peer: parts.id, ...(thread === undefined ? {} : { thread }) };
+  return {
+    channel: parts.channel,
+    account: parts.account,
+    kind: parts.kind,
+    peer: parts.id,
+    ...(thread === undefined ? {} : { thread }),
+  };
 }

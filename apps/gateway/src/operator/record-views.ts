@@ -47,7 +47,9 @@ export function shownDelivery(delivery: DeliveryView): DeliveryStory {
     cause: delivery.cause,
     createdAtMs: delivery.createdAtMs,
     state: deliveryState(delivery),
-    text: excerpt(delivery.parts.map(({ content }) => textOf(readable(() => parseContent(content)))).join("\n")),
+    text: excerpt(
+      delivery.parts.map(({ content }) => textOf(readable(() => parseContent(content)))).join("\n"),
+    ),
     parts: delivery.parts.map(shownPart),
   };
 }

@@ -15,7 +15,14 @@ import {
 } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
-import { modelField, type ModelBook, ownReasoning, ownThinking, reasoningField, thinkingField } from "@parley/runner";
+import {
+  modelField,
+  type ModelBook,
+  ownReasoning,
+  ownThinking,
+  reasoningField,
+  thinkingField,
+} from "@parley/runner";
 
 export interface SessionMethodsOptions {
   readonly config: Pick<Config, "agents">;
@@ -36,7 +43,9 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
   async function busy(): Promise<ReadonlySet<string>> {
     const lanes = await turns.list(undefined, lanesLookedAt);
     // A lane stays listed when it has come to rest.
-    return new Set(lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane));
+    return new Set(
+      lanes.filter(({ atMs, holder }) => atMs !== null || holder !== null).map(({ lane }) => lane),
+    );
   }
 
   /** Asking must not open a session. Throws Fault("missing"). */
@@ -50,19 +59,36 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
   const one = async (session: Session): Promise<Shown> => shownSession(session, await busy());
 
   return {
-    async "sessions.list"({ agent, prefix, sinceMs, limit = 100 }: MethodParams<"sessions.list">): Promise<MethodResult<"sessions.list">> {
+    async "sessions.list"({
+      agent,
+      prefix,
+      sinceMs,
+      limit = 100,
+    }: MethodParams<"sessions.list">): Promise<MethodResult<"sessions.list">> {
       const own = agent === undefined ? (prefix ?? "") : `agent:${agent}:`;
       const [found, lanes] = await Promise.all([
-        sessions.list({ ...(own === "" ? {} : { prefix: own }), ...(sinceMs === undefined ? {} : { sinceMs }), limit }),
+        sessions.list({
+          ...(own === "" ? {} : { prefix: own }),
+          ...(sinceMs === undefined ? {} : { sinceMs }),
+          limit,
+        }),
         busy(),
       ]);
       const wanted = prefix === undefined ? found : found.filter(({ key }) => key.startsWith(prefix));
       return { sessions: wanted.map((session) => shownSession(session, lanes)) };
     },
 
-    async "sessions.show"({ key, epoch, limit = 50 }: MethodParams<"sessions.show">): Promise<MethodResult<"sessions.show">> {
+    async "sessions.show"({
+      key,
+      epoch,
+      limit = 50,
+    }: MethodParams<"sessions.show">): Promise<MethodResult<"sessions.show">> {
       const session = await known(key);
-      const entries = await sessions.transcript(session.key, { epoch: epoch ?? session.epoch, newest: true, limit });
+      const entries = await sessions.transcript(session.key, {
+        epoch: epoch ?? session.epoch,
+        newest: true,
+        limit,
+      });
       return { ...(await one(session)), entries: entries.map(shownEntry) };
     },
 
@@ -71,18 +97,29 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
       return one(await beginAnew(sessions, session.key, clock.now()));
     },
 
-    async "sessions.forget"({ key }: MethodParams<"sessions.forget">): Promise<MethodResult<"sessions.forget">> {
+    async "sessions.forget"({
+      key,
+    }: MethodParams<"sessions.forget">): Promise<MethodResult<"sessions.forget">> {
       const session = await known(key);
       if ((await busy()).has(session.key))
-        throw new Fault("conflict", `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`);
+        throw new Fault(
+          "conflict",
+          `${session.key} is at work: stop it with /stop, or wait until it has ended, then forget it`,
+        );
       const { entries } = await sessions.forget(session.key, forgottenField);
       return { ...(await one(await sessions.patch(session.key, begunAt(clock.now())))), entries };
     },
 
-    async "sessions.patch"({ key, model, thinking, reasoning }: MethodParams<"sessions.patch">): Promise<Shown> {
+    async "sessions.patch"({
+      key,
+      model,
+      thinking,
+      reasoning,
+    }: MethodParams<"sessions.patch">): Promise<Shown> {
       const session = await known(key);
       const patch: { [field: string]: Json } = {};
-      if (model !== undefined) patch[modelField] = model === null ? null : await namedModel(session.key, model);
+      if (model !== undefined)
+        patch[modelField] = model === null ? null : await namedModel(session.key, model);
       if (thinking !== undefined) patch[thinkingField] = thinking;
       if (reasoning !== undefined) patch[reasoningField] = reasoning;
       return one(Object.keys(patch).length === 0 ? session : await sessions.patch(session.key, patch));
@@ -95,7 +132,10 @@ export function sessionMethods({ config, sessions, turns, models, clock }: Sessi
     if (agent === undefined) throw new Fault("missing", `there is no agent "${id}" in agents.list any more`);
     const found = await models.find(agent, word);
     if ("ref" in found) return found.ref;
-    const meant = found.nearest.length === 0 ? '"parley models list" shows all' : `did you mean ${found.nearest.join(", ")}?`;
+    const meant =
+      found.nearest.length === 0
+        ? '"parley models list" shows all'
+        : `did you mean ${found.nearest.join(", ")}?`;
     throw new Fault("invalid", `no model is called "${word}": ${meant}`);
   }
 }
@@ -121,10 +161,22 @@ function shownSession(session: Session, lanes: ReadonlySet<string>): Shown {
   };
 }
 
-function shownEntry({ seq, epoch, turn, body }: StoredEntry): MethodResult<"sessions.show">["entries"][number] {
+function shownEntry({
+  seq,
+  epoch,
+  turn,
+  body,
+}: StoredEntry): MethodResult<"sessions.show">["entries"][number] {
   const entry = JSON.parse(body) as Entry;
   const text = textOf(entry);
-  return { seq, epoch, turn, type: entry.type, text: text.length > shownChars ? `${text.slice(0, shownChars)}…` : text, atMs: entry.atMs };
+  return {
+    seq,
+    epoch,
+    turn,
+    type: entry.type,
+    text: text.length > shownChars ? `${text.slice(0, shownChars)}…` : text,
+    atMs: entry.atMs,
+  };
 }
 
 /** Thoughts and pictures are named, not shown. */
@@ -139,7 +191,9 @@ function textOf(entry: Entry): string {
       return entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("\n");
     case "assistant":
       return entry.content
-        .flatMap((part) => (part.type === "text" ? [part.text] : part.type === "toolCall" ? [`[calls ${part.name}]`] : []))
+        .flatMap((part) =>
+          part.type === "text" ? [part.text] : part.type === "toolCall" ? [`[calls ${part.name}]`] : [],
+        )
         .join("\n");
   }
 }

@@ -27,9 +27,15 @@ export interface SkillMethods {
 export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions): SkillMethods {
   function agentOf(id: string | undefined): AgentConfig {
     const { list } = config.agents;
-    const found = id === undefined ? (list.find((agent) => agent.id === "main") ?? list[0]) : list.find((agent) => agent.id === id);
+    const found =
+      id === undefined
+        ? (list.find((agent) => agent.id === "main") ?? list[0])
+        : list.find((agent) => agent.id === id);
     if (found === undefined)
-      throw new Fault("missing", `there is no agent "${id ?? "main"}"; there are: ${list.map((agent) => agent.id).join(", ")}`);
+      throw new Fault(
+        "missing",
+        `there is no agent "${id ?? "main"}"; there are: ${list.map((agent) => agent.id).join(", ")}`,
+      );
     return found;
   }
 
@@ -68,11 +74,19 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
     },
 
     async "skills.install"({ path, force = false }) {
-      const done = await installSkill({ from: absolute(path), into: book.managed, force, run: ids.uuid(), nowMs: clock.now() });
+      const done = await installSkill({
+        from: absolute(path),
+        into: book.managed,
+        force,
+        run: ids.uuid(),
+        nowMs: clock.now(),
+      });
       const { manifest, folder, files, sha256, replaced, notes, warnings } = done;
       const survey = await book.survey(agentOf(undefined));
       const same = survey.skills.find(({ skill }) => skillId(skill.manifest.name) === skillId(manifest.name));
-      const hides = survey.shelf.shadowed.filter(({ skill, by }) => by.folder === folder && skill.folder !== folder);
+      const hides = survey.shelf.shadowed.filter(
+        ({ skill, by }) => by.folder === folder && skill.folder !== folder,
+      );
       const isUsed = same?.skill.folder === folder;
       const refused = survey.shelf.rejected.find(({ file }) => dirname(file) === folder);
       return {
@@ -84,7 +98,9 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
         notes: [
           ...notes,
           ...(refused === undefined ? [] : [`it is not used: ${refused.reason}`]),
-          ...(isUsed || same === undefined ? [] : [`it is not used: ${same.skill.file} has the same name and comes first`]),
+          ...(isUsed || same === undefined
+            ? []
+            : [`it is not used: ${same.skill.file} has the same name and comes first`]),
           ...hides.map(({ skill }) => `it takes the place of the ${skill.source} skill ${skill.file}`),
           ...(isUsed && same.state.status !== "ready" ? [`it is not ready: ${same.state.reason}`] : []),
         ],
@@ -97,7 +113,9 @@ export function skillMethods({ config, book, clock, ids }: SkillMethodsOptions):
 function shown({ skills }: SkillSurvey): Shown[] {
   // Numbered as chats number them: over what is ready.
   const ready = skills.filter(({ state }) => state.status === "ready").map(({ skill }) => skill);
-  const commands = new Map(skillCommands(ready, knownCommands()).map(({ command, skill }) => [skill, command]));
+  const commands = new Map(
+    skillCommands(ready, knownCommands()).map(({ command, skill }) => [skill, command]),
+  );
   return skills.map(({ skill, state }) => {
     const { name, description, userInvocable, modelInvocable, dispatch, emoji } = skill.manifest;
     return {
@@ -117,11 +135,19 @@ function shown({ skills }: SkillSurvey): Shown[] {
   });
 }
 
-async function details({ skill, state }: SurveyedSkill, { shelf }: SkillSurvey): Promise<Omit<MethodResult<"skills.info">, keyof Shown>> {
+async function details(
+  { skill, state }: SurveyedSkill,
+  { shelf }: SkillSurvey,
+): Promise<Omit<MethodResult<"skills.info">, keyof Shown>> {
   const { gates, homepage, primaryEnv, key } = skill.manifest;
   const unmet = state.status === "unmet" ? state.unmet : [];
-  const isMet = (kind: string, what: string): boolean => !unmet.some((each) => each.kind === kind && each.what === what);
-  const requirement = (kind: "os" | "bin" | "anyBins" | "env" | "config", what: string) => ({ kind, what, satisfied: isMet(kind, what) });
+  const isMet = (kind: string, what: string): boolean =>
+    !unmet.some((each) => each.kind === kind && each.what === what);
+  const requirement = (kind: "os" | "bin" | "anyBins" | "env" | "config", what: string) => ({
+    kind,
+    what,
+    satisfied: isMet(kind, what),
+  });
   return {
     key,
     homepage: homepage ?? null,

@@ -52,7 +52,9 @@ export function statusMethods(options: StatusOptions) {
         state: held !== null && report.state === "ok" ? "degraded" : report.state,
         reasons: [
           ...report.reasons,
-          ...(held === null ? [] : [`all tools are held by /estop of ${held.by}; "parley tools resume" lets them go on`]),
+          ...(held === null
+            ? []
+            : [`all tools are held by /estop of ${held.by}; "parley tools resume" lets them go on`]),
         ],
         configPath: options.configPath,
         config: shownConfig(options.configState()),
@@ -74,10 +76,16 @@ export function statusMethods(options: StatusOptions) {
 }
 
 /** What this process has not begun is no trouble of its own. */
-function elsewhere(channel: Channel, nodes: readonly NodeView[]): { readonly state: "elsewhere"; readonly reason: string } {
+function elsewhere(
+  channel: Channel,
+  nodes: readonly NodeView[],
+): { readonly state: "elsewhere"; readonly reason: string } {
   const account = accountKey({ channel: channel.name, account: channel.account });
   const leader = nodes.find(({ up, leads }) => up && leads.includes(account));
-  return { state: "elsewhere", reason: leader === undefined ? "no node leads it yet" : `node ${leader.node} leads it` };
+  return {
+    state: "elsewhere",
+    reason: leader === undefined ? "no node leads it yet" : `node ${leader.node} leads it`,
+  };
 }
 
 /** Asking for it opens a file, which a process at its limit cannot: then what it was last. */

@@ -2,7 +2,15 @@
 // cap holds them back, and they are in no usage.
 import type { AgentConfig, Config } from "@parley/config";
 import { type Model, type ModelEvent, type ModelMessage, type ModelRequest } from "@parley/models";
-import { addUsage, noUsage, type Clock, type MethodResult, type ThinkingLevel, type ToolCall, deadline } from "@parley/protocol";
+import {
+  addUsage,
+  noUsage,
+  type Clock,
+  type MethodResult,
+  type ThinkingLevel,
+  type ToolCall,
+  deadline,
+} from "@parley/protocol";
 import { applyPolicy, catalogue, policySteps } from "@parley/tools";
 import { thinkingOf } from "@parley/runner";
 
@@ -31,7 +39,8 @@ export async function testModel(model: Model, config: Config, clock: Clock): Pro
     const refused = level !== "off" && first.end.error?.kind === "invalid" ? first : null;
     if (refused !== null) first = await ask(question(model, "off"));
     const { call, end } = first;
-    const second = call === undefined ? null : await ask(goingOn(model, refused === null ? level : "off", end, call));
+    const second =
+      call === undefined ? null : await ask(goingOn(model, refused === null ? level : "off", end, call));
     const failed = first.end.error ?? second?.end.error;
     const told = failed ?? (refused === null ? undefined : refused.end.error);
     const usage = addUsage(addUsage(end.usage, second?.end.usage ?? noUsage), refused?.end.usage ?? noUsage);
@@ -41,7 +50,11 @@ export async function testModel(model: Model, config: Config, clock: Clock): Pro
       error:
         told === undefined
           ? null
-          : { kind: told.kind, message: told.message, ...(told.status === undefined ? {} : { status: told.status }) },
+          : {
+              kind: told.kind,
+              message: told.message,
+              ...(told.status === undefined ? {} : { status: told.status }),
+            },
       firstTokenMs: first.firstTokenMs,
       totalMs: since(),
       toolCalling: first.end.error === undefined && call !== undefined,
@@ -67,7 +80,12 @@ interface Answer {
   readonly firstTokenMs: number | null;
 }
 
-async function answerOf(model: Model, request: ModelRequest, signal: AbortSignal, since: () => number): Promise<Answer> {
+async function answerOf(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  since: () => number,
+): Promise<Answer> {
   let firstTokenMs: number | null = null;
   let text = "";
   let thought = false;
@@ -90,7 +108,10 @@ function agentOf({ id }: Model, { agents: { list } }: Config): AgentConfig | und
 
 function mayUseTools(agent: AgentConfig, { id }: Model, { tools }: Config): boolean {
   const names = catalogue.map((entry) => entry.id);
-  return applyPolicy(names, policySteps({ global: tools, agent: agent.tools, model: id, places: [] })).tools.length > 0;
+  return (
+    applyPolicy(names, policySteps({ global: tools, agent: agent.tools, model: id, places: [] })).tools
+      .length > 0
+  );
 }
 
 /** The script line is for the rehearsal; other models are told the same in words. */
@@ -104,7 +125,12 @@ function question({ id, maxTokens }: Model, thinking: ThinkingLevel): ModelReque
       {
         name: toolName,
         description: "Takes the word that you were told.",
-        parameters: { type: "object", properties: { word: { type: "string" } }, required: ["word"], additionalProperties: false },
+        parameters: {
+          type: "object",
+          properties: { word: { type: "string" } },
+          required: ["word"],
+          additionalProperties: false,
+        },
       },
     ],
     thinking,
@@ -114,14 +140,21 @@ function question({ id, maxTokens }: Model, thinking: ThinkingLevel): ModelReque
   };
 }
 
-function goingOn(model: Model, thinking: ThinkingLevel, { content }: End, { id, name }: ToolCall): ModelRequest {
+function goingOn(
+  model: Model,
+  thinking: ThinkingLevel,
+  { content }: End,
+  { id, name }: ToolCall,
+): ModelRequest {
   const asked = question(model, thinking);
   const calls = content.filter((part) => part.type === "toolCall");
   const results = calls.map((call): ModelMessage => ({
     role: "tool",
     callId: call.id,
     name: call.name,
-    content: [{ type: "text", text: call.id === id && call.name === name ? secondWord : "one call is enough" }],
+    content: [
+      { type: "text", text: call.id === id && call.name === name ? secondWord : "one call is enough" },
+    ],
     isError: false,
   }));
   return { ...asked, messages: [...asked.messages, { role: "assistant", content }, ...results] };

@@ -15,7 +15,9 @@ export interface DecisionCaller {
 export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
   const { sessionOf, ofSession } = promptNow(options);
   return {
-    async "approvals.list"({ all = false }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
+    async "approvals.list"({
+      all = false,
+    }: MethodParams<"approvals.list">): Promise<MethodResult<"approvals.list">> {
       const found = (await desk.list()).filter(({ state }) => all || state === "open");
       const grants = await desk.book.grants();
       return {
@@ -30,11 +32,19 @@ export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
       const { approval, say } = await desk.decide(id, decision, { operator: peer });
       return { id: approval.id, state: approval.state, say };
     },
-    async "approvals.revoke"({ id }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
+    async "approvals.revoke"({
+      id,
+    }: MethodParams<"approvals.revoke">): Promise<MethodResult<"approvals.revoke">> {
       if (await desk.book.revoke(id)) return { id };
-      throw new Fault("missing", `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`);
+      throw new Fault(
+        "missing",
+        `nothing was allowed for good under ${JSON.stringify(id)}; \`parley approvals list\` shows what was`,
+      );
     },
-    async "tools.hold"(_params: MethodParams<"tools.hold">, { peer }: DecisionCaller): Promise<MethodResult<"tools.hold">> {
+    async "tools.hold"(
+      _params: MethodParams<"tools.hold">,
+      { peer }: DecisionCaller,
+    ): Promise<MethodResult<"tools.hold">> {
       return { held: await hold.hold(peer) };
     },
     async "tools.resume"(): Promise<MethodResult<"tools.resume">> {
@@ -45,14 +55,48 @@ export function toolMethods({ desk, hold, ...options }: ToolMethodsOptions) {
       const { here } = await ofSession(session);
       const { decision, sandbox } = here;
       const where =
-        sandbox === undefined ? null : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
-      return { session: session.key, tools: [...listedTools(here)], sandbox: where, reason: decision.reason ?? null };
+        sandbox === undefined
+          ? null
+          : `${sandbox.kind}, workspace ${sandbox.access}, network ${sandbox.network ? "on" : "off"}`;
+      return {
+        session: session.key,
+        tools: [...listedTools(here)],
+        sandbox: where,
+        reason: decision.reason ?? null,
+      };
     },
   };
 }
 
 function shown(approval: Approval): MethodResult<"approvals.list">["approvals"][number] {
-  const { id, state, session, agent, tool, shown: text, reason, grant, askedBy, createdAtMs, expiresAtMs, log } = approval;
+  const {
+    id,
+    state,
+    session,
+    agent,
+    tool,
+    shown: text,
+    reason,
+    grant,
+    askedBy,
+    createdAtMs,
+    expiresAtMs,
+    log,
+  } = approval;
   const asked = askedByLines(approval);
-  return { id, state, session, agent, tool, shown: text, reason, always: grant !== null, askedBy, asked, createdAtMs, expiresAtMs, log };
+  return {
+    id,
+    state,
+    session,
+    agent,
+    tool,
+    shown: text,
+    reason,
+    always: grant !== null,
+    askedBy,
+    asked,
+    createdAtMs,
+    expiresAtMs,
+    log,
+  };
 }

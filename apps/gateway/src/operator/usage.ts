@@ -31,7 +31,10 @@ export function usageMethods({ book, ledger, clock }: UsageMethodsOptions) {
         from: wanted.at(-1) ?? "",
         through: wanted[0] ?? "",
         timeZone: book.timeZone,
-        rows: by === "day" ? named.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : named.toSorted(costliestFirst),
+        rows:
+          by === "day"
+            ? named.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+            : named.toSorted(costliestFirst),
         total: rows.reduce(addUsed, noneUsed),
         caps: states.flatMap((state) => capsIn(state, book.timeZone, clock.now())),
       };
@@ -39,7 +42,9 @@ export function usageMethods({ book, ledger, clock }: UsageMethodsOptions) {
   };
 }
 
-const nameBy: { readonly [by in "session" | "agent" | "channel" | "person" | "model" | "day"]: (row: UsageRow) => string } = {
+const nameBy: {
+  readonly [by in "session" | "agent" | "channel" | "person" | "model" | "day"]: (row: UsageRow) => string;
+} = {
   session: ({ session }) => session,
   agent: ({ agent }) => agent,
   channel: ({ channel }) => channel,
@@ -52,11 +57,29 @@ function costliestFirst(a: Used, b: Used): number {
   return b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a);
 }
 
-function capsIn({ agent, caps, day, month }: SpendState, timeZone: string, nowMs: number): MethodResult<"usage">["caps"] {
-  const one = (over: "day" | "month", unit: "usd" | "tokens", most: number | undefined, used: Used): MethodResult<"usage">["caps"] =>
+function capsIn(
+  { agent, caps, day, month }: SpendState,
+  timeZone: string,
+  nowMs: number,
+): MethodResult<"usage">["caps"] {
+  const one = (
+    over: "day" | "month",
+    unit: "usd" | "tokens",
+    most: number | undefined,
+    used: Used,
+  ): MethodResult<"usage">["caps"] =>
     most === undefined
       ? []
-      : [{ agent, over, unit, most, used: unit === "usd" ? used.costUsd : tokensOf(used), resets: resetIn(over, timeZone, nowMs) }];
+      : [
+          {
+            agent,
+            over,
+            unit,
+            most,
+            used: unit === "usd" ? used.costUsd : tokensOf(used),
+            resets: resetIn(over, timeZone, nowMs),
+          },
+        ];
   return [
     ...one("day", "usd", caps.dayUsd, day),
     ...one("day", "tokens", caps.dayTokens, day),

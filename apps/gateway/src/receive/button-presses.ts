@@ -2,7 +2,15 @@
 // own id, so a redelivered one is still the first; it is acknowledged to the platform only once it is durable (I1).
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
-import { accountKey, conversationKey, type ChannelEvent, type Clock, type Inbound, type Log, deadline } from "@parley/protocol";
+import {
+  accountKey,
+  conversationKey,
+  type ChannelEvent,
+  type Clock,
+  type Inbound,
+  type Log,
+  deadline,
+} from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { pressedValue, type Pressed } from "@parley/delivery";
 
@@ -57,12 +65,17 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
   }
 
   /** What the press means, or what is said to whoever pressed in vain. */
-  async function meaning({ address, sender, callback }: Inbound): Promise<Pressed | { readonly remark: string }> {
+  async function meaning({
+    address,
+    sender,
+    callback,
+  }: Inbound): Promise<Pressed | { readonly remark: string }> {
     const pressed = await pressedValue(cells, callback?.value ?? "", address);
     if (pressed === "foreign") return { remark: "This button is no longer in use." };
     if (pressed === "gone" || (pressed.untilMs !== undefined && clock.now() >= pressed.untilMs))
       return { remark: "This button is too old." };
-    if (pressed.allowed !== undefined && !pressed.allowed.includes(sender.id)) return { remark: "This button is not for you." };
+    if (pressed.allowed !== undefined && !pressed.allowed.includes(sender.id))
+      return { remark: "This button is not for you." };
     return pressed;
   }
 
@@ -83,7 +96,9 @@ export function presses({ cells, channel, clock, log }: PressesOptions): Presses
     async acknowledge(events) {
       await Promise.all(
         events.map((event) =>
-          event.kind === "callback" && event.callback !== undefined ? answer(event, event.callback.id) : Promise.resolve(),
+          event.kind === "callback" && event.callback !== undefined
+            ? answer(event, event.callback.id)
+            : Promise.resolve(),
         ),
       );
     },

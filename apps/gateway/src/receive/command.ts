@@ -40,7 +40,16 @@ const otherNames: ReadonlyMap<string, Pick<Command, "name" | "args">> = new Map(
 /** Anybody else who gives one of these is ignored without a word. */
 const ownersOnly = new Set(["pair", "activation", "estop", "restart"]);
 /** These only tell something, to whoever asked. */
-export const tellingCommands: readonly string[] = ["status", "why", "help", "start", "whoami", "context", "tools", "usage"];
+export const tellingCommands: readonly string[] = [
+  "status",
+  "why",
+  "help",
+  "start",
+  "whoami",
+  "context",
+  "tools",
+  "usage",
+];
 /** What stands after these is the first message of the new conversation. */
 const openers = new Set(["new", "reset"]);
 

@@ -25,11 +25,13 @@ export function endsWaiting({ inbox, outbox, shows, log }: EndWaitingOptions): I
     ...inbox,
     async stop(lane, what) {
       const stopped = await inbox.stop(lane, what);
-      const ended = await Promise.all(stopped.rows.slice(0, mostEnded).map(endedWaiting)).catch((error: unknown) => {
-        // What was stopped is stopped: the waiting ends by its age.
-        log.info({ lane, error }, "could not look up whose waiting to end");
-        return [];
-      });
+      const ended = await Promise.all(stopped.rows.slice(0, mostEnded).map(endedWaiting)).catch(
+        (error: unknown) => {
+          // What was stopped is stopped: the waiting ends by its age.
+          log.info({ lane, error }, "could not look up whose waiting to end");
+          return [];
+        },
+      );
       const deliveries = ended.flat();
       if (deliveries.length > 0) await outbox.post(deliveries);
       return stopped;
@@ -37,7 +39,11 @@ export function endsWaiting({ inbox, outbox, shows, log }: EndWaitingOptions): I
   };
 }
 
-function waitingEnd({ id, payload, conversation }: Pick<Row, "id" | "payload" | "conversation">): NewDelivery {
+function waitingEnd({
+  id,
+  payload,
+  conversation,
+}: Pick<Row, "id" | "payload" | "conversation">): NewDelivery {
   const { address } = parseRowPayload(payload).inbound;
   const parts = [{ content: formatContent({ v: 1, kind: "remove" }) }];
   return { id: `${id}/unanswered`, pool: accountKey(address), lane: conversation, cause: id, parts };

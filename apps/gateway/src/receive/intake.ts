@@ -16,7 +16,10 @@ import { spokenIn } from "./reset-policy.ts";
 export interface IntakeOptions
   extends
     Omit<AdmitOptions, "authority">,
-    Pick<ReceiveOptions, "route" | "runPastLane" | "skillCalled" | "modelNamed" | "refusals" | "bootAtMs" | "log"> {
+    Pick<
+      ReceiveOptions,
+      "route" | "runPastLane" | "skillCalled" | "modelNamed" | "refusals" | "bootAtMs" | "log"
+    > {
   readonly config: Config;
   readonly store: Pick<Store, "inbox" | "outbox" | "sessions" | "cells">;
   readonly channel: (account: string) => Channel | null;
@@ -49,7 +52,13 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     makeRoom: makeRoom(inbox, droppedBook(cells), options.stopTurn),
     refusals: options.refusals,
     bootAtMs,
-    spokenIn: spokenIn({ config: config.session, timeZone: config.agents.defaults.userTimezone, sessions, inbox, clock }),
+    spokenIn: spokenIn({
+      config: config.session,
+      timeZone: config.agents.defaults.userTimezone,
+      sessions,
+      inbox,
+      clock,
+    }),
     queue: config.messages.queue,
     contextRows: config.messages.groupChat.historyLimit,
     log,
@@ -57,7 +66,11 @@ export function intake(options: IntakeOptions): ReceiveEvents {
 
   return async (events) => {
     const received = await accept(events);
-    await closed.open(events.flatMap((event) => ("address" in event && event.channel === event.address.channel ? [event.address] : [])));
+    await closed.open(
+      events.flatMap((event) =>
+        "address" in event && event.channel === event.address.channel ? [event.address] : [],
+      ),
+    );
     return received;
   };
 }

@@ -60,11 +60,19 @@ export function openingRow(by: Admitted, text: string, as: NewRow["as"]): NewRow
 
 /** Keeps its key and reason, not its words: strangers must not be able to fill the database. */
 export function refusedRow(inbound: Inbound, session: SessionKey | null, reason: string): NewRow {
-  return { ...bareRow(inbound, session ?? nowhere, "none", { kind: "closed", outcome: "refused", reason }), payload: "" };
+  return {
+    ...bareRow(inbound, session ?? nowhere, "none", { kind: "closed", outcome: "refused", reason }),
+    payload: "",
+  };
 }
 
 export function unreadableRow(event: Unreadable): NewRow {
-  const address: Address = { channel: event.channel, account: event.account, kind: "channel", peer: "unreadable" };
+  const address: Address = {
+    channel: event.channel,
+    account: event.account,
+    kind: "channel",
+    peer: "unreadable",
+  };
   return {
     id: event.id,
     pool: "main",
@@ -76,7 +84,12 @@ export function unreadableRow(event: Unreadable): NewRow {
   };
 }
 
-function bareRow(inbound: Inbound, lane: SessionKey, authority: string, as: NewRow["as"]): Omit<NewRow, "payload"> {
+function bareRow(
+  inbound: Inbound,
+  lane: SessionKey,
+  authority: string,
+  as: NewRow["as"],
+): Omit<NewRow, "payload"> {
   const conversation = conversationKey(inbound.address);
   const mailbox = inbound.bot === undefined ? accountKey(inbound) : `${accountKey(inbound)}@${inbound.bot}`;
   const isMessage = inbound.kind === "message" || inbound.kind === "edit" || inbound.kind === "command";

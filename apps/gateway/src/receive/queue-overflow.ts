@@ -10,9 +10,14 @@ export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings
 const mostClaimed = 1_000;
 
 /** `onStopped` hears of each turn that has to end. */
-export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStopped: (turn: string) => void): MakeRoom {
+export function makeRoom(
+  inbox: Inbox,
+  dropped: Pick<DroppedBook, "add">,
+  onStopped: (turn: string) => void,
+): MakeRoom {
   async function interrupt(row: NewRow, { seq }: Accepted): Promise<void> {
-    const isKin = (other: RowView): boolean => other.conversation === row.conversation && other.authority === row.authority;
+    const isKin = (other: RowView): boolean =>
+      other.conversation === row.conversation && other.authority === row.authority;
     const claimed = await inbox.find({ lane: row.lane, state: "claimed", limit: mostClaimed });
     const turn = claimed.find(isKin)?.turn ?? null;
     // The lane was idle and has taken the message already, or one that came after it: a turn must not be ended by its own rows, nor by older ones.
@@ -22,7 +27,11 @@ export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStop
     const older = waiting.filter((other) => isKin(other) && other.seq < seq && isTalk(other));
     await Promise.all([
       inbox.stop(row.lane, { turn, reason: interrupted }),
-      inbox.stop(row.lane, { rows: { ids: older.map((other) => other.id) }, outcome: "superseded", reason: interrupted }),
+      inbox.stop(row.lane, {
+        rows: { ids: older.map((other) => other.id) },
+        outcome: "superseded",
+        reason: interrupted,
+      }),
     ]);
     onStopped(turn);
   }
@@ -33,7 +42,11 @@ export function makeRoom(inbox: Inbox, dropped: Pick<DroppedBook, "add">, onStop
     if (accepted.waiting <= settings.cap || settings.drop === "summarize") return;
     const rows = await surplus(row, settings);
     const reason = `the queue holds ${settings.cap} (drop: ${settings.drop})`;
-    const stopped = await inbox.stop(row.lane, { rows: { ids: rows.map(({ id }) => id) }, outcome: "superseded", reason });
+    const stopped = await inbox.stop(row.lane, {
+      rows: { ids: rows.map(({ id }) => id) },
+      outcome: "superseded",
+      reason,
+    });
     const gone = rows.filter(({ id }) => stopped.rows.includes(id));
     for (const conversation of new Set(gone.map((each) => each.conversation as ConversationKey))) {
       const here = gone.filter((each) => each.conversation === conversation);

@@ -1,6 +1,12 @@
 // Reactions: whether anybody wants to know, and to which message of ours they belong. They are context for the next turn and never start
 // one. Telegram names neither the author nor the topic of the message; our own receipts know both.
-import { conversationKey, parseConversationKey, type Address, type Inbound, parseContent } from "@parley/protocol";
+import {
+  conversationKey,
+  parseConversationKey,
+  type Address,
+  type Inbound,
+  parseContent,
+} from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
 import type { ReactionNotifications } from "@parley/access";
 
@@ -35,7 +41,8 @@ export function reactions({ outbox, wanted }: ReactionsOptions): ReadReaction {
     const messageId = inbound.replyTo?.messageId ?? "";
     const delivery = await ours(inbound.address, messageId);
     if (delivery === undefined) {
-      if (wish === "own") return { unwanted: "a reaction to a message that is not mine (reactionNotifications: own)" };
+      if (wish === "own")
+        return { unwanted: "a reaction to a message that is not mine (reactionNotifications: own)" };
       if (inbound.address.thread !== undefined) return { unwanted: "a reaction whose topic is not known" };
       return { ...inbound, text: `${inbound.text} to message ${messageId}` };
     }
@@ -54,6 +61,7 @@ function textOf({ parts }: DeliveryView, messageId: string): string {
   const content = part === undefined ? null : parseContent(part.content);
   if (content?.kind !== "rendered") return "";
   const { part: shown } = content;
-  const text = shown.kind === "text" ? shown.plain : shown.kind === "media" ? (shown.caption?.plain ?? "") : "";
+  const text =
+    shown.kind === "text" ? shown.plain : shown.kind === "media" ? (shown.caption?.plain ?? "") : "";
   return text.length > quotedChars ? `${text.slice(0, quotedChars)}…` : text;
 }

@@ -1,12 +1,34 @@
 // From a platform's events to durable rows; a platform is acknowledged when this resolves, and not before (I1).
 // Every event gets a row: work, a command, a refusal with its reason, or a dead one that nobody could read.
-import { accountKey, isFault, type Deletion, type Inbound, type Log, type Unreadable, type SkillCall, openingId } from "@parley/protocol";
+import {
+  accountKey,
+  isFault,
+  type Deletion,
+  type Inbound,
+  type Log,
+  type Unreadable,
+  type SkillCall,
+  openingId,
+} from "@parley/protocol";
 import type { Receive } from "@parley/channels";
 import type { Inbox, NewDelivery, NewRow, Outbox, Sessions } from "@parley/store";
-import { type RefusalReason, type Refusals, type Admit, isProgram, type Route, type RouteInbound } from "@parley/access";
+import {
+  type RefusalReason,
+  type Refusals,
+  type Admit,
+  isProgram,
+  type Route,
+  type RouteInbound,
+} from "@parley/access";
 import { activationOf } from "../commands/activation.ts";
 import { noticeDelivery } from "@parley/delivery";
-import { directiveCommand, backlogQuietMs, isBacklog, queueSettingsOf, type QueueSettings } from "@parley/runner";
+import {
+  directiveCommand,
+  backlogQuietMs,
+  isBacklog,
+  queueSettingsOf,
+  type QueueSettings,
+} from "@parley/runner";
 import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
 import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { MakeRoom } from "./queue-overflow.ts";
@@ -46,7 +68,8 @@ export interface ReceiveOptions {
 
 /** A message that cannot be read was for us all the same in a private chat. */
 const asCalled = { mentions: [], addressed: true, atMs: 0 };
-const notUnderstood = "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.";
+const notUnderstood =
+  "⚠️ A message of yours came in a form that I cannot read. Please send it again in another way.";
 
 export type ReceiveEvents = Receive;
 
@@ -65,14 +88,20 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     // Asked for in one turn of the event loop, so that rows and notices share one commit.
     // Without notices nothing stands between the commit and its line: a turn that was taken in the same commit says soon that it begins.
     const accepting = inbox.accept(batch.map((planned) => planned.row));
-    const accepted = await (notices.length > 0 ? Promise.all([accepting, outbox.post(notices)]).then(([first]) => first) : accepting);
+    const accepted = await (notices.length > 0
+      ? Promise.all([accepting, outbox.post(notices)]).then(([first]) => first)
+      : accepting);
     for (const [index, verdict] of accepted.entries()) {
       const planned = batch[index];
       if (planned === undefined) continue;
       // A refusal has a line of its own, of which a flood makes few.
       const say = isRefused(planned) ? log.debug.bind(log) : log.info.bind(log);
-      say({ rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting }, "received");
-      if (verdict.verdict === "queued" && planned.settings !== undefined) await options.makeRoom(planned.row, verdict, planned.settings);
+      say(
+        { rows: [verdict.id], lane: planned.row.lane, verdict: verdict.verdict, waiting: verdict.waiting },
+        "received",
+      );
+      if (verdict.verdict === "queued" && planned.settings !== undefined)
+        await options.makeRoom(planned.row, verdict, planned.settings);
     }
   }
 
@@ -83,7 +112,12 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const answer = await answerOf(command, by);
     // The answer first: its id comes from the event, so a redelivery repeats nothing, while a row without its answer would be final.
     if (answer !== null) await outbox.post([{ ...noticeDelivery(inbound, answer), passes: true }]);
-    await store([{ row: rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command), notices: [] }]);
+    await store([
+      {
+        row: rowOf(by, { kind: "closed", outcome: "commanded", reason: `/${command.name}` }, command),
+        notices: [],
+      },
+    ]);
   }
 
   /** A command that fails is answered too: thrown, it would come again for ever and hold up everybody behind it. */
@@ -106,12 +140,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const isWhole = isProgram(inbound);
     const afterMs = isWhole
       ? 0
-      : Math.max(settings.mode === "collect" ? settings.debounceMs : 0, quietMs(inbound), backlog ? backlogQuietMs : 0);
+      : Math.max(
+          settings.mode === "collect" ? settings.debounceMs : 0,
+          quietMs(inbound),
+          backlog ? backlogQuietMs : 0,
+        );
     const wait = afterMs > 0 ? { afterMs } : {};
     // In followup mode every message is a turn of its own; a backlog never is. A command that runs a tool always is.
     const isAlone = isWhole || skill?.tool !== undefined || (settings.mode === "followup" && !backlog);
     const alone = isAlone ? { barrier: true } : {};
-    if (command === null) return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
+    if (command === null)
+      return [{ row: rowOf(by, { kind: "work", ...wait, ...alone }, null, skill), notices: [], settings }];
     const after = messageAfter(command);
     return [
       { row: rowOf(by, { kind: "work", ...wait, barrier: true }, command), notices: [], settings },
@@ -124,7 +163,9 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const { contextRows: keep } = options;
     if (inbound.kind === "edit") return { row: rowOf(by, { kind: "edit" }, null), notices: [] };
     const as: NewRow["as"] =
-      keep > 0 ? { kind: "context", keep } : { kind: "closed", outcome: "context", reason: "nobody called, and no history is kept" };
+      keep > 0
+        ? { kind: "context", keep }
+        : { kind: "closed", outcome: "context", reason: "nobody called, and no history is kept" };
     return { row: rowOf(by, as, null), notices: [] };
   }
 
@@ -133,10 +174,21 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     const row = unreadableRow(event);
     const { id, channel, account, from } = event;
     if (from === undefined || from.address.kind !== "dm") return { row, notices: [] };
-    const inbound: Inbound = { ...from, id, channel, account, messageId: id, kind: "message", text: "", attachments: [], ...asCalled };
+    const inbound: Inbound = {
+      ...from,
+      id,
+      channel,
+      account,
+      messageId: id,
+      kind: "message",
+      text: "",
+      attachments: [],
+      ...asCalled,
+    };
     try {
       const admission = await options.admit(inbound, { isCommand: false, activation: async () => null });
-      const say = admission.kind === "turn" ? notUnderstood : admission.kind === "refused" ? admission.say : undefined;
+      const say =
+        admission.kind === "turn" ? notUnderstood : admission.kind === "refused" ? admission.say : undefined;
       return { row, notices: say === undefined ? [] : [noticeDelivery(inbound, say)] };
     } catch (error) {
       if (isFault(error)) throw error;
@@ -150,7 +202,11 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
     for (const id of messages.flatMap((message) => [message, openingId(message)])) {
       const [row] = await inbox.find({ id, state: "waiting", limit: 1 });
       if (row === undefined) continue;
-      const stopped = await inbox.stop(row.lane, { rows: { ids: [id] }, outcome: "superseded", reason: "the message was deleted" });
+      const stopped = await inbox.stop(row.lane, {
+        rows: { ids: [id] },
+        outcome: "superseded",
+        reason: "the message was deleted",
+      });
       if (stopped.rows.length > 0) log.info({ rows: stopped.rows, lane: row.lane }, "taken back");
     }
   }
@@ -164,17 +220,27 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
   }
 
   /** What becomes of one event; a command past the lane is handed back, because it acts before anything after it is looked at. */
-  async function plan(event: Inbound): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
+  async function plan(
+    event: Inbound,
+  ): Promise<readonly Planned[] | { readonly command: Command; readonly by: Admitted }> {
     const meant = await understand(event);
     const { inbound, commands } = "unwanted" in meant ? { inbound: event, commands: false } : meant;
     const route = routed(options.route, inbound);
     const refuse = (reason: string, say?: string): readonly Planned[] => [
-      { row: refusedRow(inbound, route.session, reason), notices: say === undefined ? [] : [noticeDelivery(inbound, say)] },
+      {
+        row: refusedRow(inbound, route.session, reason),
+        notices: say === undefined ? [] : [noticeDelivery(inbound, say)],
+      },
     ];
     const note = (code: RefusalReason): void => {
       const { id, sender, address } = inbound;
       const account = accountKey(inbound);
-      options.refusals.note(code, `${account} ${sender.id}`, { account, sender: sender.id, kind: address.kind, rows: [id] });
+      options.refusals.note(code, `${account} ${sender.id}`, {
+        account,
+        sender: sender.id,
+        kind: address.kind,
+        rows: [id],
+      });
     };
     if (route.agent === null) {
       note("no_agent");
@@ -203,7 +269,8 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
           return refuse(`/${command.name} is for owners`);
         }
         if (inbound.kind === "reaction") return [context(by)];
-        if (inbound.kind === "callback" && !(await options.presses.claim(event))) return refuse("the button was pressed before");
+        if (inbound.kind === "callback" && !(await options.presses.claim(event)))
+          return refuse("the button was pressed before");
         return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
       }
     }
@@ -243,7 +310,17 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         const { id, channel, account } = event;
         const reason = `a bug: ${error instanceof Error ? error.message : String(error)}`;
         const from = event.kind === "message" && event.addressed ? { from: event } : {};
-        batch.push(await unread({ kind: "unreadable", id, channel, account, raw: JSON.stringify(event), reason, ...from }));
+        batch.push(
+          await unread({
+            kind: "unreadable",
+            id,
+            channel,
+            account,
+            raw: JSON.stringify(event),
+            reason,
+            ...from,
+          }),
+        );
       }
     }
     await flush();
@@ -267,7 +344,10 @@ function isSilentRefusal(planned: Planned): boolean {
 }
 
 /** A message that no agent answers is refused like any other; throwing would hold up everybody behind it. */
-function routed(route: RouteInbound, inbound: Inbound): Route | { readonly agent: null; readonly session: null; readonly reason: string } {
+function routed(
+  route: RouteInbound,
+  inbound: Inbound,
+): Route | { readonly agent: null; readonly session: null; readonly reason: string } {
   try {
     return route(inbound);
   } catch (error) {

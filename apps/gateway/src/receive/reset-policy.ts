@@ -38,7 +38,8 @@ export function spokenIn({ config, timeZone, sessions, inbox, clock }: ResetOpti
     let session = await sessions.open(key);
     if (policy.mode === "none") return session;
     const now = clock.now();
-    if (isOver(session, policy, now, dayOf) && !(await isBusy(key))) session = await beginAnew(sessions, key, now);
+    if (isOver(session, policy, now, dayOf) && !(await isBusy(key)))
+      session = await beginAnew(sessions, key, now);
     // Written only where it decides something: this is one more write for each message.
     return policy.idleMinutes === undefined ? session : sessions.patch(key, { [spokenField]: now });
   };
@@ -66,8 +67,13 @@ export function policyFor(config: ResetOptions["config"], { address, parent }: P
 export function isOver(session: Session, policy: ResetPolicy, nowMs: number, dayOf: DayOf): boolean {
   const startedAtMs = timeOf(session, startedField) ?? session.createdAtMs;
   const spokenAtMs = timeOf(session, spokenField) ?? session.updatedAtMs;
-  if (policy.mode === "daily" && dayOf(startedAtMs, policy.atHour) !== dayOf(nowMs, policy.atHour)) return true;
-  return policy.mode !== "none" && policy.idleMinutes !== undefined && nowMs - spokenAtMs >= policy.idleMinutes * 60_000;
+  if (policy.mode === "daily" && dayOf(startedAtMs, policy.atHour) !== dayOf(nowMs, policy.atHour))
+    return true;
+  return (
+    policy.mode !== "none" &&
+    policy.idleMinutes !== undefined &&
+    nowMs - spokenAtMs >= policy.idleMinutes * 60_000
+  );
 }
 
 function timeOf(session: Session, field: string): number | null {
@@ -92,7 +98,8 @@ export function dayIn(timeZone: string): DayOf {
   });
   return (atMs, atHour) => {
     const parts = wall.formatToParts(atMs);
-    const read = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((part) => part.type === type)?.value);
+    const read = (type: Intl.DateTimeFormatPartTypes): number =>
+      Number(parts.find((part) => part.type === type)?.value);
     const day = Date.UTC(read("year"), read("month") - 1, read("day")) / dayMs;
     return read("hour") >= atHour ? day : day - 1;
   };

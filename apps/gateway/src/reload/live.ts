@@ -10,7 +10,10 @@ export function live<T extends object>(now: () => T): T {
 }
 
 /** An object of functions that is built anew for each config: its functions call those of the one in force. */
-export function perConfig<Settings extends object, T extends object>(now: () => Settings, build: (settings: Settings) => T): T {
+export function perConfig<Settings extends object, T extends object>(
+  now: () => Settings,
+  build: (settings: Settings) => T,
+): T {
   let builtFor = now();
   let built = build(builtFor);
   const current = (): T => {

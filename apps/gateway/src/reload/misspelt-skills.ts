@@ -9,7 +9,10 @@ export interface MisspeltSkill {
 }
 
 /** None where the skills that Parley brings are off altogether. */
-export async function misspeltSkills({ skills, agents }: Config, book: Pick<SkillBook, "survey">): Promise<readonly MisspeltSkill[]> {
+export async function misspeltSkills(
+  { skills, agents }: Config,
+  book: Pick<SkillBook, "survey">,
+): Promise<readonly MisspeltSkill[]> {
   const { bundled: isOn, allowBundled = [] } = skills;
   const [agent] = agents.list;
   if (!isOn || allowBundled.length === 0 || agent === undefined) return [];

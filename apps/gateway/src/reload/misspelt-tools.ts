@@ -9,16 +9,22 @@ export interface MisspeltTool {
 }
 
 /** `more`: tools that stand in no catalogue. */
-export function misspeltTools({ tools, agents, channels }: Config, more: readonly string[]): readonly MisspeltTool[] {
+export function misspeltTools(
+  { tools, agents, channels }: Config,
+  more: readonly string[],
+): readonly MisspeltTool[] {
   const found: MisspeltTool[] = [];
   const walk = (value: unknown, at: string, inTools: boolean): void => {
     if (typeof value !== "object" || value === null) return;
     if (inTools) {
-      const { allow, alsoAllow, deny } = value as { readonly [list in "allow" | "alsoAllow" | "deny"]?: unknown };
+      const { allow, alsoAllow, deny } = value as {
+        readonly [list in "allow" | "alsoAllow" | "deny"]?: unknown;
+      };
       const rules = { allow: [...wordsOf(allow), ...wordsOf(alsoAllow)], deny: wordsOf(deny) };
       found.push(...unknownPatterns(rules, more).map((pattern) => ({ at, pattern })));
     }
-    for (const [key, inner] of Object.entries(value)) walk(inner, at === "" ? key : `${at}.${key}`, inTools || key.startsWith("tools"));
+    for (const [key, inner] of Object.entries(value))
+      walk(inner, at === "" ? key : `${at}.${key}`, inTools || key.startsWith("tools"));
   };
   walk({ tools, agents, channels }, "", false);
   return found;

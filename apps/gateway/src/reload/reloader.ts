@@ -1,7 +1,15 @@
 // Reads the config again when asked or when its files changed. What is wrong is refused whole and told with its line; the last good config
 // stays in force (I10: the next good file clears the trouble).
 import { readFile } from "node:fs/promises";
-import { changedKeys, ConfigFault, describeProblem, loadConfig, restartKeys, type Env, type LoadedConfig } from "@parley/config";
+import {
+  changedKeys,
+  ConfigFault,
+  describeProblem,
+  loadConfig,
+  restartKeys,
+  type Env,
+  type LoadedConfig,
+} from "@parley/config";
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import { watchFiles } from "./watch-files.ts";
 import type { TakeUp } from "./take-up.ts";
@@ -78,7 +86,9 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
         },
       });
       if (fresh.isBlank && hadText)
-        throw new ConfigFault(path, [{ path: "", message: "the file is empty or gone", fix: "Write {} into it to mean every default" }]);
+        throw new ConfigFault(path, [
+          { path: "", message: "the file is empty or gone", fix: "Write {} into it to mean every default" },
+        ]);
       return fresh;
     } finally {
       // Also those of a config that was refused: mending one of them mends it.
@@ -87,7 +97,14 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
   }
 
   async function run(cause: string): Promise<Reloaded> {
-    if (stopped) return { outcome: "refused", changed: [], restarted: [], restartNeeded: [], problems: ["the gateway is stopping"] };
+    if (stopped)
+      return {
+        outcome: "refused",
+        changed: [],
+        restarted: [],
+        restartNeeded: [],
+        problems: ["the gateway is stopping"],
+      };
     let fresh: LoadedConfig;
     try {
       fresh = await read();
@@ -106,7 +123,8 @@ export function reloader({ loaded, env, takeUp, clock, log }: ReloaderOptions): 
       counts = { ...counts, taken: counts.taken + 1 };
       for (const warning of fresh.warnings) log.warn({}, describeProblem(path, warning));
       log.info({ cause, ...taken }, "the config was taken up");
-      if (taken.restartNeeded.length > 0) log.warn({ keys: taken.restartNeeded }, "these keys need a restart");
+      if (taken.restartNeeded.length > 0)
+        log.warn({ keys: taken.restartNeeded }, "these keys need a restart");
       return { outcome: "taken", ...taken, restartNeeded: restartNeeded(), problems };
     } catch (error) {
       return refused(cause, error);

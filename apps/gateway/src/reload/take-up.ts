@@ -49,7 +49,8 @@ export function takeUp(options: TakeUpOptions): TakeUp {
   async function renew(account: string, after: Config): Promise<void> {
     if (isLed(account)) return options.changeLed(account, after);
     const old = wired.channels.get(account);
-    if (old !== undefined) await Promise.race([options.stop(old).catch(() => {}), sleep(options.clock, stopMs)]);
+    if (old !== undefined)
+      await Promise.race([options.stop(old).catch(() => {}), sleep(options.clock, stopMs)]);
     // Until here what is sent went out over the old one.
     const fresh = await wired.renew(account, after);
     if (fresh === null) {
@@ -71,7 +72,9 @@ export function takeUp(options: TakeUpOptions): TakeUp {
     options.setLevel(after.logging.level);
     options.use(path);
     const [was, is] = [connections(before), connections(after)];
-    const touched = [...new Set([...was.keys(), ...is.keys()])].filter((account) => was.get(account) !== is.get(account));
+    const touched = [...new Set([...was.keys(), ...is.keys()])].filter(
+      (account) => was.get(account) !== is.get(account),
+    );
     // Removed ones first: a token that moves to another account must not be polled twice.
     await Promise.all(touched.filter((account) => !is.has(account)).map((account) => renew(account, after)));
     await Promise.all(touched.filter((account) => is.has(account)).map((account) => renew(account, after)));

@@ -8,7 +8,10 @@ export interface UncappedModel {
 }
 
 /** Of each agent with such a cap: its own models, and those that people may choose. The rehearsal costs nothing. */
-export function uncappedModels({ agents: { defaults, list } }: Config, models: Pick<Models, "list">): readonly UncappedModel[] {
+export function uncappedModels(
+  { agents: { defaults, list } }: Config,
+  models: Pick<Models, "list">,
+): readonly UncappedModel[] {
   const capped = list.filter(({ spend }) => spend?.dayUsd !== undefined || spend?.monthUsd !== undefined);
   return capped.flatMap(({ id, model: { primary, fallbacks } }) => {
     const named = new Set([primary, ...fallbacks, ...Object.keys(defaults.models)]);

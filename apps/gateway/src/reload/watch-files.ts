@@ -33,7 +33,9 @@ export function watchFiles({ files: first, onChange, clock, log }: WatchFilesOpt
     const each = await Promise.all(
       files.map(async (file) => {
         const found = await stat(file, { bigint: true }).catch(() => null);
-        return found === null ? `${file}:gone` : `${file}:${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}`;
+        return found === null
+          ? `${file}:gone`
+          : `${file}:${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}`;
       }),
     );
     return each.join("\n");
@@ -73,7 +75,8 @@ export function watchFiles({ files: first, onChange, clock, log }: WatchFilesOpt
       if (folders.has(folder)) continue;
       try {
         const watcher = watch(folder, { persistent: false }, (_event, name) => {
-          if (name === null || files.some((file) => basename(file) === name) || name.startsWith("..")) void look();
+          if (name === null || files.some((file) => basename(file) === name) || name.startsWith(".."))
+            void look();
         });
         watcher.on("error", (error) => {
           log.debug({ folder, error }, "a folder is no longer watched; its files are looked at");

@@ -17,8 +17,9 @@ export function findMessage(inbox: Pick<Inbox, "find">, outbox: Pick<Outbox, "fi
       const rows = await inbox.find({ ...within, turn, dismissed: true, limit: rowsOfTurn });
       return rows.findLast((found) => found.outcome !== "context") ?? null;
     };
-    const causeOf = async (filter: { readonly id: string } | { readonly receipt: string }): Promise<string | undefined> =>
-      (await outbox.find({ ...filter, limit: 1 }))[0]?.cause;
+    const causeOf = async (
+      filter: { readonly id: string } | { readonly receipt: string },
+    ): Promise<string | undefined> => (await outbox.find({ ...filter, limit: 1 }))[0]?.cause;
 
     return (
       (await row({ id: query })) ??

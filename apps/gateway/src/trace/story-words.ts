@@ -1,15 +1,28 @@
 // A message's story in plain lines, for operators: the same lines on a terminal and in any other client.
 import type { DeliveryStory, Story, StoryStep, StoryTurn } from "@parley/protocol";
 
-export function storyWords({ row, admitted, waitedMs, waitedFor, turn, deliveries, now }: Omit<Story, "words">): string[] {
+export function storyWords({
+  row,
+  admitted,
+  waitedMs,
+  waitedFor,
+  turn,
+  deliveries,
+  now,
+}: Omit<Story, "words">): string[] {
   const said = row.messageId === null ? "" : `, message ${row.messageId}`;
-  const late = row.sentAtMs === null ? "" : `, ${duration(row.receivedAtMs - row.sentAtMs)} after it was sent`;
+  const late =
+    row.sentAtMs === null ? "" : `, ${duration(row.receivedAtMs - row.sentAtMs)} after it was sent`;
   return [
     `Message    ${row.id}${said}${row.sender === null ? "" : ` from ${row.sender}`}`,
     ...(row.text === "" ? [] : [`           "${row.text}"`]),
     `Received   ${time(row.receivedAtMs)} in ${row.conversation}${late}`,
     admitted ? `Admitted   to ${row.session}` : `Refused    ${row.reason ?? "without a reason"}`,
-    ...(turn === null ? [] : [`Waited     ${duration(waitedMs)}${waitedFor.length === 0 ? "" : `, behind ${waitedFor.join(", ")}`}`]),
+    ...(turn === null
+      ? []
+      : [
+          `Waited     ${duration(waitedMs)}${waitedFor.length === 0 ? "" : `, behind ${waitedFor.join(", ")}`}`,
+        ]),
     ...(turn === null ? [] : turnWords(turn)),
     ...(row.outcome === null || !admitted ? [] : [`Ended      ${ending(row)}`]),
     ...deliveries.flatMap(deliveryWords),

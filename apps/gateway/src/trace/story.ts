@@ -23,7 +23,10 @@ const lanesLookedAt = 1_000;
 export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): TellStory {
   async function turnOf(row: RowView): Promise<StoryTurn | null> {
     if (row.turn === null) return null;
-    const [found, rows] = await Promise.all([turns.find(row.turn), inbox.find({ turn: row.turn, dismissed: true, limit: rowsOfTurn })]);
+    const [found, rows] = await Promise.all([
+      turns.find(row.turn),
+      inbox.find({ turn: row.turn, dismissed: true, limit: rowsOfTurn }),
+    ]);
     const answered = rows.filter((each) => each.outcome !== "context").map((each) => each.id);
     return found === null ? null : turnStory(found, answered.reverse());
   }
@@ -33,7 +36,10 @@ export function storyTeller({ inbox, turns, outbox, clock }: StoryOptions): Tell
     const newest = await inbox.find({ lane: row.lane, dismissed: true, limit: rowsBefore });
     const open = newest.filter(
       ({ seq, turn, endedAtMs }) =>
-        seq < row.seq && turn !== null && turn !== row.turn && (endedAtMs === null || endedAtMs > row.acceptedAtMs),
+        seq < row.seq &&
+        turn !== null &&
+        turn !== row.turn &&
+        (endedAtMs === null || endedAtMs > row.acceptedAtMs),
     );
     return [...new Set(open.map(({ turn }) => turn ?? ""))];
   }
@@ -75,7 +81,8 @@ function nowOf(row: RowView, turn: StoryTurn | null, lane: LaneView | null): str
     case "waiting":
       return isHeld ? "it waits for the turn that its session runs" : `it waits for a turn${later}`;
     case "claimed":
-      if (turn?.state === "parked") return `its turn waits for an answer (${turn.tickets.join(", ")})${later}`;
+      if (turn?.state === "parked")
+        return `its turn waits for an answer (${turn.tickets.join(", ")})${later}`;
       return isHeld ? `its turn runs (boot ${lane.holder})` : `its turn was given back${later}`;
   }
 }

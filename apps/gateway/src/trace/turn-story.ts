@@ -1,5 +1,13 @@
 // What a turn did, as steps and sums: from its log while it is open, from the transcript once it is committed.
-import { addUsage, noUsage, type AssistantEntry, type Entry, type StoryStep, type StoryTurn, type Usage } from "@parley/protocol";
+import {
+  addUsage,
+  noUsage,
+  type AssistantEntry,
+  type Entry,
+  type StoryStep,
+  type StoryTurn,
+  type Usage,
+} from "@parley/protocol";
 import type { JournalStep } from "@parley/agent";
 import type { Step, TurnView } from "@parley/store";
 
@@ -33,7 +41,11 @@ function isAnswer(entry: Entry): entry is AssistantEntry {
   return entry.type === "assistant";
 }
 
-const modelStep = (entry: AssistantEntry): StoryStep => ({ kind: "model", name: entry.model, end: entry.stop });
+const modelStep = (entry: AssistantEntry): StoryStep => ({
+  kind: "model",
+  name: entry.model,
+  end: entry.stop,
+});
 
 /** The first user entry is what the turn was opened with; later ones joined it. */
 function entrySteps(entries: readonly Entry[]): StoryStep[] {
@@ -58,11 +70,15 @@ function logSteps(log: readonly Step[]): StoryStep[] {
   const steps = log.flatMap(journalSteps);
   const answered = new Set(steps.flatMap((step) => (step.kind === "result" ? [step.entry.callId] : [])));
   return log.flatMap((logged): StoryStep[] => {
-    if (logged.kind === "absorbed") return [{ kind: "joined", name: (JSON.parse(logged.body) as string[]).join(" "), end: "ok" }];
+    if (logged.kind === "absorbed")
+      return [{ kind: "joined", name: (JSON.parse(logged.body) as string[]).join(" "), end: "ok" }];
     const [step] = journalSteps(logged);
     if (step?.kind === "model") return [modelStep(step.entry)];
-    if (step?.kind === "result") return [{ kind: "tool", name: step.entry.name, end: step.entry.isError ? "failed" : "ok" }];
-    return step?.kind === "intent" && !answered.has(step.callId) ? [{ kind: "tool", name: step.name, end: "started" }] : [];
+    if (step?.kind === "result")
+      return [{ kind: "tool", name: step.entry.name, end: step.entry.isError ? "failed" : "ok" }];
+    return step?.kind === "intent" && !answered.has(step.callId)
+      ? [{ kind: "tool", name: step.name, end: "started" }]
+      : [];
   });
 }
 

@@ -56,7 +56,9 @@ export async function wireHands(
   const records = commandRecords({ cells, inbox, node, isEnding: () => ending, clock, log: lines });
   const filesAt = (root: string) => workspaceFiles({ root, forbidden: [home] }).own;
   const own = await openCommands({ records, onEnd: async () => undefined, clock, ids, log: lines }, filesAt);
-  const commands = bus.shared ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines }) : own;
+  const commands = bus.shared
+    ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines })
+    : own;
   const origins = originBook({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
   // Those commands are over: `openCommands` has ended them.
   await origins.endLeftovers([home]);
@@ -92,7 +94,10 @@ export function idleHands(
     end: async () => undefined,
   };
   const origins = originBook({ ...wiring, cells, node: "none" });
-  return { ...handsOf(wiring, commands, origins), settings: { read: refuse, schema: refuse, write: refuse, restart: refuse } };
+  return {
+    ...handsOf(wiring, commands, origins),
+    settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
+  };
 }
 
 function handsOf(
@@ -100,7 +105,9 @@ function handsOf(
   commands: Commands,
   origins: OriginBook,
 ): Hands & Pick<WiredHands, "exec"> {
-  const host = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  const host = Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
   return {
     home,
     userHome: homedir(),

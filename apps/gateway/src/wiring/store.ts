@@ -5,7 +5,15 @@ import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
 import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
-import { moveCell, redisStore, sqliteStore, type Boot, type DeadLeases, type RedisAddress, type Store } from "@parley/store";
+import {
+  moveCell,
+  redisStore,
+  sqliteStore,
+  type Boot,
+  type DeadLeases,
+  type RedisAddress,
+  type Store,
+} from "@parley/store";
 
 export interface StoreWiring {
   readonly config: Pick<Config, "store">;
@@ -37,7 +45,14 @@ export function databaseFile(config: Pick<Config, "store">, home: string): strin
 }
 
 /** Throws Fault when the store cannot be used, with what to do. */
-export async function wireStore({ config, home, exclusive, node, onFatal, ...ports }: StoreWiring): Promise<WiredStore> {
+export async function wireStore({
+  config,
+  home,
+  exclusive,
+  node,
+  onFatal,
+  ...ports
+}: StoreWiring): Promise<WiredStore> {
   const { redis } = config.store;
   const file = databaseFile(config, home);
   const { driver } = config.store;
@@ -74,16 +89,31 @@ export async function wireStore({ config, home, exclusive, node, onFatal, ...por
 async function refuseHalf(store: Store, driver: string): Promise<void> {
   if ((await store.cells.get(moveCell)) === null) return;
   await store.close();
-  throw new Fault("invalid", `the store is half a copy: run \`parley migrate --to ${driver}\` again, it goes on where it stopped`);
+  throw new Fault(
+    "invalid",
+    `the store is half a copy: run \`parley migrate --to ${driver}\` again, it goes on where it stopped`,
+  );
 }
 
 /** `pools`: those whose work this process does. */
 export async function wireWaker(
   { store: { redis, driver } }: Pick<Config, "store">,
-  { store, pools, clock, log }: { readonly store: Store; readonly pools: readonly string[]; readonly clock: Clock; readonly log: Log },
+  {
+    store,
+    pools,
+    clock,
+    log,
+  }: { readonly store: Store; readonly pools: readonly string[]; readonly clock: Clock; readonly log: Log },
 ): Promise<Waker> {
   if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
-  return bullWaker({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, pools, source: store.onReady, clock, log });
+  return bullWaker({
+    ...(await addressOf(redis)),
+    keyPrefix: redis.keyPrefix,
+    pools,
+    source: store.onReady,
+    clock,
+    log,
+  });
 }
 
 /** For `parley migrate`: the address of the Redis in the config, whichever driver is in force. Throws Fault("invalid") where there is none. */
@@ -91,7 +121,10 @@ export async function redisOf({
   store: { redis },
 }: Pick<Config, "store">): Promise<RedisAddress & Pick<RedisConfig, "keyPrefix" | "acceptDataLoss">> {
   if (redis === undefined)
-    throw new Fault("invalid", "store.redis.url is missing: say where Redis is before anything can be taken there or from there");
+    throw new Fault(
+      "invalid",
+      "store.redis.url is missing: say where Redis is before anything can be taken there or from there",
+    );
   return { ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, acceptDataLoss: redis.acceptDataLoss };
 }
 
@@ -101,15 +134,27 @@ export async function lookIntoRedis(config: Pick<Config, "store">, bootId: strin
 }
 
 /** Where one process has the store to itself there is nobody to talk to. */
-export async function wireBus({ store: { redis, driver } }: Pick<Config, "store">, ids: Ids, log: Log): Promise<Bus> {
+export async function wireBus(
+  { store: { redis, driver } }: Pick<Config, "store">,
+  ids: Ids,
+  log: Log,
+): Promise<Bus> {
   if (driver === "sqlite" || redis === undefined) return silentBus;
   return redisBus({ ...(await addressOf(redis)), keyPrefix: redis.keyPrefix, ids, log });
 }
 
 async function addressOf({ url, tls }: RedisConfig): Promise<RedisAddress> {
   if (tls === undefined) return { url: url.reveal() };
-  const [ca, cert, key] = await Promise.all([pem("caFile", tls.caFile), pem("certFile", tls.certFile), pem("keyFile", tls.keyFile)]);
-  const given = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  const [ca, cert, key] = await Promise.all([
+    pem("caFile", tls.caFile),
+    pem("certFile", tls.certFile),
+    pem("keyFile", tls.keyFile),
+  ]);
+  const given = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
   return { url: url.reveal(), tls: given };
 }
 

@@ -19,9 +19,23 @@ import {
   type WebhookHandler,
 } from "@parley/channels";
 import type { Redaction } from "@parley/agent";
-import { secretValues, type Config, type DiscordAccountConfig, type Env, type TelegramAccountConfig } from "@parley/config";
+import {
+  secretValues,
+  type Config,
+  type DiscordAccountConfig,
+  type Env,
+  type TelegramAccountConfig,
+} from "@parley/config";
 import { levelsOfEfforts, modelsFrom, transcriber, type Models, type ModelsOptions } from "@parley/models";
-import { accountKey, isFault, parseConversationKey, type Address, type Clock, type Ids, type Log } from "@parley/protocol";
+import {
+  accountKey,
+  isFault,
+  parseConversationKey,
+  type Address,
+  type Clock,
+  type Ids,
+  type Log,
+} from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "@parley/control";
@@ -65,18 +79,24 @@ export interface Wired {
 
 /** What each account's channel is made from, to compare: while it stays the same the channel may stay. Holds secrets. */
 export function connections({ channels }: Config): ReadonlyMap<string, string> {
-  const telegram = Object.entries(channels.telegram).map(([account, { botToken, apiRoot, proxy, webhook }]): [string, unknown] => [
-    accountKey({ channel: "telegram", account }),
-    [botToken.reveal(), apiRoot, proxy?.reveal(), webhook?.url, webhook?.secret.reveal()],
-  ]);
+  const telegram = Object.entries(channels.telegram).map(
+    ([account, { botToken, apiRoot, proxy, webhook }]): [string, unknown] => [
+      accountKey({ channel: "telegram", account }),
+      [botToken.reveal(), apiRoot, proxy?.reveal(), webhook?.url, webhook?.secret.reveal()],
+    ],
+  );
   const discords = Object.entries(channels.discord).map(
     ([account, { token, apiRoot, messageContent, suppressEmbeds }]): [string, unknown] => [
       accountKey({ channel: "discord", account }),
       [token.reveal(), apiRoot, messageContent, suppressEmbeds],
     ],
   );
-  const web: [string, unknown][] = channels.web.enabled ? [[accountKey({ channel: "web", account: webAccount }), []]] : [];
-  return new Map([...telegram, ...discords, ...web].map(([account, made]) => [account, JSON.stringify(made)]));
+  const web: [string, unknown][] = channels.web.enabled
+    ? [[accountKey({ channel: "web", account: webAccount }), []]]
+    : [];
+  return new Map(
+    [...telegram, ...discords, ...web].map(([account, made]) => [account, JSON.stringify(made)]),
+  );
 }
 
 export async function wireChannels(ports: WiringPorts): Promise<Wired> {
@@ -130,13 +150,23 @@ export function wireSurfaces({ channels }: Config): (account: string) => Surface
   const add = (surface: Surface, accounts: readonly string[]): void => {
     for (const account of accounts) surfaces.set(accountKey({ channel: surface.name, account }), surface);
   };
-  add({ name: "telegram", capabilities: telegramCapabilities, actions: telegramActions }, Object.keys(channels.telegram));
-  add({ name: "discord", capabilities: discordCapabilities, actions: discordActions }, Object.keys(channels.discord));
+  add(
+    { name: "telegram", capabilities: telegramCapabilities, actions: telegramActions },
+    Object.keys(channels.telegram),
+  );
+  add(
+    { name: "discord", capabilities: discordCapabilities, actions: discordActions },
+    Object.keys(channels.discord),
+  );
   add({ name: "web", capabilities: webCapabilities }, channels.web.enabled ? [webAccount] : []);
   return (account) => surfaces.get(account) ?? null;
 }
 
-async function wireTelegram(account: string, settings: TelegramAccountConfig, ports: WiringPorts): Promise<TelegramChannel> {
+async function wireTelegram(
+  account: string,
+  settings: TelegramAccountConfig,
+  ports: WiringPorts,
+): Promise<TelegramChannel> {
   const { store, mediaFolder, moved, clock, ids, log } = ports;
   const { botToken, apiRoot, proxy, webhook } = settings;
   const own = log.child({ channel: "telegram", account });
@@ -163,7 +193,11 @@ async function wireTelegram(account: string, settings: TelegramAccountConfig, po
   }
 }
 
-async function wireDiscord(account: string, settings: DiscordAccountConfig, ports: WiringPorts): Promise<Channel> {
+async function wireDiscord(
+  account: string,
+  settings: DiscordAccountConfig,
+  ports: WiringPorts,
+): Promise<Channel> {
   const { store, mediaFolder, clock, ids, log } = ports;
   const { token, apiRoot, messageContent, suppressEmbeds } = settings;
   const cell = (name: string): string => `discord:${account}:${name}`;
@@ -191,33 +225,61 @@ async function wireDiscord(account: string, settings: DiscordAccountConfig, port
 }
 
 /** `cacheSecret`: see `ModelsOptions`. */
-export function wireModels(config: Config, folder: string, clock: Clock, log: Log, cacheSecret?: string): Models {
+export function wireModels(
+  config: Config,
+  folder: string,
+  clock: Clock,
+  log: Log,
+  cacheSecret?: string,
+): Models {
   const secret = cacheSecret === undefined ? {} : { cacheSecret };
-  return modelsFrom({ providers: providersOf(config), readImage: (path) => readFile(join(folder, path)), ...secret, clock, log });
+  return modelsFrom({
+    providers: providersOf(config),
+    readImage: (path) => readFile(join(folder, path)),
+    ...secret,
+    clock,
+    log,
+  });
 }
 
 /** Throws Fault("invalid") when voice messages are to be transcribed by a provider that nothing is known about. */
-export function wireMedia(config: Config, folder: string, clock: Clock): Pick<MediaReaderOptions, "folder" | "transcribe"> {
+export function wireMedia(
+  config: Config,
+  folder: string,
+  clock: Clock,
+): Pick<MediaReaderOptions, "folder" | "transcribe"> {
   const model = config.messages.audio.transcribe;
-  const transcribe = model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
+  const transcribe =
+    model === undefined ? undefined : transcriber({ model, providers: providersOf(config), clock });
   return { folder: mediaFolder(folder), transcribe };
 }
 
 function providersOf(config: Config): ModelsOptions["providers"] {
   return Object.fromEntries(
-    Object.entries(config.models.providers).map(([name, { apiKey, headers = {}, timers = {}, models, ...rest }]) => [
-      name,
-      {
-        ...rest,
-        ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
-        headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()])),
-        timers: Object.fromEntries(Object.entries(timers).map(([timer, seconds]) => [timer.replace("Seconds", "Ms"), seconds * 1_000])),
-        models: models.map(({ compat, ...model }) => ({
-          ...model,
-          ...(compat?.supportedReasoningEfforts === undefined ? {} : { thinking: levelsOfEfforts(compat.supportedReasoningEfforts) }),
-        })),
-      },
-    ]),
+    Object.entries(config.models.providers).map(
+      ([name, { apiKey, headers = {}, timers = {}, models, ...rest }]) => [
+        name,
+        {
+          ...rest,
+          ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([header, value]) => [header, value.reveal()]),
+          ),
+          timers: Object.fromEntries(
+            Object.entries(timers).map(([timer, seconds]) => [
+              timer.replace("Seconds", "Ms"),
+              seconds * 1_000,
+            ]),
+          ),
+          models: models.map(({ compat, ...model }) => ({
+            ...model,
+            ...(compat?.supportedReasoningEfforts === undefined
+              ? {}
+              : { thinking: levelsOfEfforts(compat.supportedReasoningEfforts) }),
+          })),
+        },
+      ],
+    ),
   );
 }
 
@@ -226,7 +288,12 @@ export function wireTools(config: Config, clock: Clock, path: string): readonly 
   return config.tools.rehearsal ? rehearsalTools(clock, path) : [];
 }
 
-export function wireSkills(config: Config, home: string, env: Env, origins?: Pick<OriginBook, "of">): SkillBook {
+export function wireSkills(
+  config: Config,
+  home: string,
+  env: Env,
+  origins?: Pick<OriginBook, "of">,
+): SkillBook {
   return skillBook({
     config,
     home,
@@ -290,7 +357,10 @@ function isForProgram(conversation: string): boolean {
 /** The state folder is hidden under every name that a model may have learnt for it. */
 export function wireRedaction(config: Config, home: string, tokens: readonly string[]): Redaction {
   const userHome = homedir();
-  const spellings = (path: string): string[] => [path, ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [])];
+  const spellings = (path: string): string[] => [
+    path,
+    ...(path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : []),
+  ];
   return {
     secrets: [...secretValues(config), ...tokens],
     stateDirs: spellings(home),

@@ -8,16 +8,27 @@ import { chaos, expectHarmless } from "./chaos.ts";
 describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
   afterEach(cleanUp);
 
-  test("2 edges and 1 worker: killed, paused, cut off, Redis killed, hints forgotten", { timeout: 150_000 }, async () => {
-    const end = await chaos({
-      edges: 2,
-      workers: 1,
-      chats: 30,
-      messages: 4,
-      modelMs: 40,
-      healMs: 60_000,
-      events: ["kill the leader", "kill Redis", "kill a worker", "cut all connections", "pause the leader", "forget BullMQ's keys"],
-    });
-    expectHarmless(end);
-  });
+  test(
+    "2 edges and 1 worker: killed, paused, cut off, Redis killed, hints forgotten",
+    { timeout: 150_000 },
+    async () => {
+      const end = await chaos({
+        edges: 2,
+        workers: 1,
+        chats: 30,
+        messages: 4,
+        modelMs: 40,
+        healMs: 60_000,
+        events: [
+          "kill the leader",
+          "kill Redis",
+          "kill a worker",
+          "cut all connections",
+          "pause the leader",
+          "forget BullMQ's keys",
+        ],
+      });
+      expectHarmless(end);
+    },
+  );
 });

@@ -21,10 +21,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     [2, 1],
     [1, 3],
   ] as const) {
-    test(`${edges} edges and ${workers} workers, 500 people, 10 messages each`, { timeout: 900_000 }, async () => {
-      const end = await chaos({ edges, workers, chats: 500, messages: 10, modelMs: 40, healMs: 400_000, events: [...round, ...round] });
-      expectHarmless(end);
-      expect(end.verdicts).toHaveLength(500);
-    });
+    test(
+      `${edges} edges and ${workers} workers, 500 people, 10 messages each`,
+      { timeout: 900_000 },
+      async () => {
+        const end = await chaos({
+          edges,
+          workers,
+          chats: 500,
+          messages: 10,
+          modelMs: 40,
+          healMs: 400_000,
+          events: [...round, ...round],
+        });
+        expectHarmless(end);
+        expect(end.verdicts).toHaveLength(500);
+      },
+    );
   }
 });

@@ -61,8 +61,10 @@ async function happen(f: Fleet, options: ChaosOptions): Promise<ChaosEnd> {
     return answerTo(call);
   });
   const nodes = new Map<string, Node>();
-  const up = async (name: string, role: Role): Promise<void> => void nodes.set(name, await f.start(name, role));
-  const names = (role: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${role}-${n + 1}`);
+  const up = async (name: string, role: Role): Promise<void> =>
+    void nodes.set(name, await f.start(name, role));
+  const names = (role: string, count: number): string[] =>
+    Array.from({ length: count }, (_, n) => `${role}-${n + 1}`);
   await Promise.all([
     ...names("edge", options.edges).map((name) => up(name, "edge")),
     ...names("worker", options.workers).map((name) => up(name, "worker")),
@@ -89,7 +91,11 @@ async function happen(f: Fleet, options: ChaosOptions): Promise<ChaosEnd> {
   calm = true;
   await Promise.all(talks);
   const verdict = (chat: number): Verdict => judge(texts(chat), options.messages);
-  await eventually(() => chats.every((chat) => verdict(chat).lost.length === 0), options.healMs, "every answer").catch((error: unknown) => {
+  await eventually(
+    () => chats.every((chat) => verdict(chat).lost.length === 0),
+    options.healMs,
+    "every answer",
+  ).catch((error: unknown) => {
     for (const node of nodes.values()) console.log(node.name, node.log().slice(-3_000));
     throw error;
   });
@@ -128,7 +134,9 @@ async function befall(event: Misfortune, { redis, start }: Fleet, nodes: Map<str
     return nodes.get(name) as Node;
   };
   const worker = (): Node =>
-    [...nodes.values()].filter(({ role }) => role === "worker")[Math.floor(Math.random() * 8) % count(nodes, "worker")] as Node;
+    [...nodes.values()].filter(({ role }) => role === "worker")[
+      Math.floor(Math.random() * 8) % count(nodes, "worker")
+    ] as Node;
   const killed = async (node: Node): Promise<void> => {
     node.kill("SIGKILL");
     await node.exited;
@@ -156,7 +164,9 @@ async function befall(event: Misfortune, { redis, start }: Fleet, nodes: Map<str
     case "cut all connections":
       return void (await redis.command("CLIENT", "KILL", "TYPE", "normal"));
     case "forget BullMQ's keys": {
-      const keys = (await redis.command("KEYS", "{parley}:bull:*")).split("\r\n").filter((line) => line.startsWith("{"));
+      const keys = (await redis.command("KEYS", "{parley}:bull:*"))
+        .split("\r\n")
+        .filter((line) => line.startsWith("{"));
       if (keys.length > 0) await redis.command("DEL", ...keys);
     }
   }

@@ -50,7 +50,13 @@ async function node(name: string): Promise<Commands> {
   const records = commandRecords({ ...store, ...ports, node: name, isEnding: () => false });
   const own = await openCommands({ ...ports, records, onEnd: async () => undefined }, filesAt);
   opened.push(own);
-  return commandsOfNodes({ ...ports, own, records: () => allCommandRecords(store.cells), filesAt, bus: busOf(name) });
+  return commandsOfNodes({
+    ...ports,
+    own,
+    records: () => allCommandRecords(store.cells),
+    filesAt,
+    bus: busOf(name),
+  });
 }
 
 async function begin(commands: Commands, script: string): Promise<Command> {
@@ -65,7 +71,13 @@ async function begin(commands: Commands, script: string): Promise<Command> {
     cwd: dir,
     env: { PATH: "/usr/bin:/bin" },
   };
-  const command = await commands.start({ ...request, argv: ["/bin/sh", "-c", script], pty: false, input: true, timeoutMs: 60_000 });
+  const command = await commands.start({
+    ...request,
+    argv: ["/bin/sh", "-c", script],
+    pty: false,
+    input: true,
+    timeoutMs: 60_000,
+  });
   await command.background();
   return command;
 }
@@ -75,7 +87,9 @@ test("a command of one node is listed, polled, written to and killed from the ot
   const echo = await begin(here, "read line; echo got $line; sleep 60");
   const there = await node("b");
   expect(echo.record.state).toBe("running");
-  expect((await there.list(session)).map(({ id, state }) => [id, state])).toEqual([[echo.record.id, "running"]]);
+  expect((await there.list(session)).map(({ id, state }) => [id, state])).toEqual([
+    [echo.record.id, "running"],
+  ]);
   expect(await there.get("agent:main:telegram:dm:1" as SessionKey, echo.record.id)).toBeNull();
   const far = await there.get(session, echo.record.id);
   far?.write("hello\n");

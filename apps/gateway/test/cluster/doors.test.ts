@@ -6,7 +6,10 @@ import { cleanUp, eventually } from "../e2e/daemon.ts";
 import { fleet, type Fleet, type Node } from "./fleet.ts";
 
 const hook = { webhookUrl: "https://bot.example.invalid/telegram/default", webhookSecret: "s3cret" };
-const hooks = { token: "shared-token", endpoints: { build: { message: "Build {{name}}", deliver: "telegram:default:dm:5" } } };
+const hooks = {
+  token: "shared-token",
+  endpoints: { build: { message: "Build {{name}}", deliver: "telegram:default:dm:5" } },
+};
 
 describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
   let f: Fleet;
@@ -46,7 +49,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
         text,
       };
       const headers = { "x-telegram-bot-api-secret-token": "s3cret" };
-      return post(node, "/telegram/default", { update_id: id, message }, headers).then(({ status }) => status);
+      return post(node, "/telegram/default", { update_id: id, message }, headers).then(
+        ({ status }) => status,
+      );
     };
     expect(await Promise.all(edges.map((edge) => call(edge, 1, "to both")))).toEqual([200, 200]);
     await f.world.answered(5, 1);
@@ -62,12 +67,17 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     const asked = f.world.models.requests().length;
     const says = { model: "main", messages: [{ role: "user", content: "hello" }] };
     const answers = await Promise.all(
-      [...edges, worker].map(async (node) => (await post(node, "/v1/chat/completions", says, { "idempotency-key": "k" })).json()),
+      [...edges, worker].map(async (node) =>
+        (await post(node, "/v1/chat/completions", says, { "idempotency-key": "k" })).json(),
+      ),
     );
-    for (const answer of answers) expect(answer).toMatchObject({ choices: [{ message: { content: "echo: hello" } }] });
+    for (const answer of answers)
+      expect(answer).toMatchObject({ choices: [{ message: { content: "echo: hello" } }] });
     expect(f.world.models.requests()).toHaveLength(asked + 1);
     f.world.models.script({ text: "one two three four five six", betweenMs: 100 });
-    const streamed = await (await post(edges[1] as Node, "/v1/chat/completions", { ...says, stream: true })).text();
+    const streamed = await (
+      await post(edges[1] as Node, "/v1/chat/completions", { ...says, stream: true })
+    ).text();
     const chunks = [...streamed.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text);
     expect(chunks.join("")).toBe("one two three four five six");
     expect(chunks.length).toBeGreaterThan(1);
@@ -81,7 +91,11 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     // At the same moment both may take it for new; what is stored is one.
     for (const status of await Promise.all(edges.map(tell))) expect([200, 202]).toContain(status);
     expect(await tell(edges[1])).toBe(200);
-    await eventually(() => f.world.answers(5).some(({ text }) => text === "echo: Build green"), 10_000, "the answer");
+    await eventually(
+      () => f.world.answers(5).some(({ text }) => text === "echo: Build green"),
+      10_000,
+      "the answer",
+    );
     expect(f.world.answers(5).filter(({ text }) => text.includes("green"))).toHaveLength(1);
   });
 });

@@ -9,9 +9,15 @@ import { fleet, type Fleet } from "./fleet.ts";
 
 test("a role other than all is refused on a store that no other process shares", async () => {
   const w = await world();
-  await expect(startDaemon({ config: w.config, args: ["--role", "worker"] })).rejects.toThrow(/exited with 78.*store\.driver/s);
-  await expect(startDaemon({ config: w.config, args: ["--role", "leader"] })).rejects.toThrow(/exited with 78.*all, edge, worker/s);
-  await expect(startDaemon({ config: w.config, args: ["--rolle", "all"] })).rejects.toThrow(/exited with 78.*--rolle/s);
+  await expect(startDaemon({ config: w.config, args: ["--role", "worker"] })).rejects.toThrow(
+    /exited with 78.*store\.driver/s,
+  );
+  await expect(startDaemon({ config: w.config, args: ["--role", "leader"] })).rejects.toThrow(
+    /exited with 78.*all, edge, worker/s,
+  );
+  await expect(startDaemon({ config: w.config, args: ["--rolle", "all"] })).rejects.toThrow(
+    /exited with 78.*--rolle/s,
+  );
   await cleanUp();
   await w.close();
 });
@@ -39,7 +45,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       const shown = await eventually(
         async () => {
           const { out } = await parley(first.home, "nodes");
-          return out.includes("edge-2") && !out.includes("starting") && out.includes("worker-1") ? out : undefined;
+          return out.includes("edge-2") && !out.includes("starting") && out.includes("worker-1")
+            ? out
+            : undefined;
         },
         10_000,
         "the roll",
@@ -47,8 +55,16 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       expect(shown).toMatch(/edge-1 {2}\(edge\) {2}running.*leads telegram:default/);
       expect(shown).toMatch(/worker-1 {2}\(worker\) {2}running/);
       for (const { home } of [worker, second]) {
-        const told = JSON.parse((await parley(home, "--json", "status")).out) as { readonly state: string; readonly channels: object[] };
-        const led = { channel: "telegram", account: "default", state: "elsewhere", reason: "node edge-1 leads it" };
+        const told = JSON.parse((await parley(home, "--json", "status")).out) as {
+          readonly state: string;
+          readonly channels: object[];
+        };
+        const led = {
+          channel: "telegram",
+          account: "default",
+          state: "elsewhere",
+          reason: "node edge-1 leads it",
+        };
         expect(told).toMatchObject({ state: "ok", channels: expect.arrayContaining([led]) as object[] });
       }
       first.kill("SIGKILL");
@@ -69,12 +85,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     const client = await controlClient(edge);
     await client.call("chat.send", { text: "hello", idempotencyKey: "k1" });
     const seen = await eventually(
-      () => client.events().find(({ event, payload }) => event === "chat.message" && (payload as { role?: string }).role === "assistant"),
+      () =>
+        client
+          .events()
+          .find(
+            ({ event, payload }) =>
+              event === "chat.message" && (payload as { role?: string }).role === "assistant",
+          ),
       15_000,
       "the answer",
     );
     const elsewhere = await controlClient(worker, { lastSeq: 0 });
-    await eventually(() => elsewhere.events().some(({ seq }) => seq === seen.seq), 5_000, "the answer on the other node");
+    await eventually(
+      () => elsewhere.events().some(({ seq }) => seq === seen.seq),
+      5_000,
+      "the answer on the other node",
+    );
     client.close();
     elsewhere.close();
   });

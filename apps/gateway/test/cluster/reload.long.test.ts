@@ -40,9 +40,13 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       telegram.bot("888:a-new-token-of-this-bot-0123456789", "new_bot"),
       telegram.bot("777:second-bot-0123456789", "second_bot"),
     ];
-    const accounts = { second: { botToken: more.token, dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off" } };
+    const accounts = {
+      second: { botToken: more.token, dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off" },
+    };
     for (const node of [first, second]) {
-      const taken = await change(node, (block) => Object.assign(block, { botToken: rotated.token, accounts }));
+      const taken = await change(node, (block) =>
+        Object.assign(block, { botToken: rotated.token, accounts }),
+      );
       expect(taken).toMatchObject({ problems: [], restartNeeded: [] });
     }
     const answerTo = (text: string): Promise<unknown> =>
@@ -61,7 +65,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     expect(await first.stop()).toBe(0);
     telegram.as(2, rotated.token).says("to the other node");
     await answerTo("to the other node");
-    expect(telegram.calls("sendMessage").some(({ params }) => params["text"] === "echo: to nobody")).toBe(false);
+    expect(telegram.calls("sendMessage").some(({ params }) => params["text"] === "echo: to nobody")).toBe(
+      false,
+    );
     await f.close();
   });
 });

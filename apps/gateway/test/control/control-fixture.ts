@@ -51,7 +51,12 @@ export interface Fixture {
 
 export interface FixtureOptions
   extends
-    Partial<Pick<ControlServerOptions, "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics">>,
+    Partial<
+      Pick<
+        ControlServerOptions,
+        "webRoot" | "port" | "health" | "trustedProxies" | "refusals" | "webhook" | "metrics"
+      >
+    >,
     Partial<Pick<ApiRoutesOptions, "desk" | "agents" | "hooks">> {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -134,7 +139,9 @@ function recording(calls: Fixture["calls"][number][]): Handlers {
       calls.push({ method, params, peer });
       return { ok: true };
     };
-  return Object.fromEntries(Object.keys(methods).map((method) => [method, record(method)])) as unknown as Handlers;
+  return Object.fromEntries(
+    Object.keys(methods).map((method) => [method, record(method)]),
+  ) as unknown as Handlers;
 }
 
 export interface Client {

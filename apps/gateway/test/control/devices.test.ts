@@ -20,7 +20,12 @@ async function control(options: Parameters<typeof startControl>[0] = {}): Promis
       "devices.link": (...call) => methods()["devices.link"](...call),
     },
   });
-  const methods = () => deviceMethods({ ...started(), loginUrl: (granted) => started().server.loginUrl(granted), unlock: () => 0 });
+  const methods = () =>
+    deviceMethods({
+      ...started(),
+      loginUrl: (granted) => started().server.loginUrl(granted),
+      unlock: () => 0,
+    });
   const operator = await fixture.client();
   await operator.connect();
   return { ...fixture, operator };
@@ -42,9 +47,14 @@ test("a minted device logs in with its own scopes and peer, and is listed withou
   const at = await control();
   const { id, token, peer } = await mint(at, ["read"]);
   const device = await at.client();
-  expect(await device.connect({ auth: { token } })).toMatchObject({ ok: true, payload: { scopes: ["read"], peer } });
+  expect(await device.connect({ auth: { token } })).toMatchObject({
+    ok: true,
+    payload: { scopes: ["read"], peer },
+  });
   const listed = await at.operator.request("devices.list");
-  expect(listed.payload).toMatchObject({ devices: [{ id, name: "phone", scopes: ["read"], peer, connections: 1 }] });
+  expect(listed.payload).toMatchObject({
+    devices: [{ id, name: "phone", scopes: ["read"], peer, connections: 1 }],
+  });
   expect(JSON.stringify(listed)).not.toContain(token);
 });
 
@@ -54,11 +64,21 @@ test("a login code counts once; the client that chose its token may ask again, w
   const auth = { code, deviceToken: "A".repeat(43) };
   const first = await (await at.client()).connect({ auth });
   expect(first).toMatchObject({ ok: true, payload: { deviceToken: auth.deviceToken } });
-  expect(await (await at.client()).connect({ auth })).toMatchObject({ ok: true, payload: { deviceToken: auth.deviceToken } });
-  expect((await at.operator.request("devices.list")).payload).toMatchObject({ devices: [{ connections: 2 }] });
+  expect(await (await at.client()).connect({ auth })).toMatchObject({
+    ok: true,
+    payload: { deviceToken: auth.deviceToken },
+  });
+  expect((await at.operator.request("devices.list")).payload).toMatchObject({
+    devices: [{ connections: 2 }],
+  });
   for (const other of [{ code }, { code, deviceToken: "B".repeat(43) }])
-    expect(await (await at.client()).connect({ auth: other })).toMatchObject({ ok: false, error: { code: "unauthorized" } });
-  expect((await at.operator.request("devices.list")).payload).toMatchObject({ devices: [{ connections: 2 }] });
+    expect(await (await at.client()).connect({ auth: other })).toMatchObject({
+      ok: false,
+      error: { code: "unauthorized" },
+    });
+  expect((await at.operator.request("devices.list")).payload).toMatchObject({
+    devices: [{ connections: 2 }],
+  });
   const weak = await (await at.client()).connect({ auth: { code, deviceToken: "short" } });
   expect(weak).toMatchObject({ ok: false, error: { code: "invalid" } });
 });
@@ -70,18 +90,27 @@ test("revoking closes what the device has open, at once, and lets it in no more;
   await one.connect({ auth: { token: gone.token } });
   await two.connect({ auth: { token: gone.token } });
   await other.connect({ auth: { token: kept.token } });
-  expect(await at.operator.request("devices.revoke", { id: gone.id })).toMatchObject({ payload: { name: "phone", closed: 2 } });
+  expect(await at.operator.request("devices.revoke", { id: gone.id })).toMatchObject({
+    payload: { name: "phone", closed: 2 },
+  });
   expect([await one.closed, await two.closed]).toEqual([1008, 1008]);
-  expect(await (await at.client()).connect({ auth: { token: gone.token } })).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+  expect(await (await at.client()).connect({ auth: { token: gone.token } })).toMatchObject({
+    ok: false,
+    error: { code: "unauthorized" },
+  });
   expect((await other.request("health")).ok).toBe(true);
-  expect(await at.operator.request("devices.revoke", { id: gone.id })).toMatchObject({ error: { code: "missing" } });
+  expect(await at.operator.request("devices.revoke", { id: gone.id })).toMatchObject({
+    error: { code: "missing" },
+  });
 });
 
 test("a part of an id, or none, revokes nothing", async () => {
   const at = await control();
   const { id } = await mint(at, ["read"]);
   for (const wrong of [id.slice(0, 4), `${id}x`, "%", "auth:code:"]) {
-    expect(await at.operator.request("devices.revoke", { id: wrong })).toMatchObject({ error: { code: "missing" } });
+    expect(await at.operator.request("devices.revoke", { id: wrong })).toMatchObject({
+      error: { code: "missing" },
+    });
   }
   expect(await at.devices.isKnown(id)).toBe(true);
 });
@@ -102,8 +131,12 @@ test("nobody hands on a scope that he does not have", async () => {
   const { token } = await mint(at, ["admin"]);
   const admin = await at.client();
   await admin.connect({ auth: { token } });
-  expect(await admin.request("devices.mint", { name: "x", scopes: ["admin", "write"] })).toMatchObject({ error: { code: "denied" } });
-  expect(await admin.request("devices.link", { scopes: ["read"] })).toMatchObject({ error: { code: "denied" } });
+  expect(await admin.request("devices.mint", { name: "x", scopes: ["admin", "write"] })).toMatchObject({
+    error: { code: "denied" },
+  });
+  expect(await admin.request("devices.link", { scopes: ["read"] })).toMatchObject({
+    error: { code: "denied" },
+  });
   const link = await admin.request("devices.link");
   const page = await at.client();
   const code = new URL((link.payload as { url: string }).url).hash.slice("#code=".length);

@@ -7,15 +7,22 @@ const peer = "web-test";
 const stream = streamOf(peer);
 
 async function say(control: Fixture, n: number, to = stream): Promise<number> {
-  const seq = await control.store.events.append(to, `e${to}${n}`, JSON.stringify({ role: "assistant", text: `t${n}`, html: "", atMs: n }));
+  const seq = await control.store.events.append(
+    to,
+    `e${to}${n}`,
+    JSON.stringify({ role: "assistant", text: `t${n}`, html: "", atMs: n }),
+  );
   control.hub.appended(to);
   return seq;
 }
 
 const textsOf = (client: Client): string[] =>
-  client.events.filter(({ event }) => event === "chat.message").map(({ payload }) => (payload as { text: string }).text);
+  client.events
+    .filter(({ event }) => event === "chat.message")
+    .map(({ payload }) => (payload as { text: string }).text);
 
-const numbered = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `t${from + index}`);
+const numbered = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => `t${from + index}`);
 
 async function follower(control: Fixture, lastSeq?: number): Promise<Client> {
   const client = await control.client();
@@ -33,7 +40,12 @@ describe("a client that follows a conversation", () => {
     const seq = await say(control, 2);
     await until(() => client.events.length > 0);
     expect(client.events).toEqual([
-      { type: "event", event: "chat.message", seq, payload: { role: "assistant", text: "t2", html: "", atMs: 2, seq } },
+      {
+        type: "event",
+        event: "chat.message",
+        seq,
+        payload: { role: "assistant", text: "t2", html: "", atMs: 2, seq },
+      },
     ]);
   });
 
@@ -70,7 +82,9 @@ describe("a client that follows a conversation", () => {
     control.hub.show(stream, "chat.delta", { turn: "t", text: "Hel" });
     control.hub.show(streamOf("web-other"), "chat.delta", { turn: "t", text: "no" });
     await until(() => client.events.length > 0);
-    expect(client.events).toEqual([{ type: "event", event: "chat.delta", payload: { turn: "t", text: "Hel" } }]);
+    expect(client.events).toEqual([
+      { type: "event", event: "chat.delta", payload: { turn: "t", text: "Hel" } },
+    ]);
   });
 
   test("leaves nothing behind in the hub", async () => {
@@ -88,7 +102,10 @@ test("wherever the connection breaks, each event arrives once and in order", asy
   let told = 0;
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ say: fc.integer({ min: 1, max: 6 }), break: fc.boolean() }), { minLength: 1, maxLength: 8 }),
+      fc.array(fc.record({ say: fc.integer({ min: 1, max: 6 }), break: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 8,
+      }),
       async (steps) => {
         const from = told + 1;
         const seen: string[] = [];
@@ -129,7 +146,11 @@ test("a client that does not read bounds its buffer, loses no durable event, and
   const body = "x".repeat(20_000);
   const heapBefore = process.memoryUsage().rss;
   for (let n = 1; n <= count; n += 1) {
-    await control.store.events.append(stream, `big${n}`, JSON.stringify({ role: "assistant", text: `t${n}`, html: body, atMs: n }));
+    await control.store.events.append(
+      stream,
+      `big${n}`,
+      JSON.stringify({ role: "assistant", text: `t${n}`, html: body, atMs: n }),
+    );
     control.hub.appended(stream);
     control.hub.show(stream, "chat.delta", { turn: "t", text: body });
   }
@@ -152,7 +173,11 @@ describe("a client that takes nothing at all", () => {
     const count = 700;
     const body = "x".repeat(20_000);
     for (let n = 1; n <= count; n += 1) {
-      await control.store.events.append(stream, `big${n}`, JSON.stringify({ role: "assistant", text: `t${n}`, html: body, atMs: n }));
+      await control.store.events.append(
+        stream,
+        `big${n}`,
+        JSON.stringify({ role: "assistant", text: `t${n}`, html: body, atMs: n }),
+      );
     }
     control.hub.appended(stream);
     await clock.advance(30_000);
@@ -168,7 +193,9 @@ describe("a client that takes nothing at all", () => {
   });
 
   test("is not one that asks for a large answer: that arrives, and the connection stays", async () => {
-    const messages = [{ seq: 1, role: "assistant" as const, text: "x".repeat(10_000_000), html: "", atMs: 1 }];
+    const messages = [
+      { seq: 1, role: "assistant" as const, text: "x".repeat(10_000_000), html: "", atMs: 1 },
+    ];
     const control = await startControl({
       handlers: { "chat.history": () => Promise.resolve({ sessionKey: "k", messages, working: false }) },
     });

@@ -14,21 +14,26 @@ test("a client that is refused and keeps its half of the connection open does no
   const stranger = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
   onTestFinished(() => void stranger.destroy());
   stranger.on("error", () => {}); // The gateway may reset it: that is what is wanted.
-  stranger.write("GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  stranger.write(
+    "GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+  );
   const [answer] = (await once(stranger, "data")) as [Buffer];
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 403 /);
   await server.close();
 });
 
 describe("the first frame", () => {
-  test.for(Object.keys(methods))("%s is refused before the handshake, and the socket is closed", async (method) => {
-    const { client, calls } = await startControl();
-    const stranger = await client();
-    const answer = await stranger.request(method, { text: "x", code: "x", idempotencyKey: "k" });
-    expect(answer).toMatchObject({ ok: false, error: { code: "unauthorized" } });
-    expect(await stranger.closed).toBe(1008);
-    expect(calls).toEqual([]);
-  });
+  test.for(Object.keys(methods))(
+    "%s is refused before the handshake, and the socket is closed",
+    async (method) => {
+      const { client, calls } = await startControl();
+      const stranger = await client();
+      const answer = await stranger.request(method, { text: "x", code: "x", idempotencyKey: "k" });
+      expect(answer).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+      expect(await stranger.closed).toBe(1008);
+      expect(calls).toEqual([]);
+    },
+  );
 
   test("must come within fifteen seconds", async () => {
     const clock = virtualClock();
@@ -80,16 +85,25 @@ describe("the first frame", () => {
   ] as const)("with %j is refused as %s", async ([params, code]) => {
     const { client } = await startControl();
     const stranger = await client();
-    expect(await stranger.request("connect", { ...handshake, ...params })).toMatchObject({ ok: false, error: { code } });
+    expect(await stranger.request("connect", { ...handshake, ...params })).toMatchObject({
+      ok: false,
+      error: { code },
+    });
     await stranger.closed;
   });
 
   test("scopes that a client asks for are not given", async () => {
     const { server, client } = await startControl();
     const reader = await client();
-    const answer = await reader.connect({ auth: { code: codeOf(await server.loginUrl(["read"])) }, scopes: ["admin"] });
+    const answer = await reader.connect({
+      auth: { code: codeOf(await server.loginUrl(["read"])) },
+      scopes: ["admin"],
+    });
     expect(answer.payload).toMatchObject({ scopes: ["read"] });
-    expect(await reader.request("pairing.approve", { code: "x" })).toMatchObject({ ok: false, error: { code: "denied" } });
+    expect(await reader.request("pairing.approve", { code: "x" })).toMatchObject({
+      ok: false,
+      error: { code: "denied" },
+    });
   });
 });
 
@@ -98,7 +112,10 @@ test("a store that is away keeps out nobody with the gateway's token who wants n
   const { peer } = (await (await client()).connect()).payload as { peer: string };
   await store.close();
   const operator = await client();
-  expect(await operator.connect({ follows: false })).toMatchObject({ ok: true, payload: { peer, resync: false } });
+  expect(await operator.connect({ follows: false })).toMatchObject({
+    ok: true,
+    payload: { peer, resync: false },
+  });
   expect((await operator.request("status")).ok).toBe(true);
   expect(await (await client()).connect()).toMatchObject({ ok: false, error: { code: "unavailable" } });
 });
@@ -110,15 +127,24 @@ describe("login codes", () => {
     const first = await (await client()).connect({ auth });
     const { deviceToken, peer } = first.payload as { deviceToken: string; peer: string };
     expect(peer).toMatch(/^web-[a-z0-9]{20}$/);
-    expect(await (await client()).connect({ auth })).toMatchObject({ ok: false, error: { code: "unauthorized" } });
-    expect((await (await client()).connect({ auth: { token: deviceToken } })).payload).toMatchObject({ peer });
-    expect(await (await client()).connect({ auth: { token: deviceToken }, peer: "web-someoneelse" })).toMatchObject({ ok: false });
+    expect(await (await client()).connect({ auth })).toMatchObject({
+      ok: false,
+      error: { code: "unauthorized" },
+    });
+    expect((await (await client()).connect({ auth: { token: deviceToken } })).payload).toMatchObject({
+      peer,
+    });
+    expect(
+      await (await client()).connect({ auth: { token: deviceToken }, peer: "web-someoneelse" }),
+    ).toMatchObject({ ok: false });
   });
 
   test("several may be open, each for a peer of its own", async () => {
     const { server, client } = await startControl();
     const codes = [codeOf(await server.loginUrl()), codeOf(await server.loginUrl())];
-    const answers = await Promise.all(codes.map(async (code) => (await client()).connect({ auth: { code } })));
+    const answers = await Promise.all(
+      codes.map(async (code) => (await client()).connect({ auth: { code } })),
+    );
     expect(new Set(answers.map((answer) => (answer.payload as { peer: string }).peer)).size).toBe(2);
   });
 
@@ -142,7 +168,9 @@ describe("login codes", () => {
     const { server, client, store } = await startControl();
     const code = codeOf(await server.loginUrl());
     const unused = codeOf(await server.loginUrl());
-    const { deviceToken } = (await (await client()).connect({ auth: { code } })).payload as { deviceToken: string };
+    const { deviceToken } = (await (await client()).connect({ auth: { code } })).payload as {
+      deviceToken: string;
+    };
     const cells = JSON.stringify(await store.cells.list("", 1000));
     expect(cells).toContain("auth:device:");
     for (const secret of [code, unused, deviceToken]) expect(cells).not.toContain(secret);
@@ -151,7 +179,8 @@ describe("login codes", () => {
 
 test("a page may trade the gateway's token for a device token", async () => {
   const { client } = await startControl();
-  const { deviceToken } = (await (await client()).connect({ auth: { token: gatewayToken, remember: true } })).payload as {
+  const { deviceToken } = (await (await client()).connect({ auth: { token: gatewayToken, remember: true } }))
+    .payload as {
     deviceToken: string;
   };
   expect(deviceToken).not.toBe(gatewayToken);
@@ -194,7 +223,9 @@ describe("the token file", () => {
   test("is made once, for its owner only, and read ever after", async () => {
     const path = join(folder(), "state", "gateway-token");
     const tokens = await Promise.all([gatewayTokenIn(path, systemIds()), gatewayTokenIn(path, systemIds())]);
-    expect(new Set([...tokens, await gatewayTokenIn(path, systemIds()), readFileSync(path, "utf8").trim()]).size).toBe(1);
+    expect(
+      new Set([...tokens, await gatewayTokenIn(path, systemIds()), readFileSync(path, "utf8").trim()]).size,
+    ).toBe(1);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(tokens[0]?.length).toBeGreaterThanOrEqual(43);
   });

@@ -13,7 +13,11 @@ const desk: ApiRoutesOptions["desk"] = {
 };
 
 /** Writes bytes to the port as they are and reads an answer, to its end or the connection's. With `giveUpAfterMs` there may be none. */
-async function exchange(port: number, pieces: readonly (string | Buffer)[], giveUpAfterMs?: number): Promise<string> {
+async function exchange(
+  port: number,
+  pieces: readonly (string | Buffer)[],
+  giveUpAfterMs?: number,
+): Promise<string> {
   const socket: Socket = connect(port, "127.0.0.1");
   socket.on("error", () => {}); // A reset is an answer too.
   let heard = "";
@@ -46,10 +50,15 @@ describe("a request that", () => {
         `GET /healthz HTTP/1.1\r\n${host}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
       200,
     ],
-    ["names two hosts is refused", (host: string) => `GET /healthz HTTP/1.1\r\n${host}Host: attacker.test\r\n\r\n`, 403],
+    [
+      "names two hosts is refused",
+      (host: string) => `GET /healthz HTTP/1.1\r\n${host}Host: attacker.test\r\n\r\n`,
+      403,
+    ],
     [
       "has a length and chunks is refused",
-      (host: string) => `POST /v1/chat/completions HTTP/1.1\r\n${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      (host: string) =>
+        `POST /v1/chat/completions HTTP/1.1\r\n${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       400,
     ],
     [
@@ -58,13 +67,30 @@ describe("a request that", () => {
         `POST /hooks/build HTTP/1.1\r\n${host}Authorization: Bearer hook-token-of-this-test\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
       400,
     ],
-    ["has an endless address is refused", (host: string) => `GET /${"a".repeat(100_000)} HTTP/1.1\r\n${host}\r\n`, 431],
-    ["has an endless header is refused", (host: string) => `GET / HTTP/1.1\r\n${host}X: ${"a".repeat(100_000)}\r\n\r\n`, 431],
-    ["is a tunnel's is cut", (host: string) => `CONNECT evil.example:443 HTTP/1.1\r\n${host}\r\n`, Number.NaN],
-    ["has a token in the address is not let in", (host: string) => `GET /metrics?token=${gatewayToken} HTTP/1.1\r\n${host}\r\n`, 401],
+    [
+      "has an endless address is refused",
+      (host: string) => `GET /${"a".repeat(100_000)} HTTP/1.1\r\n${host}\r\n`,
+      431,
+    ],
+    [
+      "has an endless header is refused",
+      (host: string) => `GET / HTTP/1.1\r\n${host}X: ${"a".repeat(100_000)}\r\n\r\n`,
+      431,
+    ],
+    [
+      "is a tunnel's is cut",
+      (host: string) => `CONNECT evil.example:443 HTTP/1.1\r\n${host}\r\n`,
+      Number.NaN,
+    ],
+    [
+      "has a token in the address is not let in",
+      (host: string) => `GET /metrics?token=${gatewayToken} HTTP/1.1\r\n${host}\r\n`,
+      401,
+    ],
     [
       "shows a wrong token before the right one is not let in",
-      (host: string) => `GET /v1/models HTTP/1.1\r\n${host}Authorization: Bearer x\r\nAuthorization: Bearer ${gatewayToken}\r\n\r\n`,
+      (host: string) =>
+        `GET /v1/models HTTP/1.1\r\n${host}Authorization: Bearer x\r\nAuthorization: Bearer ${gatewayToken}\r\n\r\n`,
       401,
     ],
   ] as const)("%s", async ([, text, status]) => {
@@ -107,7 +133,13 @@ test("connections that say nothing leave room for others, and give theirs back",
 });
 
 const hooks = {
-  endpoints: { build: { token: { reveal: () => "hook-token-of-this-test" }, maxBytes: 1_000, signatureHeader: "x-hub-signature-256" } },
+  endpoints: {
+    build: {
+      token: { reveal: () => "hook-token-of-this-test" },
+      maxBytes: 1_000,
+      signatureHeader: "x-hub-signature-256",
+    },
+  },
 } as unknown as ReturnType<ApiRoutesOptions["hooks"]>;
 
 /** Keeps what only a bug or trouble of our own would write. */
@@ -120,10 +152,40 @@ function noting(noted: unknown[]): Log {
 test("whatever comes over HTTP, nothing is let in that should not be, no bug is met, and others are served", async () => {
   const noted: unknown[] = [];
   const { server, calls } = await startControl({ desk, hooks: () => hooks, log: noting(noted) });
-  const method = fc.constantFrom("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "BREW");
+  const method = fc.constantFrom(
+    "GET",
+    "POST",
+    "HEAD",
+    "PUT",
+    "DELETE",
+    "OPTIONS",
+    "PATCH",
+    "TRACE",
+    "get",
+    "BREW",
+  );
   const path = fc.oneof(
-    fc.constantFrom("/", "/ws", "/healthz", "/readyz", "/metrics", "/v1/models", "/v1/models/__proto__", "/v1/chat/completions", "/v1"),
-    fc.constantFrom("/hooks/build", "/hooks/__proto__", "/hooks/%zz", "/telegram/default", "/telegram/constructor", "*", "//evil", "/%00"),
+    fc.constantFrom(
+      "/",
+      "/ws",
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/v1/models",
+      "/v1/models/__proto__",
+      "/v1/chat/completions",
+      "/v1",
+    ),
+    fc.constantFrom(
+      "/hooks/build",
+      "/hooks/__proto__",
+      "/hooks/%zz",
+      "/telegram/default",
+      "/telegram/constructor",
+      "*",
+      "//evil",
+      "/%00",
+    ),
     fc.webPath(),
     fc.string({ maxLength: 30 }).map((text) => `/${text.replace(/[\r\n]/g, "")}`),
   );
@@ -142,16 +204,34 @@ test("whatever comes over HTTP, nothing is let in that should not be, no bug is 
       "Content-Length: -1",
       "Expect: 100-continue",
     ),
-    fc.constantFrom("Transfer-Encoding: chunked", "Content-Length: 5", "Content-Length: 99999999999", "X-Parley-Session: agent:main:main"),
-    fc.tuple(fc.stringMatching(/^[A-Za-z-]{1,12}$/), fc.string({ maxLength: 40 })).map(([name, value]) => `${name}: ${value}`),
+    fc.constantFrom(
+      "Transfer-Encoding: chunked",
+      "Content-Length: 5",
+      "Content-Length: 99999999999",
+      "X-Parley-Session: agent:main:main",
+    ),
+    fc
+      .tuple(fc.stringMatching(/^[A-Za-z-]{1,12}$/), fc.string({ maxLength: 40 }))
+      .map(([name, value]) => `${name}: ${value}`),
   );
   const body = fc.oneof(
     fc.constant(""),
     fc.jsonValue().map((value) => JSON.stringify(value)),
-    fc.constantFrom("[".repeat(50_000), '{"__proto__":{"model":"main"},"messages":[]}', "0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n"),
+    fc.constantFrom(
+      "[".repeat(50_000),
+      '{"__proto__":{"model":"main"},"messages":[]}',
+      "0\r\n\r\n",
+      "5\r\nhello\r\n0\r\n\r\n",
+    ),
     fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   );
-  const host = fc.constantFrom("Host: 127.0.0.1", "Host: 127.0.0.1", "Host: attacker.test", "Host: localhost@evil", "");
+  const host = fc.constantFrom(
+    "Host: 127.0.0.1",
+    "Host: 127.0.0.1",
+    "Host: attacker.test",
+    "Host: localhost@evil",
+    "",
+  );
   const request = fc.record({ method, path, host, headers: fc.array(header, { maxLength: 4 }), body });
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), async (requests) => {
@@ -163,7 +243,9 @@ test("whatever comes over HTTP, nothing is let in that should not be, no bug is 
       const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => Number(code));
       expect(statuses.filter((code) => code >= 500 && code !== 503)).toEqual([]);
       expect(heard).not.toMatch(/hook-token|gateway-token|node:internal|\.ts:\d/);
-      const alive = await exchange(server.port, ["GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"]);
+      const alive = await exchange(server.port, [
+        "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+      ]);
       expect(statusOf(alive)).toBe(200);
     }),
     { numRuns: 100, seed: 10 },

@@ -13,13 +13,23 @@ interface Answer {
 }
 
 /** `fetch` would set Host and clean the path. */
-function get(port: number, path: string, headers: { readonly [name: string]: string } = {}, method = "GET"): Promise<Answer> {
+function get(
+  port: number,
+  path: string,
+  headers: { readonly [name: string]: string } = {},
+  method = "GET",
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const call = request({ host: "127.0.0.1", port, path, method, headers: { host: `127.0.0.1:${port}`, ...headers } }, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
-    });
+    const call = request(
+      { host: "127.0.0.1", port, path, method, headers: { host: `127.0.0.1:${port}`, ...headers } },
+      (response) => {
+        let body = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        );
+      },
+    );
     call.on("error", reject).end();
   });
 }
@@ -47,7 +57,11 @@ describe("the page", () => {
     expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self';/);
     expect(page.headers["content-security-policy"]).not.toMatch(/unsafe|https?:|\*/);
     const asset = await get(server.port, "/assets/app-1a2b.js");
-    expect(asset).toMatchObject({ status: 200, body: "run()", headers: { "cache-control": "public, max-age=31536000, immutable" } });
+    expect(asset).toMatchObject({
+      status: 200,
+      body: "run()",
+      headers: { "cache-control": "public, max-age=31536000, immutable" },
+    });
     expect(asset.headers["content-type"]).toBe("text/javascript; charset=utf-8");
   });
 
@@ -71,12 +85,16 @@ describe("the page", () => {
 
   test("that was never built says how to build it", async () => {
     const { server } = await startControl({ webRoot: join(webFolder(), "nothing") });
-    expect(await get(server.port, "/")).toMatchObject({ status: 503, body: expect.stringContaining("build") as string });
+    expect(await get(server.port, "/")).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("build") as string,
+    });
   });
 
   test("is not changed by anybody", async () => {
     const { server } = await startControl({ webRoot: webFolder() });
-    for (const method of ["POST", "PUT", "DELETE"]) expect((await get(server.port, "/", {}, method)).status).toBe(404);
+    for (const method of ["POST", "PUT", "DELETE"])
+      expect((await get(server.port, "/", {}, method)).status).toBe(404);
   });
 });
 
@@ -122,9 +140,14 @@ describe("strange hosts and pages of other sites", () => {
   test("are refused over HTTP and before the WebSocket upgrade, whatever headers claim to be near", async () => {
     const { server, client } = await startControl({ webRoot: webFolder() });
     expect((await get(server.port, "/", { host: "attacker.test" })).status).toBe(403);
-    expect((await get(server.port, "/", { origin: "https://evil.example", "x-forwarded-for": "127.0.0.1" })).status).toBe(403);
+    expect(
+      (await get(server.port, "/", { origin: "https://evil.example", "x-forwarded-for": "127.0.0.1" }))
+        .status,
+    ).toBe(403);
     await expect(client({ origin: "https://evil.example" })).rejects.toThrow("403");
-    await expect(client({ headers: { host: "attacker.test", "x-forwarded-host": "localhost" } })).rejects.toThrow("403");
+    await expect(
+      client({ headers: { host: "attacker.test", "x-forwarded-host": "localhost" } }),
+    ).rejects.toThrow("403");
     await expect(client({ origin: `http://127.0.0.1:${server.port}` })).resolves.toBeDefined();
   });
 

@@ -43,7 +43,12 @@ const table: { readonly [scope in Scope]: { readonly [whose in MethodSessions]: 
     all: "approvals.list dead.list lanes.list outbox.list prompt.diff prompt.explain sessions.list sessions.show tools.list usage why",
   },
   write: { none: "", own: "chat.abort chat.inject chat.send", key: "sessions.patch sessions.reset", all: "" },
-  approve: { none: "pairing.approve pairing.revoke", own: "", key: "", all: "approvals.resolve approvals.revoke" },
+  approve: {
+    none: "pairing.approve pairing.revoke",
+    own: "",
+    key: "",
+    all: "approvals.resolve approvals.revoke",
+  },
   admin: {
     none: "config.apply config.patch config.set config.validate devices.link devices.list devices.mint devices.revoke devices.unlock models.test reload restart resume skills.install",
     own: "",
@@ -64,7 +69,11 @@ describe("scopes", () => {
   });
 
   const peer = "web-own";
-  const own = [`agent:main:web:dm:${peer}`, `agent:main:web:dm:${peer}:thread:t1`, `agent:main:api:${peer}:ada`];
+  const own = [
+    `agent:main:web:dm:${peer}`,
+    `agent:main:web:dm:${peer}:thread:t1`,
+    `agent:main:api:${peer}:ada`,
+  ];
   const foreign = [
     "agent:main:main",
     "agent:main:web:dm:web-other",
@@ -83,25 +92,35 @@ describe("scopes", () => {
     "nonsense",
   ];
 
-  test.for(scopes)("a token with only %s may do what that allows and nothing else, in its own sessions or in all", async (scope) => {
-    const { client, calls, devices, store } = await startControl();
-    const { token, id } = await devices.mintDevice([scope], "d");
-    // Known by name, so that the keys above are its own.
-    const [cell] = await store.cells.list(`auth:device:${id}`, 1);
-    await store.cells.put(cell?.key ?? "", JSON.stringify({ ...(JSON.parse(cell?.value ?? "{}") as object), peer }), {});
-    const device = await client();
-    await device.connect({ auth: { token } });
-    for (const [method, { scope: needed, sessions }] of Object.entries(methods)) {
-      for (const key of sessions === "key" ? [...own, ...foreign] : [null]) {
-        calls.length = 0;
-        const answer = await device.request(method, key === null ? validParams[method] : { ...(validParams[method] as object), key });
-        const allowed = needed === scope && (key === null || own.includes(key));
-        const code = allowed ? undefined : key === "" && needed === scope ? "invalid" : "denied";
-        expect([method, key, answer.ok, answer.error?.code]).toEqual([method, key, allowed, code]);
-        expect(calls).toHaveLength(allowed ? 1 : 0);
+  test.for(scopes)(
+    "a token with only %s may do what that allows and nothing else, in its own sessions or in all",
+    async (scope) => {
+      const { client, calls, devices, store } = await startControl();
+      const { token, id } = await devices.mintDevice([scope], "d");
+      // Known by name, so that the keys above are its own.
+      const [cell] = await store.cells.list(`auth:device:${id}`, 1);
+      await store.cells.put(
+        cell?.key ?? "",
+        JSON.stringify({ ...(JSON.parse(cell?.value ?? "{}") as object), peer }),
+        {},
+      );
+      const device = await client();
+      await device.connect({ auth: { token } });
+      for (const [method, { scope: needed, sessions }] of Object.entries(methods)) {
+        for (const key of sessions === "key" ? [...own, ...foreign] : [null]) {
+          calls.length = 0;
+          const answer = await device.request(
+            method,
+            key === null ? validParams[method] : { ...(validParams[method] as object), key },
+          );
+          const allowed = needed === scope && (key === null || own.includes(key));
+          const code = allowed ? undefined : key === "" && needed === scope ? "invalid" : "denied";
+          expect([method, key, answer.ok, answer.error?.code]).toEqual([method, key, allowed, code]);
+          expect(calls).toHaveLength(allowed ? 1 : 0);
+        }
       }
-    }
-  });
+    },
+  );
 
   test("a token that may administer reaches every session", async () => {
     const { client, calls } = await startControl();
@@ -109,7 +128,8 @@ describe("scopes", () => {
     await holder.connect();
     const named = Object.entries(methods).filter(([, { sessions }]) => sessions === "key");
     for (const [method] of named)
-      for (const key of [...own, ...foreign.filter((each) => each !== "")]) await holder.request(method, { key });
+      for (const key of [...own, ...foreign.filter((each) => each !== "")])
+        await holder.request(method, { key });
     expect(calls).toHaveLength(named.length * (own.length + foreign.length - 1));
   });
 
@@ -119,7 +139,9 @@ describe("scopes", () => {
     expect(owns({ peer, scopes: ["read", "write", "approve"] }, "agent:main:main")).toBe(false);
     expect(owns({ peer, scopes: ["write"] }, `agent:main:web:dm:${peer}`)).toBe(true);
     const address = webAddress("default", { peer }, undefined);
-    expect(route({ address, sender: webSender({ peer, scopes: ["write"] }) }).session).toBe(`agent:main:web:dm:${peer}`);
+    expect(route({ address, sender: webSender({ peer, scopes: ["write"] }) }).session).toBe(
+      `agent:main:web:dm:${peer}`,
+    );
     expect(route({ address, sender: webSender({ peer, scopes }) }).session).toBe("agent:main:main");
   });
 });
@@ -151,18 +173,30 @@ describe("a request that cannot be served", () => {
   test("because of a Fault says what the fault says", async () => {
     const fault = new Fault("rate_limited", "slow down", { retryAfterMs: 1500 });
     const client = await operator(startControl({ handlers: { health: () => Promise.reject(fault) } }));
-    expect((await client.request("health")).error).toEqual({ code: "rate_limited", message: "slow down", retryAfterMs: 1500 });
+    expect((await client.request("health")).error).toEqual({
+      code: "rate_limited",
+      message: "slow down",
+      retryAfterMs: 1500,
+    });
   });
 
   test("because of a bug shows nothing of it, and the log has it under the reference", async () => {
     const logged: unknown[] = [];
-    const log: Log = { debug() {}, info() {}, warn() {}, error: (fields) => logged.push(fields), child: () => log };
+    const log: Log = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (fields) => logged.push(fields),
+      child: () => log,
+    };
     const bug = new Error("secret path /root/x");
     const client = await operator(startControl({ log, handlers: { health: () => Promise.reject(bug) } }));
     const { error } = await client.request("health");
     expect(error?.code).toBe("internal");
     expect(error?.message).not.toContain("secret");
-    expect(logged).toMatchObject([{ error: bug, method: "health", reference: error?.message.split(" ").at(-1) }]);
+    expect(logged).toMatchObject([
+      { error: bug, method: "health", reference: error?.message.split(" ").at(-1) },
+    ]);
   });
 
   test("because another at work has its id ends the connection", async () => {
@@ -187,9 +221,13 @@ describe("idempotency", () => {
     const stranger = await control.client();
     await stranger.connect({ auth: { token: gatewayToken, remember: true } });
     const first = await client.request("chat.send", { text: "a", idempotencyKey: "k" });
-    expect((await again.request("chat.send", { text: "a", idempotencyKey: "k" })).payload).toEqual(first.payload);
+    expect((await again.request("chat.send", { text: "a", idempotencyKey: "k" })).payload).toEqual(
+      first.payload,
+    );
     expect(control.calls).toHaveLength(1);
-    expect(await again.request("chat.send", { text: "b", idempotencyKey: "k" })).toMatchObject({ error: { code: "conflict" } });
+    expect(await again.request("chat.send", { text: "b", idempotencyKey: "k" })).toMatchObject({
+      error: { code: "conflict" },
+    });
     expect((await stranger.request("chat.send", { text: "b", idempotencyKey: "k" })).ok).toBe(true);
     expect(control.calls).toHaveLength(2);
   });
@@ -202,7 +240,9 @@ describe("idempotency", () => {
       return { id: `n${effects}`, sessionKey: "s", duplicate: false };
     };
     const client = await operator(startControl({ handlers: { "chat.send": send } }));
-    const answers = await Promise.all(Array.from({ length: 20 }, () => client.request("chat.send", { text: "a", idempotencyKey: "k" })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.request("chat.send", { text: "a", idempotencyKey: "k" })),
+    );
     expect(effects).toBe(1);
     expect(new Set(answers.map((answer) => JSON.stringify(answer.payload))).size).toBe(1);
   });
@@ -210,7 +250,9 @@ describe("idempotency", () => {
   test("a failed request may be repeated under its key", async () => {
     let failing = true;
     const send = (): Promise<{ id: string; sessionKey: string; duplicate: boolean }> =>
-      failing ? Promise.reject(new Fault("unavailable", "later")) : Promise.resolve({ id: "1", sessionKey: "s", duplicate: false });
+      failing
+        ? Promise.reject(new Fault("unavailable", "later"))
+        : Promise.resolve({ id: "1", sessionKey: "s", duplicate: false });
     const client = await operator(startControl({ handlers: { "chat.send": send } }));
     expect((await client.request("chat.send", { text: "a", idempotencyKey: "k" })).ok).toBe(false);
     failing = false;
@@ -244,7 +286,9 @@ describe("whatever a client sends", () => {
   test.for([33, 10_000])("%i levels of nesting are refused", async (depth) => {
     const client = await operator();
     client.sendText(nested(depth));
-    expect(await Promise.race([client.answer("deep").catch(() => "closed"), client.closed])).not.toMatchObject({ ok: true });
+    expect(
+      await Promise.race([client.answer("deep").catch(() => "closed"), client.closed]),
+    ).not.toMatchObject({ ok: true });
   });
 
   test("a lone surrogate and odd keys are just text", async () => {
@@ -276,14 +320,18 @@ describe("whatever a client sends", () => {
       frameLike.map((value) => JSON.stringify(value)),
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 5 }), fc.boolean(), async (messages, asOperator) => {
-        const rude = await control.client();
-        if (asOperator) await rude.connect();
-        for (const each of messages) if (rude.socket.readyState === rude.socket.OPEN) rude.sendText(each);
-        expect((await steady.request("health")).ok).toBe(true);
-        rude.socket.terminate();
-        await rude.closed;
-      }),
+      fc.asyncProperty(
+        fc.array(message, { minLength: 1, maxLength: 5 }),
+        fc.boolean(),
+        async (messages, asOperator) => {
+          const rude = await control.client();
+          if (asOperator) await rude.connect();
+          for (const each of messages) if (rude.socket.readyState === rude.socket.OPEN) rude.sendText(each);
+          expect((await steady.request("health")).ok).toBe(true);
+          rude.socket.terminate();
+          await rude.closed;
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -302,9 +350,17 @@ describe("whatever a client sends", () => {
       });
       await closed;
     };
-    const greeting = JSON.stringify({ type: "req", id: "c", method: "connect", params: { ...handshake, auth: { token: gatewayToken } } });
-    const large = Array.from({ length: 32 }, (_, n) => JSON.stringify({ type: "req", id: `${n}`, method: "x".repeat(60_000) }));
-    const round = (): Promise<unknown> => Promise.all([rude(["x".repeat(20_000)]), rude([greeting]), rude([greeting, ...large])]);
+    const greeting = JSON.stringify({
+      type: "req",
+      id: "c",
+      method: "connect",
+      params: { ...handshake, auth: { token: gatewayToken } },
+    });
+    const large = Array.from({ length: 32 }, (_, n) =>
+      JSON.stringify({ type: "req", id: `${n}`, method: "x".repeat(60_000) }),
+    );
+    const round = (): Promise<unknown> =>
+      Promise.all([rude(["x".repeat(20_000)]), rude([greeting]), rude([greeting, ...large])]);
     const heldAfter = async (rounds: number): Promise<number> => {
       for (let n = 0; n < rounds; n += 1) await round();
       await until(() => control.server.connections() === 0);

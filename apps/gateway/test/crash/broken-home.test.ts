@@ -49,7 +49,9 @@ describe("a damaged state.db", () => {
     const file = await answerOnce();
     overwrite(file, 0, Buffer.from("this is no database".repeat(10)));
     const before = readFileSync(file);
-    expect(await refusal()).toMatch(/exited with 78[\s\S]*state\.db is damaged or not a database[\s\S]*parley restore/);
+    expect(await refusal()).toMatch(
+      /exited with 78[\s\S]*state\.db is damaged or not a database[\s\S]*parley restore/,
+    );
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
@@ -88,7 +90,9 @@ test("starts that are refused because the port is taken are no crash loop", asyn
   const gateway = { port: (other.address() as AddressInfo).port, auth: { token: testToken } };
   const home = await freshHome();
   for (let n = 1; n <= 3; n += 1)
-    await expect(startDaemon({ home, config: { gateway } })).rejects.toThrow(/exited with 1 [\s\S]*cannot listen on .*set gateway\.port/);
+    await expect(startDaemon({ home, config: { gateway } })).rejects.toThrow(
+      /exited with 1 [\s\S]*cannot listen on .*set gateway\.port/,
+    );
   other.close();
   const daemon = await startDaemon({ home, config: {} });
   expect(daemon.log()).not.toMatch(/did not end cleanly|safe mode/);

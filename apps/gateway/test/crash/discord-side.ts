@@ -45,12 +45,20 @@ export async function discordSide(settings: object = {}): Promise<DiscordSide> {
       const channel = place === "private" ? person.dm() : discord.channel({ guild, name: `room-${id}` });
       return {
         peer: place === "private" ? id : channel,
-        say: (text) => void (place === "private" ? person.says(text) : person.says(`<@${bot.id}> ${text}`, { channel })),
-        texts: () => discord.visible(channel).flatMap(({ byBot, kind, text }) => (byBot && kind === "text" ? [text] : [])),
+        say: (text) =>
+          void (place === "private" ? person.says(text) : person.says(`<@${bot.id}> ${text}`, { channel })),
+        texts: () =>
+          discord
+            .visible(channel)
+            .flatMap(({ byBot, kind, text }) => (byBot && kind === "text" ? [text] : [])),
       };
     },
     live: async () =>
-      void (await eventually(() => discord.gateway.sessions().some((session) => session.isConnected), 20_000, "a session with Discord")),
+      void (await eventually(
+        () => discord.gateway.sessions().some((session) => session.isConnected),
+        20_000,
+        "a session with Discord",
+      )),
     creates: () => discord.calls(createRoute),
     close: () => discord.close(),
   };

@@ -62,14 +62,17 @@ export async function troubledDiscord(how: {
   const chance = seeded(how.seed);
   const [w, side] = await Promise.all([world(), discordSide({ streaming: how.streaming })]);
   try {
-    const thinking = how.streaming === "off" ? "" : "Let me think about it for a while, in many words. ".repeat(6);
+    const thinking =
+      how.streaming === "off" ? "" : "Let me think about it for a while, in many words. ".repeat(6);
     w.models.reply((call) => ({ text: thinking + answerTo(call), delayMs: chance() * 300, betweenMs: 15 }));
     const people = (["private", "private", "server"] as const).map((place, index) => ({
       ...side.speaker(`${301 + index}`, place),
       count: 0,
     }));
     const waits = (): boolean => people.some(({ texts, count }) => judge(texts(), count).lost.length > 0);
-    const daemon = await w.start({ config: { channels: { ...(w.config["channels"] as object), discord: side.config } } });
+    const daemon = await w.start({
+      config: { channels: { ...(w.config["channels"] as object), discord: side.config } },
+    });
     await side.live();
     for (const person of people) person.say(said((person.count += 1)));
     await eventually(() => !waits(), answeredWithinMs);
@@ -87,7 +90,11 @@ export async function troubledDiscord(how: {
     talking = false;
     await Promise.all(talks);
     side.discord.heal();
-    await eventually(() => !waits(), answeredWithinMs, `an answer to everybody (seed ${how.seed})\n${daemon.log()}`);
+    await eventually(
+      () => !waits(),
+      answeredWithinMs,
+      `an answer to everybody (seed ${how.seed})\n${daemon.log()}`,
+    );
     await daemon.stop();
     return {
       verdicts: people.map(({ texts, count }) => judge(texts(), count)),

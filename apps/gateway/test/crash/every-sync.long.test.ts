@@ -12,7 +12,11 @@ afterEach(cleanUp);
 const everyWrite = 5;
 const most = 1_000;
 
-async function loop(medium: Medium, under: (nth: number) => readonly string[], step: number): Promise<Map<Where, number>> {
+async function loop(
+  medium: Medium,
+  under: (nth: number) => readonly string[],
+  step: number,
+): Promise<Map<Where, number>> {
   const seen = new Map<Where, number>();
   for (let nth = 1; nth < most; nth += step) {
     const where = await killedAt(medium, under(nth)).catch((error: unknown) => {

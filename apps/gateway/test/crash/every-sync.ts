@@ -59,7 +59,11 @@ async function meet(at: Stage): Promise<void> {
 /** Two messages; after the death what was said stays said. */
 async function runUntilKilled(at: Stage, medium: Medium, under: readonly string[]): Promise<Where> {
   let dead = false;
-  const before = { messages: at.count(medium), texts: at.texts(medium).length, asked: at.w.models.requests().length };
+  const before = {
+    messages: at.count(medium),
+    texts: at.texts(medium).length,
+    asked: at.w.models.requests().length,
+  };
   try {
     const daemon = await at.start(under);
     void daemon.exited.then(() => (dead = true));
@@ -68,7 +72,8 @@ async function runUntilKilled(at: Stage, medium: Medium, under: readonly string[
     at.says(medium);
     return "before it was ready";
   }
-  const answered = (count: number): boolean => dead || judge(at.texts(medium), before.messages + count).lost.length === 0;
+  const answered = (count: number): boolean =>
+    dead || judge(at.texts(medium), before.messages + count).lost.length === 0;
   const where = (): Where => {
     if (at.texts(medium).length > before.texts) return "after it was sent";
     const asked = at.w.models.requests().length - before.asked;

@@ -11,7 +11,9 @@ import { webPerson } from "./web-person.ts";
 
 afterEach(cleanUp);
 
-async function health(daemon: Daemon): Promise<{ readonly ok: boolean; readonly reasons: readonly string[] }> {
+async function health(
+  daemon: Daemon,
+): Promise<{ readonly ok: boolean; readonly reasons: readonly string[] }> {
   const client = await controlClient(daemon, { peer: "web-operator" });
   try {
     return (await client.call("health")) as { ok: boolean; reasons: string[] };
@@ -41,7 +43,11 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     eventually(() => judge(texts(), count).lost.length === 0, 20_000, `${count} answers on Telegram`);
   const fullFor = async (daemon: Daemon, ms: number): Promise<void> => {
     disk.fill();
-    await eventually(async () => (await health(daemon)).reasons.some((reason) => /disk is full/.test(reason)), 15_000, "degraded");
+    await eventually(
+      async () => (await health(daemon)).reasons.some((reason) => /disk is full/.test(reason)),
+      15_000,
+      "degraded",
+    );
     await pause(ms);
     disk.free();
   };
@@ -64,7 +70,11 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     for (const [at, filling] of long.entries()) alice.says(`${said(at + 2)} ${filling}`);
     let acknowledged = false;
     const saying = page.alice.says(`${said(2)} ${"x".repeat(20_000)}`).then(() => (acknowledged = true));
-    await eventually(async () => (await health(daemon)).reasons.some((reason) => /disk is full/.test(reason)), 15_000, "degraded");
+    await eventually(
+      async () => (await health(daemon)).reasons.some((reason) => /disk is full/.test(reason)),
+      15_000,
+      "degraded",
+    );
     expect(queue.confirmed().length).toBe(confirmed);
     expect(acknowledged).toBe(false);
 
@@ -92,7 +102,13 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     expect(judge(texts(), 1)).toEqual(flawless);
     expect(w.models.requests()).toHaveLength(1);
     expect(await daemon.stop()).toBe(0);
-    expect(lookAt(disk.home)).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(lookAt(disk.home)).toEqual({
+      flagged: [],
+      ambiguous: [],
+      openRows: 0,
+      openDeliveries: 0,
+      dead: [],
+    });
   });
 
   test("while the platform takes the answer: it is not sent again", async () => {
@@ -106,6 +122,12 @@ describe.skipIf(whyNoSmallDisk !== null)(`a full disk (${whyNoSmallDisk ?? "a sm
     await answered(2);
     expect(judge(texts(), 2)).toEqual(flawless);
     expect(await daemon.stop()).toBe(0);
-    expect(lookAt(disk.home)).toEqual({ flagged: [], ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] });
+    expect(lookAt(disk.home)).toEqual({
+      flagged: [],
+      ambiguous: [],
+      openRows: 0,
+      openDeliveries: 0,
+      dead: [],
+    });
   });
 });

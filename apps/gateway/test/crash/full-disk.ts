@@ -17,7 +17,9 @@ export const whyNoSmallDisk = process.getuid?.() === 0 ? null : "only root can m
 
 export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   const home = await freshHome();
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=700`, "tmpfs", home], { encoding: "utf8" });
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=700`, "tmpfs", home], {
+    encoding: "utf8",
+  });
   if (mounted.status !== 0) throw new Error(`no file system could be mounted at ${home}: ${mounted.stderr}`);
   const filler = join(home, "filler");
   return {

@@ -7,7 +7,8 @@ import { stage } from "./stage.ts";
 afterEach(cleanUp);
 
 const ended = { ambiguous: [], openRows: 0, openDeliveries: 0, dead: [] };
-const startsOf = (texts: readonly string[]) => texts.map((text) => /^(?:re m1 )?(\w+(?: m2)?)/.exec(text)?.[1]);
+const startsOf = (texts: readonly string[]) =>
+  texts.map((text) => /^(?:re m1 )?(\w+(?: m2)?)/.exec(text)?.[1]);
 
 /** More than one Telegram message of 4,096 units holds. */
 const paragraph = (name: string): string => `${name} ${"words and ".repeat(350)}end.`;

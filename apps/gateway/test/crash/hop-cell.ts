@@ -50,5 +50,6 @@ async function checkTools(at: Stage): Promise<void> {
   const log = await readFile(join(at.daemon.home, "workspace", "rehearsal.log"), "utf8").catch(() => "");
   const ran = log.split("\n").filter((line) => line !== "");
   expect(ran.length).toBeLessThanOrEqual(1);
-  if (ran.length === 0) expect(JSON.stringify(at.w.models.requests().at(-1)?.body["messages"])).toMatch(/outcome (is )?unknown/i);
+  if (ran.length === 0)
+    expect(JSON.stringify(at.w.models.requests().at(-1)?.body["messages"])).toMatch(/outcome (is )?unknown/i);
 }

@@ -8,5 +8,8 @@ import { hops } from "./hops.ts";
 afterEach(cleanUp);
 
 describe.each(["telegram", "discord", "web"] as const)("killed on %s when", (medium) => {
-  test.each(hops.filter((hop) => hop.medium === medium))("$name, both messages are answered once, or a double is flagged", hopCell);
+  test.each(hops.filter((hop) => hop.medium === medium))(
+    "$name, both messages are answered once, or a double is flagged",
+    hopCell,
+  );
 });

@@ -14,7 +14,9 @@ const spread = [
   "web: the model has answered, nothing committed",
 ];
 
-const chosen = hops.map((hop) => ({ ...hop, at: `${hop.medium}: ${hop.name}` })).filter(({ at }) => spread.includes(at));
+const chosen = hops
+  .map((hop) => ({ ...hop, at: `${hop.medium}: ${hop.name}` }))
+  .filter(({ at }) => spread.includes(at));
 
 test("the spread names hops that there are", () => expect(chosen.map(({ at }) => at)).toEqual(spread));
 

@@ -76,7 +76,12 @@ async function holdTool(at: Stage, medium: Medium): Promise<void> {
 
 /** Enough of a text to open a preview, and then nothing more. */
 function growAndHang(at: Stage): void {
-  at.onModel(() => ({ text: "Let me look into that for you. ".repeat(20), betweenMs: 200, cutAtByte: 3_000, hang: "body" }));
+  at.onModel(() => ({
+    text: "Let me look into that for you. ".repeat(20),
+    betweenMs: 200,
+    cutAtByte: 3_000,
+    hang: "body",
+  }));
 }
 
 export const hops: readonly Hop[] = [
@@ -110,14 +115,24 @@ export const hops: readonly Hop[] = [
     },
   },
   { name: "the model is asked", medium: "telegram", reach: (at) => holdModel(at, "telegram") },
-  { name: "the model has answered, nothing committed", medium: "telegram", reach: (at) => freezeAtModel(at, "telegram") },
+  {
+    name: "the model has answered, nothing committed",
+    medium: "telegram",
+    reach: (at) => freezeAtModel(at, "telegram"),
+  },
   {
     name: "the platform received the send and did not act",
     medium: "telegram",
     reach: (at) => holdSend(at, "before"),
     flagged: 1,
   },
-  { name: "the platform acted and did not answer", medium: "telegram", reach: (at) => holdSend(at, "after"), doubled: 1, flagged: 1 },
+  {
+    name: "the platform acted and did not answer",
+    medium: "telegram",
+    reach: (at) => holdSend(at, "after"),
+    doubled: 1,
+    flagged: 1,
+  },
   {
     name: "the platform answered, nothing recorded",
     medium: "telegram",
@@ -178,7 +193,11 @@ export const hops: readonly Hop[] = [
     streams: true,
     async reach(at) {
       at.onModel(() => ({ text: "Let me look into that. ".repeat(12) + "It is re m1", betweenMs: 30 }));
-      at.w.telegram.inject({ method: "editMessageText", times: null, trouble: { kind: "delay", delayMs: 2_000 } });
+      at.w.telegram.inject({
+        method: "editMessageText",
+        times: null,
+        trouble: { kind: "delay", delayMs: 2_000 },
+      });
       at.says("telegram");
       await eventually(() => at.texts("telegram").some((text) => text.includes("re m1")));
     },
@@ -224,9 +243,21 @@ export const hops: readonly Hop[] = [
     forgets: true,
     reach: (at) => holdModel(at, "discord"),
   },
-  { name: "the model has answered, nothing committed", medium: "discord", reach: (at) => freezeAtModel(at, "discord") },
-  { name: "the platform received the send and did not act", medium: "discord", reach: (at) => holdCreate(at, "before") },
-  { name: "the platform acted and did not answer", medium: "discord", reach: (at) => holdCreate(at, "after") },
+  {
+    name: "the model has answered, nothing committed",
+    medium: "discord",
+    reach: (at) => freezeAtModel(at, "discord"),
+  },
+  {
+    name: "the platform received the send and did not act",
+    medium: "discord",
+    reach: (at) => holdCreate(at, "before"),
+  },
+  {
+    name: "the platform acted and did not answer",
+    medium: "discord",
+    reach: (at) => holdCreate(at, "after"),
+  },
   {
     name: "the platform acted and did not answer, and Discord forgets the session",
     medium: "discord",
@@ -319,7 +350,11 @@ export const hops: readonly Hop[] = [
       await eventually(() => at.web.growing() !== "");
     },
   },
-  { name: "the model has answered, nothing committed", medium: "web", reach: (at) => freezeAtModel(at, "web") },
+  {
+    name: "the model has answered, nothing committed",
+    medium: "web",
+    reach: (at) => freezeAtModel(at, "web"),
+  },
   {
     name: "the answer is on the page",
     medium: "web",

@@ -38,20 +38,25 @@ describe("state.db", () => {
   test.each([
     ["missing", (file: string) => ["", "-wal", "-shm"].forEach((end) => rmSync(file + end, { force: true }))],
     ["empty", (file: string) => truncateSync(file)],
-  ])("that is %s at the start is no fresh start: refused with what to do, and nothing is made", async (what, harm) => {
-    const file = await answeredOnce();
-    await at.end();
-    harm(file);
-    const words = new RegExp(`exited with 78[\\s\\S]*state\\.db is ${what}[\\s\\S]*parley restore[\\s\\S]*remove .*store\\.json`);
-    expect(await refusal()).toMatch(words);
-    expect(await refusal()).toMatch(words);
-    expect(existsSync(file)).toBe(what === "empty");
-    expect((await parley(at.daemon.home, "sessions")).err).toMatch(/store\.json/);
-    // A person says so: everything begins anew.
-    rmSync(join(at.daemon.home, "store.json"));
-    await at.start();
-    await at.end();
-  });
+  ])(
+    "that is %s at the start is no fresh start: refused with what to do, and nothing is made",
+    async (what, harm) => {
+      const file = await answeredOnce();
+      await at.end();
+      harm(file);
+      const words = new RegExp(
+        `exited with 78[\\s\\S]*state\\.db is ${what}[\\s\\S]*parley restore[\\s\\S]*remove .*store\\.json`,
+      );
+      expect(await refusal()).toMatch(words);
+      expect(await refusal()).toMatch(words);
+      expect(existsSync(file)).toBe(what === "empty");
+      expect((await parley(at.daemon.home, "sessions")).err).toMatch(/store\.json/);
+      // A person says so: everything begins anew.
+      rmSync(join(at.daemon.home, "store.json"));
+      await at.start();
+      await at.end();
+    },
+  );
 
   test("that is removed while it is in use ends the daemon before it acknowledges more; with a backup the message is answered", async () => {
     const file = await answeredOnce();
@@ -123,7 +128,9 @@ describe.skipIf(lacks(program("redis-server")))("a Redis that is emptied", () =>
         20_000,
         "the reason in the status",
       );
-      await expect(client.call("chat.send", { text: "hi", idempotencyKey: "k" })).rejects.toMatchObject({ code: "unavailable" });
+      await expect(client.call("chat.send", { text: "hi", idempotencyKey: "k" })).rejects.toMatchObject({
+        code: "unavailable",
+      });
       client.close();
       await at.kill();
       expect(await refusal()).toMatch(/exited with 78[\s\S]*Redis at .* is empty[\s\S]*store\.json/);

@@ -70,11 +70,21 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
   const pages = peers.map((peer) => ({ peer, page: webPerson(peer) }));
   const telegram = chats.map((id): Speaker => {
     const person = w.telegram.as(id);
-    return { who: `telegram ${id}`, count: 0, texts: () => textsIn(w, id), say: (text) => void person.says(text) };
+    return {
+      who: `telegram ${id}`,
+      count: 0,
+      texts: () => textsIn(w, id),
+      say: (text) => void person.says(text),
+    };
   });
   const web = pages.map(({ peer, page }): Speaker => {
     // Closed before it was acknowledged: the test is over.
-    return { who: `web ${peer}`, count: 0, texts: page.heard, say: (text) => void page.says(text).catch(() => {}) };
+    return {
+      who: `web ${peer}`,
+      count: 0,
+      texts: page.heard,
+      say: (text) => void page.says(text).catch(() => {}),
+    };
   });
   const discord = discordPeople.map(([id, place]): Speaker => {
     const { peer, texts, say } = side.speaker(id, place);
@@ -88,7 +98,10 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
   const start = async (): Promise<Daemon> => {
     const next = await w.start({
       ...(daemon === undefined ? {} : { home: daemon.home }),
-      config: { tools: { rehearsal: true }, channels: { ...(w.config["channels"] as object), discord: side.config } },
+      config: {
+        tools: { rehearsal: true },
+        channels: { ...(w.config["channels"] as object), discord: side.config },
+      },
     });
     for (const { page } of pages) page.meets(next);
     return next;
@@ -104,7 +117,8 @@ export async function endedAtRandom(options: TrafficOptions): Promise<TrafficRep
       const before = all.map((speaker) => ({ ...speaker }));
       if (n > 0) daemon = await start();
       // Never three in a row: a message that sees the process die three times, at last alone, is poison by the rules, and put aside.
-      if (n % 2 === 0 || options.inPairs !== true) for (const speaker of before) await allHeard(speaker, daemon);
+      if (n % 2 === 0 || options.inPairs !== true)
+        for (const speaker of before) await allHeard(speaker, daemon);
       await pause(chance() * longestUpMs);
       daemon.kill(options.signal);
       exits.push(await daemon.exited);
@@ -149,7 +163,11 @@ async function allHeard(speaker: Speaker, { home, log }: Daemon): Promise<void> 
   try {
     await eventually(() => waiting().length === 0, heardWithinMs);
   } catch (cause) {
-    const state = JSON.stringify({ ...judge(speaker.texts(), speaker.count), count: speaker.count, store: lookAt(home) });
+    const state = JSON.stringify({
+      ...judge(speaker.texts(), speaker.count),
+      count: speaker.count,
+      store: lookAt(home),
+    });
     throw new Error(`${speaker.who} waits for answers: ${state}\n${log()}`, { cause });
   }
 }
@@ -176,8 +194,13 @@ function thoughtful(call: ModelCall, chance: () => number): ModelAnswer {
   const delayMs = chance() * longestThoughtMs;
   const asked = askedIn(call);
   const session = /agent:main:[\w:-]+/.exec(call.system)?.[0] ?? "";
-  const messages = call.body["messages"] as readonly { readonly role: string; readonly tool_calls?: unknown }[];
-  const answered = messages.findLastIndex((message) => message.role === "assistant" && message.tool_calls === undefined);
+  const messages = call.body["messages"] as readonly {
+    readonly role: string;
+    readonly tool_calls?: unknown;
+  }[];
+  const answered = messages.findLastIndex(
+    (message) => message.role === "assistant" && message.tool_calls === undefined,
+  );
   const triedTool = messages.slice(answered + 1).some((message) => message.tool_calls !== undefined);
   const third = asked.find((n) => n % 3 === 0);
   if (third === undefined || triedTool) return { text: answerTo(call), delayMs };

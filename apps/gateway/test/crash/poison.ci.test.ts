@@ -58,8 +58,14 @@ test(
           deaths,
         ),
       ).toEqual(flawless);
-      expect(w.models.requests().filter(({ lastUserText }) => lastUserText.includes("poison"))).toHaveLength(deaths);
-      expect(lookAt(current().home)).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [expect.stringMatching(/died in this turn/)] });
+      expect(w.models.requests().filter(({ lastUserText }) => lastUserText.includes("poison"))).toHaveLength(
+        deaths,
+      );
+      expect(lookAt(current().home)).toMatchObject({
+        openRows: 0,
+        openDeliveries: 0,
+        dead: [expect.stringMatching(/died in this turn/)],
+      });
     } finally {
       await w.close();
     }

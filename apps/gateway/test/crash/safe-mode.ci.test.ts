@@ -21,7 +21,10 @@ test("after three unclean starts Telegram is held, the web answers, the status s
     at.says("web");
     await at.quiet("web");
     const client = await controlClient(daemon);
-    const status = (await client.call("status")) as { readonly state: string; readonly reasons: readonly string[] };
+    const status = (await client.call("status")) as {
+      readonly state: string;
+      readonly reasons: readonly string[];
+    };
     expect(status.state).toBe("safe-mode");
     const health = async (path: string): Promise<number> => (await fetch(`${daemon.url}${path}`)).status;
     expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 503]);

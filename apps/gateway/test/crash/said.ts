@@ -35,8 +35,14 @@ export function answeredIn(text: string): readonly number[] {
 
 /** The numbers that this request asks about: those of every message since the last answer. */
 export function askedIn(call: ModelCall): readonly number[] {
-  const messages = call.body["messages"] as readonly { readonly role: string; readonly content?: unknown; readonly tool_calls?: unknown }[];
-  const answered = messages.findLastIndex((message) => message.role === "assistant" && message.tool_calls === undefined);
+  const messages = call.body["messages"] as readonly {
+    readonly role: string;
+    readonly content?: unknown;
+    readonly tool_calls?: unknown;
+  }[];
+  const answered = messages.findLastIndex(
+    (message) => message.role === "assistant" && message.tool_calls === undefined,
+  );
   const people = messages.slice(answered + 1).filter((message) => message.role === "user");
   return [...JSON.stringify(people).matchAll(/say m(\d+)\./g)].map((match) => Number(match[1]));
 }

@@ -7,9 +7,11 @@ import { killedWhileSendsHang, stoppedInTheMiddle } from "./twenty-messages.ts";
 
 afterEach(cleanUp);
 
-test("SIGTERM in the middle of twenty messages in four chats: twenty exact answers, no notice", () => stoppedInTheMiddle(4));
+test("SIGTERM in the middle of twenty messages in four chats: twenty exact answers, no notice", () =>
+  stoppedInTheMiddle(4));
 
-test("killed while the sends of twenty chats hang at the platform: twenty exact answers, no notice", () => killedWhileSendsHang(20));
+test("killed while the sends of twenty chats hang at the platform: twenty exact answers, no notice", () =>
+  killedWhileSendsHang(20));
 
 test("three SIGTERMs in one turn: no strike, no notice, answered once", { timeout: 300_000 }, async () => {
   const at = await stage();

@@ -9,9 +9,11 @@ import { killedWhileSendsHang, stoppedInTheMiddle } from "./twenty-messages.ts";
 
 afterEach(cleanUp);
 
-test("SIGTERM in the middle of twenty messages: twenty exact answers, no notice", () => stoppedInTheMiddle(20));
+test("SIGTERM in the middle of twenty messages: twenty exact answers, no notice", () =>
+  stoppedInTheMiddle(20));
 
-test("killed while the sends of twenty messages hang at the platform: twenty exact answers, no notice", () => killedWhileSendsHang(4));
+test("killed while the sends of twenty messages hang at the platform: twenty exact answers, no notice", () =>
+  killedWhileSendsHang(4));
 
 test("SIGTERM while the platform takes an answer: it is waited for, not cut, not sent again", async () => {
   const at = await stage();

@@ -10,7 +10,13 @@ test(
   "ten kills, each before the model has answered: all is answered once, in order, and nothing is buried",
   { timeout: 300_000 },
   async () => {
-    const report = await killedFasterThanTheModel({ kills: 10, modelMs: 3_000, upMs: 1_500, people: 8, seed: 14 });
+    const report = await killedFasterThanTheModel({
+      kills: 10,
+      modelMs: 3_000,
+      upMs: 1_500,
+      people: 8,
+      seed: 14,
+    });
     expect(report.verdicts).toEqual(report.verdicts.map(() => flawless));
     expect(report.store).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [] });
   },

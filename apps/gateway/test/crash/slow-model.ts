@@ -29,7 +29,13 @@ export interface SlowModelReport {
 
 const newcomer = 999;
 
-export async function killedFasterThanTheModel({ kills, modelMs, upMs, people, seed }: SlowModelOptions): Promise<SlowModelReport> {
+export async function killedFasterThanTheModel({
+  kills,
+  modelMs,
+  upMs,
+  people,
+  seed,
+}: SlowModelOptions): Promise<SlowModelReport> {
   const chance = seeded(seed);
   const w = await world();
   try {
@@ -63,7 +69,11 @@ export async function killedFasterThanTheModel({ kills, modelMs, upMs, people, s
         counts.get(chat) ?? 0,
       );
     const heard = async (chat: number): Promise<number> => {
-      await eventually(() => verdictOf(chat).lost.length === 0, 180_000, `an answer to everything in chat ${chat}`);
+      await eventually(
+        () => verdictOf(chat).lost.length === 0,
+        180_000,
+        `an answer to everything in chat ${chat}`,
+      );
       return since();
     };
     const [newcomerMs = 0, ...others] = await Promise.all([newcomer, ...chats].map(heard));

@@ -75,7 +75,8 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     return daemon;
   };
   const onDiscord = <T>(there: T | undefined | null): T => {
-    if (there === undefined || there === null) throw new Error("this stage has no Discord: say so when it is made");
+    if (there === undefined || there === null)
+      throw new Error("this stage has no Discord: say so when it is made");
     return there;
   };
   const texts = (medium: Medium): readonly string[] => {
@@ -97,7 +98,11 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       daemon = await w.start({
         ...(home === undefined ? {} : { home }),
         ...(under === undefined ? {} : { under }),
-        config: { agents: { defaults: { model: { primary: "fake/m1" } } }, ...options.config, ...channelsWith(w, side) },
+        config: {
+          agents: { defaults: { model: { primary: "fake/m1" } } },
+          ...options.config,
+          ...channelsWith(w, side),
+        },
       });
       ({ home } = daemon);
       web.meets(daemon);
@@ -126,7 +131,8 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       special = respond;
     },
     called(method, nth) {
-      const calls = () => (method.includes(" /") ? onDiscord(side).discord.calls(method) : w.telegram.calls(method));
+      const calls = () =>
+        method.includes(" /") ? onDiscord(side).discord.calls(method) : w.telegram.calls(method);
       return eventually(() => calls()[nth - 1], 20_000, `${method} number ${nth}`);
     },
     async quiet(medium, withinMs = 30_000) {

@@ -25,7 +25,9 @@ export function lookAt(home: string): StoreLook {
         .all()
         .map((row) => String(row["it"]));
     const partsWhere = (condition: string): string[] =>
-      texts(`select lane || ' ' || content as it from parts join deliveries on delivery = seq where ${condition}`);
+      texts(
+        `select lane || ' ' || content as it from parts join deliveries on delivery = seq where ${condition}`,
+      );
     return {
       flagged: partsWhere("flagged = 1"),
       ambiguous: partsWhere("state = 'ambiguous'"),

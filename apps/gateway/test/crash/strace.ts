@@ -4,7 +4,16 @@ import { spawnSync } from "node:child_process";
 
 /** Null when system calls can be broken here, else why not. */
 export const whyNoStrace = ((): string | null => {
-  const probe = spawnSync("strace", ["-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=1", "true"]);
+  const probe = spawnSync("strace", [
+    "-qq",
+    "-o",
+    "/dev/null",
+    "-e",
+    "trace=fsync",
+    "-e",
+    "inject=fsync:error=EIO:when=1",
+    "true",
+  ]);
   if (probe.error !== undefined) return "strace is not installed";
   return probe.status === 0 ? null : "strace may not trace here";
 })();

@@ -28,7 +28,9 @@ async function killed(times: number, inPairs: boolean): Promise<TrafficReport> {
   const report = await endedAtRandom({ signal: "SIGKILL", times, seed, inPairs });
   const doubled = report.telegram.flatMap(({ verdict }) => verdict.doubled).length;
   const { flagged, ambiguous } = report.store;
-  const byMedium = [report.telegram, report.discord, report.web].map((heard) => heard.flatMap(({ texts }) => texts).length);
+  const byMedium = [report.telegram, report.discord, report.web].map(
+    (heard) => heard.flatMap(({ texts }) => texts).length,
+  );
   console.log(
     `seed ${seed}: ${report.messages} messages, ${report.sessionsForgotten} times without Discord's session; ${byMedium.join(", ")} answers on ` +
       `Telegram, Discord and the web; on Telegram ${doubled} doubled, ${flagged.length} flagged, ${ambiguous.length} ambiguous`,

@@ -61,11 +61,16 @@ async function answeredByTheNext(w: World, home: string, counts: ReadonlyMap<num
   const daemon = await w.start({ home, config: roomy });
   const texts = (chat: number): string[] => w.answers(chat).map((message) => message.text);
   for (const [chat, count] of counts) {
-    await eventually(() => judge(texts(chat), count).lost.length === 0, 20_000, `an answer to each message of chat ${chat}`);
+    await eventually(
+      () => judge(texts(chat), count).lost.length === 0,
+      20_000,
+      `an answer to each message of chat ${chat}`,
+    );
   }
   // Long enough for a repeat that is on its way to show.
   await pause(200);
-  for (const [chat, count] of counts) expect({ chat, ...judge(texts(chat), count) }).toEqual({ chat, ...flawless });
+  for (const [chat, count] of counts)
+    expect({ chat, ...judge(texts(chat), count) }).toEqual({ chat, ...flawless });
   expect(await daemon.stop()).toBe(0);
   expect(lookAt(home)).toMatchObject({ openRows: 0, openDeliveries: 0, dead: [] });
   expect(w.telegram.violations()).toEqual([]);

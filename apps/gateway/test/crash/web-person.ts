@@ -94,7 +94,8 @@ export function webPerson(peer: string): WebPerson {
       return (delta?.payload as { readonly text: string } | undefined)?.text ?? "";
     },
     async history() {
-      return ((await untilAnswered("chat.history", { limit: 1_000 })) as MethodResult<"chat.history">).messages;
+      return ((await untilAnswered("chat.history", { limit: 1_000 })) as MethodResult<"chat.history">)
+        .messages;
     },
     close() {
       closed = true;
@@ -104,5 +105,7 @@ export function webPerson(peer: string): WebPerson {
 }
 
 function messagesOf(client: ControlClient | null): readonly ChatMessage[] {
-  return (client?.events() ?? []).flatMap((frame) => (frame.event === "chat.message" ? [frame.payload as ChatMessage] : []));
+  return (client?.events() ?? []).flatMap((frame) =>
+    frame.event === "chat.message" ? [frame.payload as ChatMessage] : [],
+  );
 }

@@ -22,18 +22,32 @@ test("a command waits for its approver's press in the channel, and runs once", a
   const room = w.discord.channel({ guild, name: "general" });
   const home = await freshHome();
   w.models.reply(({ lastToolResult }) =>
-    lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: "echo ran >> runs.txt" } }] } : `so: ${lastToolResult}`,
+    lastToolResult === null
+      ? { toolCalls: [{ name: "exec", args: { command: "echo ran >> runs.txt" } }] }
+      : `so: ${lastToolResult}`,
   );
-  const config = { commands: { ownerAllowFrom: [`discord:${alice.id}`] }, approvals: { exec: { target: "channel" } } };
+  const config = {
+    commands: { ownerAllowFrom: [`discord:${alice.id}`] },
+    approvals: { exec: { target: "channel" } },
+  };
   await w.start({ home, config });
   await w.live();
   const [owner, other] = [w.discord.as(alice), w.discord.as(bob)];
   other.says(`<@${w.discord.bot().id}> do it`, { channel: room });
-  const card = await eventually(() => w.answers(room).find(({ buttons }) => buttons.length > 0), 15_000, "the card");
+  const card = await eventually(
+    () => w.answers(room).find(({ buttons }) => buttons.length > 0),
+    15_000,
+    "the card",
+  );
   expect(card.buttons.flat().join(" ")).toMatch(/Once.*Deny/);
-  const call = w.discord.calls("POST /channels/:channel/messages").findLast(({ body }) => JSON.stringify(body).includes("Once"));
-  const rows = call?.body.components as { readonly components: readonly { readonly label: string; readonly custom_id: string }[] }[];
-  const once = rows.flatMap(({ components }) => components).find(({ label }) => label.includes("Once"))?.custom_id ?? "";
+  const call = w.discord
+    .calls("POST /channels/:channel/messages")
+    .findLast(({ body }) => JSON.stringify(body).includes("Once"));
+  const rows = call?.body.components as {
+    readonly components: readonly { readonly label: string; readonly custom_id: string }[];
+  }[];
+  const once =
+    rows.flatMap(({ components }) => components).find(({ label }) => label.includes("Once"))?.custom_id ?? "";
   const runs = (): Promise<string> => readFile(join(home, "workspace", "runs.txt"), "utf8").catch(() => "");
 
   other.presses(card.id, once, { channel: room });

@@ -26,7 +26,8 @@ const config = { commands: { ownerAllowFrom: [`telegram:${owner}`] } };
 const command = "echo ran >> runs.txt";
 
 function asks({ lastToolResult, lastUserText }: ModelCall): ModelAnswer {
-  if (lastUserText.includes("do it") && lastToolResult === null) return { toolCalls: [{ name: "exec", args: { command } }] };
+  if (lastUserText.includes("do it") && lastToolResult === null)
+    return { toolCalls: [{ name: "exec", args: { command } }] };
   return `so: ${lastToolResult ?? lastUserText}`;
 }
 
@@ -39,7 +40,12 @@ function valueOf(label: RegExp): string {
   for (const { params } of w.telegram.calls("sendMessage").toReversed()) {
     const { reply_markup: given } = params as { readonly reply_markup?: unknown };
     const markup = (typeof given === "string" ? JSON.parse(given) : given) as
-      | { readonly inline_keyboard: readonly (readonly { readonly text: string; readonly callback_data: string }[])[] }
+      | {
+          readonly inline_keyboard: readonly (readonly {
+            readonly text: string;
+            readonly callback_data: string;
+          }[])[];
+        }
       | undefined;
     const found = markup?.inline_keyboard.flat().find(({ text }) => label.test(text));
     if (found !== undefined) return found.callback_data;
@@ -74,7 +80,11 @@ describe("a command behind a button", () => {
     await w.start({ home, config });
     me.presses(asked.id, valueOf(/Once/));
     await eventually(async () => (await runs(home)) === 1, 10_000, "the run");
-    await eventually(() => w.answers(owner).some(({ text }) => text.startsWith("so: ")), 10_000, "the answer");
+    await eventually(
+      () => w.answers(owner).some(({ text }) => text.startsWith("so: ")),
+      10_000,
+      "the answer",
+    );
     await eventually(
       () => w.answers(owner).find(({ text }) => text.startsWith("✅ Allowed once by telegram:4242")),
       10_000,
@@ -102,18 +112,29 @@ describe("a command behind a button", () => {
     expect(approvals).toMatchObject([{ state: "open", always: true, askedBy: [`telegram:${owner}`] }]);
     const [first] = approvals;
     await control.call("approvals.resolve", { id: first?.id, decision: "always" });
-    await expect(control.call("approvals.resolve", { id: first?.id, decision: "deny" })).rejects.toThrow(/allowed/);
+    await expect(control.call("approvals.resolve", { id: first?.id, decision: "deny" })).rejects.toThrow(
+      /allowed/,
+    );
     await eventually(() => existsSync(join(home, "workspace", "made")), 10_000, "the run");
     await eventually(() => w.answers(owner).some(({ text }) => text === "done"), 10_000, "the answer");
     w.telegram.as(owner).says("do it again: do it");
-    await eventually(() => w.answers(owner).filter(({ text }) => text === "done").length === 2, 10_000, "the second answer");
+    await eventually(
+      () => w.answers(owner).filter(({ text }) => text === "done").length === 2,
+      10_000,
+      "the second answer",
+    );
     const after = (await control.call("approvals.list", { all: true })) as MethodResult<"approvals.list">;
     expect(after.approvals.map(({ state }) => state)).toEqual(["used"]);
     expect(after.approvals[0]?.log.map(({ what }) => what)).toEqual(["asked", "always", "used"]);
-    expect(after.grants).toMatchObject([{ agent: "main", argv: [expect.stringMatching(/\/mkdir$/), "-p", "made"] }]);
+    expect(after.grants).toMatchObject([
+      { agent: "main", argv: [expect.stringMatching(/\/mkdir$/), "-p", "made"] },
+    ]);
     const tools = (await control.call("tools.list", {})) as MethodResult<"tools.list">;
     expect(tools.tools.find(({ id }) => id === "exec")).toMatchObject({ status: "ready" });
-    expect(tools.tools.find(({ id }) => id === "web_search")).toMatchObject({ status: "unavailable", reason: "not built yet" });
+    expect(tools.tools.find(({ id }) => id === "web_search")).toMatchObject({
+      status: "unavailable",
+      reason: "not built yet",
+    });
     control.close();
   });
 
@@ -131,12 +152,17 @@ describe("a command behind a button", () => {
     const { approvals } = (await parleyJson(home, "approvals", "list")) as MethodResult<"approvals.list">;
     expect(approvals).toMatchObject([{ state: "open", tool: "exec", always: true }]);
     const decided = await parley(home, "approvals", "resolve", approvals[0]?.id ?? "", "always");
-    expect([decided.exitCode, decided.out]).toEqual([0, expect.stringMatching(/^♾ Allowed for good by operator/)]);
+    expect([decided.exitCode, decided.out]).toEqual([
+      0,
+      expect.stringMatching(/^♾ Allowed for good by operator/),
+    ]);
     const after = (await parleyJson(home, "approvals", "list")) as MethodResult<"approvals.list">;
     expect([after.approvals.length, after.grants.length]).toEqual([0, 1]);
     const { tools } = (await parleyJson(home, "tools", "list")) as MethodResult<"tools.list">;
     expect(tools.find(({ id }) => id === "exec")).toMatchObject({ status: "ready" });
-    expect((await parley(home, "tools", "explain")).out).toMatch(/^web_search \(.*\): unavailable, because not built yet$/m);
+    expect((await parley(home, "tools", "explain")).out).toMatch(
+      /^web_search \(.*\): unavailable, because not built yet$/m,
+    );
     expect((await parley(home, "approvals", "revoke", after.grants[0]?.id ?? "")).exitCode).toBe(0);
     expect(existsSync(join(home, "workspace", "made"))).toBe(false);
 
@@ -157,23 +183,42 @@ describe("a command behind a button", () => {
         ...rest,
         ...config,
         approvals: { exec: { target: "channel" } },
-        channels: { telegram: { ...channels.telegram, groups: { [group]: { allowFrom: ["*"], requireMention: false } } } },
+        channels: {
+          telegram: {
+            ...channels.telegram,
+            groups: { [group]: { allowFrom: ["*"], requireMention: false } },
+          },
+        },
       },
     });
     const [me, other] = [w.telegram.as(owner), w.telegram.as(7)];
     other.says("do it", { chat: group });
     const asked = await card(group);
     other.presses(asked.id, valueOf(/Once/), { chat: group });
-    await eventually(() => w.telegram.calls("answerCallbackQuery").length === 1, 10_000, "the answer to the press");
-    expect(w.telegram.calls("answerCallbackQuery")[0]?.params).toMatchObject({ text: "This button is not for you." });
+    await eventually(
+      () => w.telegram.calls("answerCallbackQuery").length === 1,
+      10_000,
+      "the answer to the press",
+    );
+    expect(w.telegram.calls("answerCallbackQuery")[0]?.params).toMatchObject({
+      text: "This button is not for you.",
+    });
     // By hand neither.
     other.says(`/approve ${/Approval (\w+)/.exec(asked.text)?.[1]} once`, { chat: group });
-    await eventually(() => w.answers(group).some(({ text }) => /may not decide|not for you|only/i.test(text)), 10_000, "the refusal");
+    await eventually(
+      () => w.answers(group).some(({ text }) => /may not decide|not for you|only/i.test(text)),
+      10_000,
+      "the refusal",
+    );
     expect(await runs(home)).toBe(0);
     const once = valueOf(/Once/);
     me.presses(asked.id, once, { chat: group });
     me.presses(asked.id, once, { chat: group });
-    await eventually(() => w.answers(group).some(({ text }) => text.startsWith("so: ")), 10_000, "the answer");
+    await eventually(
+      () => w.answers(group).some(({ text }) => text.startsWith("so: ")),
+      10_000,
+      "the answer",
+    );
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await runs(home)).toBe(1);
     expect(w.answers(group).filter(({ text }) => text.startsWith("so: "))).toHaveLength(1);

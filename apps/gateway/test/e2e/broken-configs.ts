@@ -15,13 +15,38 @@ const token = 'botToken: "1:a",';
 export const brokenConfigs: readonly BrokenConfig[] = [
   // No JSON5.
   { is: "ends in the middle", text: "{\n  gateway: {", at: "2:12", says: /not valid JSON5/ },
-  { is: "lacks a comma", text: '{\n  gateway: { port: 7275 }\n  store: { driver: "sqlite" },\n}', at: "3:3", says: /not valid JSON5/ },
-  { is: "has a quote that is not closed", text: '{\n  agents: { defaults: { model: "fake/m1 } },\n}', at: "3:2", says: /not valid JSON5/ },
-  { is: "is a page of HTML", text: "<!doctype html>\n<title>502</title>\n", at: "1:1", says: /not valid JSON5/ },
+  {
+    is: "lacks a comma",
+    text: '{\n  gateway: { port: 7275 }\n  store: { driver: "sqlite" },\n}',
+    at: "3:3",
+    says: /not valid JSON5/,
+  },
+  {
+    is: "has a quote that is not closed",
+    text: '{\n  agents: { defaults: { model: "fake/m1 } },\n}',
+    at: "3:2",
+    says: /not valid JSON5/,
+  },
+  {
+    is: "is a page of HTML",
+    text: "<!doctype html>\n<title>502</title>\n",
+    at: "1:1",
+    says: /not valid JSON5/,
+  },
   { is: "is a list", text: "[]", at: "1:1", says: /object/ },
-  { is: "says a key twice", text: "{\n  bindings: [],\n  gateway: {},\n  bindings: [],\n}", at: "4:3", says: /bindings: / },
+  {
+    is: "says a key twice",
+    text: "{\n  bindings: [],\n  gateway: {},\n  bindings: [],\n}",
+    at: "4:3",
+    says: /bindings: /,
+  },
   // Unknown keys.
-  { is: "misspells a block", text: "{\n  gatway: {},\n}", at: "2:3", says: /gatway: unknown key "gatway"\. Did you mean "gateway"\?/ },
+  {
+    is: "misspells a block",
+    text: "{\n  gatway: {},\n}",
+    at: "2:3",
+    says: /gatway: unknown key "gatway"\. Did you mean "gateway"\?/,
+  },
   {
     is: "misspells a key deep inside",
     text: telegram(token, 'groups: { "-5": { requireMentoin: false } },'),
@@ -35,8 +60,18 @@ export const brokenConfigs: readonly BrokenConfig[] = [
     says: /plugins: unknown key/,
   },
   // Values.
-  { is: "has a word for a number", text: '{\n  gateway: { port: "many" },\n}', at: "2:14", says: /gateway\.port: / },
-  { is: "has a number out of range", text: "{\n  gateway: { port: 70000 },\n}", at: "2:14", says: /gateway\.port: .*65535/ },
+  {
+    is: "has a word for a number",
+    text: '{\n  gateway: { port: "many" },\n}',
+    at: "2:14",
+    says: /gateway\.port: /,
+  },
+  {
+    is: "has a number out of range",
+    text: "{\n  gateway: { port: 70000 },\n}",
+    at: "2:14",
+    says: /gateway\.port: .*65535/,
+  },
   {
     is: "has a value that nobody offers",
     text: '{\n  messages: {\n    queue: { mode: "stear" },\n  },\n}',
@@ -64,15 +99,30 @@ export const brokenConfigs: readonly BrokenConfig[] = [
   },
   { is: "is of no version", text: '{\n  configVersion: "two",\n}', at: "2:3", says: /configVersion: / },
   // Secrets.
-  { is: "names a variable that is not set", text: telegram('botToken: "${NO_SUCH_THING}",'), at: "4:7", says: /NO_SUCH_THING is not set/ },
-  { is: "names a secret file that is gone", text: telegram('botToken: { file: "gone" },'), at: "4:7", says: /gone does not exist/ },
+  {
+    is: "names a variable that is not set",
+    text: telegram('botToken: "${NO_SUCH_THING}",'),
+    at: "4:7",
+    says: /NO_SUCH_THING is not set/,
+  },
+  {
+    is: "names a secret file that is gone",
+    text: telegram('botToken: { file: "gone" },'),
+    at: "4:7",
+    says: /gone does not exist/,
+  },
   {
     is: "names a secret file that cannot be read",
     text: telegram('botToken: { file: "secrets" },'),
     at: "4:7",
     says: /secrets cannot be read/,
   },
-  { is: "names a secret file that is empty", text: telegram('botToken: { file: "blank" },'), at: "4:7", says: /blank is empty/ },
+  {
+    is: "names a secret file that is empty",
+    text: telegram('botToken: { file: "blank" },'),
+    at: "4:7",
+    says: /blank is empty/,
+  },
   // What leads nowhere.
   {
     is: "names a model that nobody has",
@@ -118,6 +168,16 @@ export const brokenConfigs: readonly BrokenConfig[] = [
     says: /same token/,
   },
   // What would let strangers in.
-  { is: "opens the door without a token", text: '{\n  gateway: { bind: "lan" },\n}', at: "2:14", says: /gateway\.bind: .*no token is set/ },
-  { is: "is open to all without saying so", text: telegram(token, 'dmPolicy: "open",'), at: "5:7", says: /must say so/ },
+  {
+    is: "opens the door without a token",
+    text: '{\n  gateway: { bind: "lan" },\n}',
+    at: "2:14",
+    says: /gateway\.bind: .*no token is set/,
+  },
+  {
+    is: "is open to all without saying so",
+    text: telegram(token, 'dmPolicy: "open",'),
+    at: "5:7",
+    says: /must say so/,
+  },
 ];

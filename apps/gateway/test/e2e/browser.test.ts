@@ -35,7 +35,11 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
   /** When it fails, it says what the page shows instead. */
   async function sees(page: Page, text: string | RegExp, times = 1): Promise<void> {
     const found = page.getByText(text);
-    await eventually(async () => (await found.count()) >= times, shownWithinMs, `"${text}" on the page`).catch(async (cause: unknown) => {
+    await eventually(
+      async () => (await found.count()) >= times,
+      shownWithinMs,
+      `"${text}" on the page`,
+    ).catch(async (cause: unknown) => {
       throw new Error(`the page shows: ${await page.locator("body").innerText()}`, { cause });
     });
   }
@@ -56,12 +60,21 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     // The growing answer gives way to the kept one meanwhile, and takes what was pressed along.
     const copies = page.getByRole("button", { name: "Copy" });
     await eventually(async () => (await copies.count()) === 1, shownWithinMs, "one button that copies");
-    const opened = async (): Promise<boolean> => (await spoiler.getAttribute("class"))?.includes("shown") === true;
-    await eventually(async () => (await opened()) || (await spoiler.press("Enter"), await opened()), shownWithinMs, "an opened spoiler");
+    const opened = async (): Promise<boolean> =>
+      (await spoiler.getAttribute("class"))?.includes("shown") === true;
+    await eventually(
+      async () => (await opened()) || (await spoiler.press("Enter"), await opened()),
+      shownWithinMs,
+      "an opened spoiler",
+    );
 
     const second = await (await browser.newContext()).newPage();
     await second.goto(`${daemon.url}/#code=${daemon.code}`);
-    await eventually(async () => (await second.getByText(/token|code|log in/i).count()) > 0, shownWithinMs, "the refusal of a used code");
+    await eventually(
+      async () => (await second.getByText(/token|code|log in/i).count()) > 0,
+      shownWithinMs,
+      "the refusal of a used code",
+    );
   });
 
   test("what is typed while the daemon is down is sent when it is back, and answered once", async () => {
@@ -87,13 +100,20 @@ describe.skipIf(lacks(chromium))("the web chat in a browser", () => {
     await say(page, '!tool exec {"command":"echo ran >> runs.txt"}');
     const once = page.getByRole("button", { name: "Once" });
     await once.waitFor({ timeout: shownWithinMs });
-    type Drawn = { readonly ownerDocument: { readonly defaultView: { getComputedStyle(of: unknown): { readonly color: string } } } };
+    type Drawn = {
+      readonly ownerDocument: {
+        readonly defaultView: { getComputedStyle(of: unknown): { readonly color: string } };
+      };
+    };
     const coloured = (): Promise<string> =>
-      once.evaluate((button) => (button as unknown as Drawn).ownerDocument.defaultView.getComputedStyle(button).color);
+      once.evaluate(
+        (button) => (button as unknown as Drawn).ownerDocument.defaultView.getComputedStyle(button).color,
+      );
     const dark = await coloured();
     await page.emulateMedia({ colorScheme: "light" });
     expect(await coloured()).not.toBe(dark);
-    const runs = async (): Promise<string> => readFile(join(daemon.home, "workspace", "runs.txt"), "utf8").catch(() => "");
+    const runs = async (): Promise<string> =>
+      readFile(join(daemon.home, "workspace", "runs.txt"), "utf8").catch(() => "");
     expect(await runs()).toBe("");
     await once.dblclick();
     await sees(page, /Allowed once by/);

@@ -29,7 +29,11 @@ test("the bundle starts by itself, answers a chat, and its command line finds it
   const home = await freshHome();
   await writeFile(join(home, "parley.json5"), JSON.stringify({ ...w.config, ...(await findableGateway()) }));
   const env = { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: home, PARLEY_HOME: home };
-  const child = spawn(join(folder, "bin/parley"), ["start", "--role", "all"], { cwd: home, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(join(folder, "bin/parley"), ["start", "--role", "all"], {
+    cwd: home,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let said = "";
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -71,7 +75,10 @@ describe("deploy/Dockerfile", () => {
     .replaceAll(/^#.*\n/gm, "")
     .replaceAll(/\\\n\s*/g, "")
     .split("\n");
-  const steps = [...lines.join("\n").matchAll(/^([A-Z]+) +(.+)$/gm)].map(([, step = "", words = ""]) => ({ step, words }));
+  const steps = [...lines.join("\n").matchAll(/^([A-Z]+) +(.+)$/gm)].map(([, step = "", words = ""]) => ({
+    step,
+    words,
+  }));
   const of = (step: string): string[] => steps.filter((each) => each.step === step).map(({ words }) => words);
   const last = steps.slice(steps.findLastIndex(({ step }) => step === "FROM"));
 
@@ -91,12 +98,15 @@ describe("deploy/Dockerfile", () => {
 
   test("what runs is no root, is looked after, and gets its signals", () => {
     expect(last.findLast(({ step }) => step === "USER")?.words).toBe("node");
-    expect(last.findIndex(({ step }) => step === "USER")).toBeGreaterThan(last.findLastIndex(({ step }) => step === "RUN"));
+    expect(last.findIndex(({ step }) => step === "USER")).toBeGreaterThan(
+      last.findLastIndex(({ step }) => step === "RUN"),
+    );
     expect(of("HEALTHCHECK")[0]).toContain("/healthz");
     const entry = JSON.parse(of("ENTRYPOINT")[0] ?? "null") as string[];
     expect(entry[0]).toMatch(/tini$/);
     expect(entry.at(-1)).toBe("/app/bin/parley");
-    for (const secret of ["TOKEN", "KEY", "PASSWORD", "SECRET"]) expect(of("ENV").join(" ")).not.toContain(secret);
+    for (const secret of ["TOKEN", "KEY", "PASSWORD", "SECRET"])
+      expect(of("ENV").join(" ")).not.toContain(secret);
   });
 
   test("it writes only below its home and /tmp, so that the root may be read-only", () => {

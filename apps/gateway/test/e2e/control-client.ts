@@ -18,7 +18,10 @@ export interface ConnectOptions {
   readonly peer?: string;
 }
 
-export async function controlClient(daemon: Pick<Daemon, "url" | "token">, options: ConnectOptions = {}): Promise<ControlClient> {
+export async function controlClient(
+  daemon: Pick<Daemon, "url" | "token">,
+  options: ConnectOptions = {},
+): Promise<ControlClient> {
   const socket = new WebSocket(`${daemon.url.replace(/^http/, "ws")}/ws`);
   const waiting = new Map<string, { resolve(value: unknown): void; reject(error: unknown): void }>();
   const events: EventFrame[] = [];
@@ -48,7 +51,12 @@ export async function controlClient(daemon: Pick<Daemon, "url" | "token">, optio
       socket.send(JSON.stringify({ type: "req", id, method, params }));
     });
   const { auth = { token: daemon.token }, ...rest } = options;
-  const connected = (await call("connect", { protocol: { min: 1, max: 1 }, client: { name: "test", version: "0" }, auth, ...rest })) as {
+  const connected = (await call("connect", {
+    protocol: { min: 1, max: 1 },
+    client: { name: "test", version: "0" },
+    auth,
+    ...rest,
+  })) as {
     peer: string;
   };
   return { peer: connected.peer, call, events: () => events, closed, close: () => socket.close() };

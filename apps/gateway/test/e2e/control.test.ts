@@ -28,8 +28,13 @@ test("words are injected in lane order, once by key; they are shown, stand in th
   const daemon = await w.start();
   const control = await controlClient(daemon);
   await control.call("chat.send", { text: "hello", idempotencyKey: "a" });
-  const injected = (await control.call("chat.inject", { text: "I was *told* this.", idempotencyKey: "b" })) as { sessionKey: string };
-  expect(await control.call("chat.inject", { text: "I was *told* this.", idempotencyKey: "b" })).toEqual(injected);
+  const injected = (await control.call("chat.inject", {
+    text: "I was *told* this.",
+    idempotencyKey: "b",
+  })) as { sessionKey: string };
+  expect(await control.call("chat.inject", { text: "I was *told* this.", idempotencyKey: "b" })).toEqual(
+    injected,
+  );
   const shown = (): string[] =>
     control
       .events()
@@ -43,17 +48,31 @@ test("words are injected in lane order, once by key; they are shown, stand in th
   await eventually(() => shown().length === 5, 10_000, "the second answer, with which its turn is kept");
 
   const session = (await control.call("sessions.show", { key: injected.sessionKey })) as Shown;
-  expect(session.entries.map(({ type, text }) => `${type}: ${text}`)).toContain("assistant: I was *told* this.");
-  expect(await control.call("sessions.patch", { key: session.key, model: "m1" })).toMatchObject({ model: "fake/m1" });
-  await expect(control.call("sessions.patch", { key: session.key, model: "m2x" })).rejects.toMatchObject({ code: "invalid" });
-  expect(await control.call("sessions.reset", { key: session.key })).toMatchObject({ epoch: session.epoch + 1 });
+  expect(session.entries.map(({ type, text }) => `${type}: ${text}`)).toContain(
+    "assistant: I was *told* this.",
+  );
+  expect(await control.call("sessions.patch", { key: session.key, model: "m1" })).toMatchObject({
+    model: "fake/m1",
+  });
+  await expect(control.call("sessions.patch", { key: session.key, model: "m2x" })).rejects.toMatchObject({
+    code: "invalid",
+  });
+  expect(await control.call("sessions.reset", { key: session.key })).toMatchObject({
+    epoch: session.epoch + 1,
+  });
   expect(((await control.call("sessions.show", { key: session.key })) as Shown).entries).toEqual([]);
   const forgotten = await control.call("sessions.forget", { key: session.key });
   expect(forgotten).toMatchObject({ epoch: session.epoch + 2, entries: session.entries.length });
-  expect(((await control.call("sessions.show", { key: session.key, epoch: session.epoch })) as Shown).entries).toEqual([]);
-  await expect(control.call("sessions.show", { key: "agent:main:web:dm:nobody" })).rejects.toMatchObject({ code: "missing" });
+  expect(
+    ((await control.call("sessions.show", { key: session.key, epoch: session.epoch })) as Shown).entries,
+  ).toEqual([]);
+  await expect(control.call("sessions.show", { key: "agent:main:web:dm:nobody" })).rejects.toMatchObject({
+    code: "missing",
+  });
   await expect(control.call("sessions.show", { key: "nonsense" })).rejects.toMatchObject({ code: "invalid" });
-  expect(await control.call("agents.list")).toMatchObject({ agents: [{ id: "main", isDefault: true, model: "fake/m1" }] });
+  expect(await control.call("agents.list")).toMatchObject({
+    agents: [{ id: "main", isDefault: true, model: "fake/m1" }],
+  });
   control.close();
 });
 
@@ -69,7 +88,11 @@ test("the log is read from afar and followed, without a secret in it", async () 
       .events()
       .filter(({ event }) => event === "log.line")
       .map(({ payload }) => (payload as { line: string }).line);
-  await eventually(() => followed().some((line) => line.includes("turn committed")), 10_000, "the turn in the log");
+  await eventually(
+    () => followed().some((line) => line.includes("turn committed")),
+    10_000,
+    "the turn in the log",
+  );
   expect([...lines, ...followed()].join("")).not.toContain(daemon.token);
   control.close();
 });
@@ -81,20 +104,36 @@ test("the config is changed on what was read, keeps its comments, and is refused
   const control = await controlClient(daemon);
   const { hash, config } = (await control.call("config.get")) as { hash: string; config: object };
   expect(JSON.stringify(config)).not.toContain(daemon.token);
-  const wrong = control.call("config.patch", { patch: { gateway: { prot: 1 }, session: { dmScope: "x" } }, baseHash: hash });
+  const wrong = control.call("config.patch", {
+    patch: { gateway: { prot: 1 }, session: { dmScope: "x" } },
+    baseHash: hash,
+  });
   await expect(wrong).rejects.toMatchObject({
     code: "invalid",
     message: expect.stringMatching(/gateway\.prot[\s\S]*session\.dmScope/),
     details: { problems: [{ path: "gateway.prot", line: expect.any(Number) }, { path: "session.dmScope" }] },
   });
-  const written = await control.call("config.patch", { patch: { messages: { queue: { cap: 7 } } }, baseHash: hash, idempotencyKey: "k" });
+  const written = await control.call("config.patch", {
+    patch: { messages: { queue: { cap: 7 } } },
+    baseHash: hash,
+    idempotencyKey: "k",
+  });
   expect(written).toMatchObject({ changed: ["messages"], backup: `${path}.bak` });
-  expect(await control.call("config.patch", { patch: { messages: { queue: { cap: 7 } } }, baseHash: hash, idempotencyKey: "k" })).toEqual(
-    written,
-  );
-  await expect(control.call("config.patch", { patch: {}, baseHash: hash })).rejects.toMatchObject({ code: "conflict" });
+  expect(
+    await control.call("config.patch", {
+      patch: { messages: { queue: { cap: 7 } } },
+      baseHash: hash,
+      idempotencyKey: "k",
+    }),
+  ).toEqual(written);
+  await expect(control.call("config.patch", { patch: {}, baseHash: hash })).rejects.toMatchObject({
+    code: "conflict",
+  });
   expect(await readFile(path, "utf8")).toMatch(/^\{ \/\/ mine\n/);
-  expect(await control.call("config.get")).toMatchObject({ problems: [], config: { messages: { queue: { cap: 7 } } } });
+  expect(await control.call("config.get")).toMatchObject({
+    problems: [],
+    config: { messages: { queue: { cap: 7 } } },
+  });
   control.close();
 });
 
@@ -115,7 +154,9 @@ test("a restart over the control plane comes back on the same database", async (
 test("a device that may only write has no owner's rights in the chat either", async () => {
   const daemon = await w.start();
   const operator = await controlClient(daemon);
-  const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as { token: string };
+  const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as {
+    token: string;
+  };
   const phone = await controlClient(daemon, { auth: { token } });
   for (const [client, expected] of [
     [phone, /^You are web:web-\w+\.$/m],
@@ -126,7 +167,10 @@ test("a device that may only write has no owner's rights in the chat either", as
     const said = (): string[] =>
       client
         .events()
-        .filter(({ event, payload }) => event === "chat.message" && (payload as { role: string }).role === "assistant")
+        .filter(
+          ({ event, payload }) =>
+            event === "chat.message" && (payload as { role: string }).role === "assistant",
+        )
         .map(({ payload }) => (payload as { text: string }).text);
     await eventually(() => said().some((text) => text.startsWith("You are")), 10_000, "who it is");
     expect(said().find((text) => text.startsWith("You are"))).toMatch(expected);
@@ -140,13 +184,20 @@ test.for(["per-channel-peer", "main"])(
   async (dmScope) => {
     const daemon = await w.start({ config: { session: { dmScope } } });
     const operator = await controlClient(daemon);
-    const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as { token: string };
+    const { token } = (await operator.call("devices.mint", { name: "phone", scopes: ["read", "write"] })) as {
+      token: string;
+    };
     const phone = await controlClient(daemon, { auth: { token } });
     const said = async (client: typeof phone): Promise<readonly string[]> => {
-      const { messages } = (await client.call("chat.history")) as { messages: readonly { role: string; text: string }[] };
+      const { messages } = (await client.call("chat.history")) as {
+        messages: readonly { role: string; text: string }[];
+      };
       return messages.filter(({ role }) => role !== "user").map(({ text }) => text);
     };
-    const { sessionKey: theirs } = (await operator.call("chat.send", { text: "hello", idempotencyKey: "a" })) as { sessionKey: string };
+    const { sessionKey: theirs } = (await operator.call("chat.send", {
+      text: "hello",
+      idempotencyKey: "a",
+    })) as { sessionKey: string };
     await eventually(async () => (await said(operator)).length === 1, 10_000, "the operator's answer");
     const before = (await operator.call("sessions.show", { key: theirs })) as Shown;
 
@@ -156,13 +207,18 @@ test.for(["per-channel-peer", "main"])(
       ["sessions.forget", { key: theirs }],
     ] as const)
       await expect(phone.call(method, params)).rejects.toMatchObject({ code: "denied" });
-    const { sessionKey: own } = (await phone.call("chat.send", { text: "/new", idempotencyKey: "b" })) as { sessionKey: string };
+    const { sessionKey: own } = (await phone.call("chat.send", { text: "/new", idempotencyKey: "b" })) as {
+      sessionKey: string;
+    };
     expect(own).not.toBe(theirs);
     await phone.call("chat.send", { text: "/model m1", idempotencyKey: "c" });
     await phone.call("chat.abort");
     await phone.call("chat.send", { text: "and I?", idempotencyKey: "d" });
     await eventually(async () => (await said(phone)).includes("echo: and I?"), 10_000, "the device's answer");
-    expect(await phone.call("sessions.patch", { key: own, model: "m1" })).toMatchObject({ key: own, model: "fake/m1" });
+    expect(await phone.call("sessions.patch", { key: own, model: "m1" })).toMatchObject({
+      key: own,
+      model: "fake/m1",
+    });
     expect(await operator.call("sessions.show", { key: theirs })).toEqual(before);
     phone.close();
     operator.close();
@@ -171,7 +227,9 @@ test.for(["per-channel-peer", "main"])(
 
 test("a device decides about a command in the chat only if its token may approve", async () => {
   w.models.reply(({ lastToolResult }) =>
-    lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: ["touch", "made"] } }] } : `so: ${lastToolResult}`,
+    lastToolResult === null
+      ? { toolCalls: [{ name: "exec", args: { command: ["touch", "made"] } }] }
+      : `so: ${lastToolResult}`,
   );
   const daemon = await w.start();
   const operator = await controlClient(daemon);
@@ -179,13 +237,24 @@ test("a device decides about a command in the chat only if its token may approve
     [["read", "write"], /^⚠️ You may not decide about this$/],
     [["read", "write", "approve"], /^✅ Allowed once by operator/],
   ] as const) {
-    const { token } = (await operator.call("devices.mint", { name: scopes.join(), scopes })) as { token: string };
+    const { token } = (await operator.call("devices.mint", { name: scopes.join(), scopes })) as {
+      token: string;
+    };
     const phone = await controlClient(daemon, { auth: { token } });
     const said = async (): Promise<string[]> =>
-      ((await phone.call("chat.history")) as { messages: { text: string }[] }).messages.map(({ text }) => text);
+      ((await phone.call("chat.history")) as { messages: { text: string }[] }).messages.map(
+        ({ text }) => text,
+      );
     await phone.call("chat.send", { text: "do it", idempotencyKey: "a" });
-    const card = await eventually(async () => (await said()).find((text) => text.startsWith("🔐")), 10_000, "the card");
-    await phone.call("chat.send", { text: `/approve ${/Approval (\w+)/.exec(card)?.[1]} once`, idempotencyKey: "b" });
+    const card = await eventually(
+      async () => (await said()).find((text) => text.startsWith("🔐")),
+      10_000,
+      "the card",
+    );
+    await phone.call("chat.send", {
+      text: `/approve ${/Approval (\w+)/.exec(card)?.[1]} once`,
+      idempotencyKey: "b",
+    });
     await eventually(async () => (await said()).some((text) => answer.test(text)), 10_000, "the answer");
     if (scopes.length === 2) expect(existsSync(join(daemon.home, "workspace", "made"))).toBe(false);
     else await eventually(() => existsSync(join(daemon.home, "workspace", "made")), 10_000, "the run");
@@ -198,13 +267,18 @@ test("whoever is refused stands in the log and in the metrics by reason, and an 
   const daemon = await w.start({
     config: {
       channels: {
-        telegram: { ...(w.config["channels"] as { readonly telegram: object }).telegram, dmPolicy: "allowlist", allowFrom: ["1"] },
+        telegram: {
+          ...(w.config["channels"] as { readonly telegram: object }).telegram,
+          dmPolicy: "allowlist",
+          allowFrom: ["1"],
+        },
       },
     },
   });
   w.telegram.as(4242).says("let me in");
   const asked = async (token: string): Promise<number> =>
-    (await fetch(new URL("/v1/models", daemon.url), { headers: { authorization: `Bearer ${token}` } })).status;
+    (await fetch(new URL("/v1/models", daemon.url), { headers: { authorization: `Bearer ${token}` } }))
+      .status;
   const statuses = await Promise.all(Array.from({ length: 15 }, () => asked("wrong")));
   expect(statuses.filter((status) => status === 429)).toHaveLength(5);
   expect(await asked(daemon.token)).toBe(200);
@@ -217,12 +291,19 @@ test("whoever is refused stands in the log and in the metrics by reason, and an 
   await eventually(() => lines().length === 3, 10_000, "the lines");
   expect(lines()).toEqual(
     expect.arrayContaining([
-      expect.objectContaining({ part: "admission", reason: "not_in_allow_from", account: "telegram:default", sender: "4242" }),
+      expect.objectContaining({
+        part: "admission",
+        reason: "not_in_allow_from",
+        account: "telegram:default",
+        sender: "4242",
+      }),
       expect.objectContaining({ part: "control", reason: "wrong_token", address: "127.0.0.1" }),
       expect.objectContaining({ part: "control", reason: "too_many_wrong", address: "127.0.0.1" }),
     ]),
   );
-  const metrics = await (await fetch(new URL("/metrics", daemon.url), { headers: { authorization: `Bearer ${daemon.token}` } })).text();
+  const metrics = await (
+    await fetch(new URL("/metrics", daemon.url), { headers: { authorization: `Bearer ${daemon.token}` } })
+  ).text();
   expect(metrics).toContain('parley_refusals_total{reason="wrong_token"} 10');
   expect(metrics).toContain('parley_refusals_total{reason="not_in_allow_from"} 1');
   const operator = await controlClient(daemon);

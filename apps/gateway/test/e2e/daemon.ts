@@ -40,7 +40,12 @@ export const testToken = "test-token-for-the-gateway-0123456789";
 
 /** What `bin/parley` hands its processes, and nothing else of the tester's own. With the compile cache a start costs half as much. */
 export function processEnv(home: string): { readonly [name: string]: string | undefined } {
-  return { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], HOME: home, PARLEY_HOME: home };
+  return {
+    PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    HOME: home,
+    PARLEY_HOME: home,
+  };
 }
 
 /** Homes made here are removed by `cleanUp`. */
@@ -82,7 +87,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     });
   });
   const address = await new Promise<{ url: string; code: string }>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the daemon was not ready in time\n${out}\n${log}`)), readyWithinMs);
+    const timer = setTimeout(
+      () => reject(new Error(`the daemon was not ready in time\n${out}\n${log}`)),
+      readyWithinMs,
+    );
     const look = (): void => {
       const match = /(http:\/\/\S+?)\/?#code=(\S+)/.exec(out);
       if (match?.[1] === undefined || match[2] === undefined) return;
@@ -123,7 +131,8 @@ export async function eventually<T>(
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > until) throw new Error(`${what} did not happen within ${Math.max(withinMs, patienceMs)} ms`);
+    if (Date.now() > until)
+      throw new Error(`${what} did not happen within ${Math.max(withinMs, patienceMs)} ms`);
     await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }

@@ -10,7 +10,11 @@ import { discordWorld, type DiscordWorld } from "./discord-world.ts";
 
 const ann = { id: "100000000000000007", name: "Ann" };
 const bob = { id: "100000000000000008", name: "Bob" };
-const png = { name: "garden.png", mediaType: "image/png", bytes: Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) };
+const png = {
+  name: "garden.png",
+  mediaType: "image/png",
+  bytes: Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+};
 const patientMs = 60_000;
 
 let w: DiscordWorld;
@@ -59,7 +63,9 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
     await new Promise<void>((resolve) => endings.push(resolve));
     return /oolong/.test(lastUserText) ? "A tea between green and black." : "The end of the story.";
   });
-  const rules = { [guild]: { roles: [staff], channels: { [general]: {}, [questions]: { requireMention: false } } } };
+  const rules = {
+    [guild]: { roles: [staff], channels: { [general]: {}, [questions]: { requireMention: false } } },
+  };
   const start = async (): Promise<Daemon> => {
     const { discord: account } = w.config["channels"] as { readonly discord: object };
     const daemon = await w.start({ home, config: { channels: { discord: { ...account, guilds: rules } } } });
@@ -94,12 +100,22 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
     const call = discord
       .calls("POST /channels/:channel/messages")
       .findLast(({ body }) => JSON.stringify(body).includes(`"label":"${label}"`));
-    const rows = call?.body.components as { readonly components: readonly { readonly label?: string; readonly custom_id: string }[] }[];
+    const rows = call?.body.components as {
+      readonly components: readonly { readonly label?: string; readonly custom_id: string }[];
+    }[];
     const parts = rows.flatMap(({ components }) => components);
     const button = parts.find((part) => part.label === label || part.label === undefined)?.custom_id ?? "";
-    return { message: w.answers(channel).findLast((message) => message.buttons.flat().includes(label))?.id ?? "", button };
+    return {
+      message: w.answers(channel).findLast((message) => message.buttons.flat().includes(label))?.id ?? "",
+      button,
+    };
   };
-  const to = (peer: string, kind: Address["kind"]): Address => ({ channel: "discord", account: "default", kind, peer });
+  const to = (peer: string, kind: Address["kind"]): Address => ({
+    channel: "discord",
+    account: "default",
+    kind,
+    peer,
+  });
   const press = (who: DiscordPerson, label: string): string => {
     const { message, button } = idOf(general, label);
     return who.presses(message, button, { channel: general });
@@ -118,11 +134,16 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   say("-- A slash command, a word to everybody, a thread, a forum");
   say("Ann, in #general, runs /new what is oolong?");
   annie.runs("new", { channel: general, values: { text: "what is oolong?" } });
-  await eventually(() => endings.length > 0 && discord.visible(general).some((message) => message.isLoading), patientMs);
+  await eventually(
+    () => endings.length > 0 && discord.visible(general).some((message) => message.isLoading),
+    patientMs,
+  );
   say("  Parley is thinking ...");
   endings.shift()?.();
   await sees(general);
-  await happens("Ann, in #general: @Parley wake everybody", general, () => annie.says(`<@${bot.id}> wake everybody`, { channel: general }));
+  await happens("Ann, in #general: @Parley wake everybody", general, () =>
+    annie.says(`<@${bot.id}> wake everybody`, { channel: general }),
+  );
   const thread = annie.opensThread("Two teas", { channel: general });
   say("Ann opens a thread, Two teas, and says: a green one and a black one came");
   annie.says("a green one and a black one came", { channel: thread });
@@ -140,18 +161,25 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   await mkdir(join(home, "media"), { recursive: true });
   await writeFile(join(home, "media", "menu.pdf"), "%PDF-1.4");
   const menu = { path: "menu.pdf", name: "menu.pdf", mediaType: "application/pdf", bytes: 8 };
-  const offer = (markdown: string, buttons: NonNullable<Extract<Part, { kind: "text" }>["buttons"]>[number]): Part[] => [
-    { kind: "text", markdown, buttons: [buttons] },
-  ];
-  await plant(home, to(ann.id, "dm"), [[{ kind: "media", media: "file", files: [menu], caption: "The menu of today." }]]);
-  await plant(home, to(questions, "channel"), [[{ kind: "text", markdown: "Opening hours\n\nNine to five, every day." }]]);
+  const offer = (
+    markdown: string,
+    buttons: NonNullable<Extract<Part, { kind: "text" }>["buttons"]>[number],
+  ): Part[] => [{ kind: "text", markdown, buttons: [buttons] }];
+  await plant(home, to(ann.id, "dm"), [
+    [{ kind: "media", media: "file", files: [menu], caption: "The menu of today." }],
+  ]);
+  await plant(home, to(questions, "channel"), [
+    [{ kind: "text", markdown: "Opening hours\n\nNine to five, every day." }],
+  ]);
   await plant(home, to(general, "channel"), [
     offer("Shall I book a table?", [
       { label: "Yes", value: "book", allowed: [ann.id] },
       { label: "No", value: "leave", allowed: [ann.id] },
     ]),
     offer("Last call for breakfast.", [{ label: "Eggs", value: "eggs", untilMs: Date.now() }]),
-    offer("Is anything missing?", [{ label: "Note it", value: "note", form: [{ name: "what", label: "What is missing?" }] }]),
+    offer("Is anything missing?", [
+      { label: "Note it", value: "note", form: [{ name: "what", label: "What is missing?" }] },
+    ]),
     offer("Which tea?", [
       {
         label: "Choose a tea",
@@ -179,13 +207,20 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   const opened = press(annie, "Note it");
   const form = await eventually(() => discord.interaction(opened).response ?? undefined, patientMs);
   const { title, components } = (
-    form as unknown as { readonly data: { readonly title: string; readonly components: readonly { readonly label: string }[] } }
+    form as unknown as {
+      readonly data: { readonly title: string; readonly components: readonly { readonly label: string }[] };
+    }
   ).data;
   say(`Ann presses Note it.\n  A form opens: ${title}, ${components.map(({ label }) => label).join(", ")}`);
   await happens("Ann writes: milk", general, () => annie.submits(opened, { what: "milk" }));
   const tea = idOf(general, "Green");
-  const green = /"label":"Green","value":"([^"]+)"/.exec(JSON.stringify(discord.calls("POST /channels/:channel/messages")))?.[1] ?? "";
-  await happens("Ann chooses Green.", general, () => annie.selects(tea.message, tea.button, [green], { channel: general }));
+  const green =
+    /"label":"Green","value":"([^"]+)"/.exec(
+      JSON.stringify(discord.calls("POST /channels/:channel/messages")),
+    )?.[1] ?? "";
+  await happens("Ann chooses Green.", general, () =>
+    annie.selects(tea.message, tea.button, [green], { channel: general }),
+  );
 
   say("-- A reaction, second thoughts");
   const booked = w.answers(general).find(({ text }) => text.startsWith("Booked"))?.id ?? "";
@@ -205,10 +240,14 @@ test("roles, a slash command, a thread, a forum, files, a kill, a button, a form
   await eventually(() => daemon.log().includes('"taken back"'), patientMs, "the deletion");
   endings.shift()?.();
   await sees(annie.dm(), 2);
-  expect(w.models.requests().some((request) => JSON.stringify(request.body).includes("terrible"))).toBe(false);
+  expect(w.models.requests().some((request) => JSON.stringify(request.body).includes("terrible"))).toBe(
+    false,
+  );
   expect(await daemon.stop()).toBe(0);
   const places = [general, thread, post.id, annie.dm(), ...discord.visible(questions).map(({ id }) => id)];
-  const rung = places.flatMap((place) => discord.visible(place).filter(({ byBot }) => byBot)).flatMap(({ pings }) => pings);
+  const rung = places
+    .flatMap((place) => discord.visible(place).filter(({ byBot }) => byBot))
+    .flatMap(({ pings }) => pings);
   expect(rung, "whom Parley rang").toEqual([]);
   const text = `${transcript.join("\n")}\n`;
   await expect(text).toMatchFileSnapshot("../../../../docs/discord-day.txt");

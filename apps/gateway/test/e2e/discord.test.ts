@@ -65,7 +65,9 @@ describe("slash commands", () => {
     await eventually(() => w.discord.interaction(id).state === "answered");
     const [answer] = await w.answered(person.dm(), 1);
     expect(answer).toContain(alice.id);
-    expect(w.answers(person.dm()).map((message) => message.id)).toEqual([w.discord.interaction(id).messageId]);
+    expect(w.answers(person.dm()).map((message) => message.id)).toEqual([
+      w.discord.interaction(id).messageId,
+    ]);
     // Silence is no answer in private: whoever waits is told so in the place of the waiting.
     w.models.script({ text: "NO_REPLY" }, { text: "NO_REPLY" });
     const silent = person.runs("weekly_review", { values: { text: "and say nothing" } });
@@ -80,7 +82,8 @@ describe("slash commands", () => {
   });
 
   test("whose turn is stopped, or that end in the queue, do not think for ever", async () => {
-    const ended = (): number => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length;
+    const ended = (): number =>
+      w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length;
     w.models.reply({ text: "too late", delayMs: 60_000 });
     await w.start();
     await eventually(() => w.discord.bot().commands().length > 0);
@@ -103,7 +106,9 @@ describe("slash commands", () => {
     const person = w.discord.as(alice);
     const room = w.discord.channel({ guild: w.discord.guild({ name: "Tea House" }), name: "general" });
     person.runs("new", { values: { text: "and say nothing" }, channel: room });
-    await eventually(() => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length === 1);
+    await eventually(
+      () => w.discord.calls("DELETE /webhooks/:application/:token/messages/:message").length === 1,
+    );
     expect(w.answers(room)).toEqual([]);
   });
 
@@ -134,7 +139,9 @@ describe("slash commands", () => {
     await daemon.exited;
     await w.start({ home: daemon.home });
     const shown = await eventually(
-      () => w.answers(person.dm()).some(({ text }) => text === "answer to what is tea?") && w.answers(person.dm()),
+      () =>
+        w.answers(person.dm()).some(({ text }) => text === "answer to what is tea?") &&
+        w.answers(person.dm()),
     );
     expect(w.discord.interaction(id).state).toBe("answered");
     expect(shown.filter(({ text }) => text === "answer to what is tea?")).toHaveLength(1);
@@ -230,7 +237,10 @@ describe("an answer whose arrival is unknown is shown once", () => {
     }
     person.says("and now?");
     await w.answered(person.dm(), 5);
-    expect(w.answers(person.dm()).map(({ text }) => text)).toEqual([...lost.map((_how, nth) => `echo: question ${nth}`), "echo: and now?"]);
+    expect(w.answers(person.dm()).map(({ text }) => text)).toEqual([
+      ...lost.map((_how, nth) => `echo: question ${nth}`),
+      "echo: and now?",
+    ]);
   });
 
   test("killed between Discord's taking it and our record, on a server that knows no nonces", async () => {

@@ -12,7 +12,11 @@ const owner = 1;
 
 const groups = {
   [garden]: { allowFrom: ["*"], systemPrompt: "This is the gardening club." },
-  [forum]: { allowFrom: ["*"], requireMention: false, topics: { "1": { requireMention: true }, "*": { agentId: "helper" } } },
+  [forum]: {
+    allowFrom: ["*"],
+    requireMention: false,
+    topics: { "1": { requireMention: true }, "*": { agentId: "helper" } },
+  },
   [locked]: { allowFrom: [String(owner)] },
 };
 
@@ -28,7 +32,9 @@ afterEach(async () => {
   await w.close();
 });
 
-const config = { agents: { defaults: { model: { primary: "fake/m1" } }, list: [{ id: "main" }, { id: "helper" }] } };
+const config = {
+  agents: { defaults: { model: { primary: "fake/m1" } }, list: [{ id: "main" }, { id: "helper" }] },
+};
 const owned = { ...config, commands: { ownerAllowFrom: [`telegram:${owner}`] } };
 
 /** What the model was shown at its `nth` call, from 0. */
@@ -50,7 +56,9 @@ describe("a group", () => {
     const { system, text } = await asked(0);
     expect(system).toContain("This is the gardening club.");
     expect(system).toContain(`agent:main:telegram:group:${garden}`);
-    expect(text).toMatch(/HISTORY[\s\S]*\[from "Bob" id 20\]\nthe roses bloom[\s\S]*\[from "Carol" id 30\]\n@bot1_bot what blooms\?/);
+    expect(text).toMatch(
+      /HISTORY[\s\S]*\[from "Bob" id 20\]\nthe roses bloom[\s\S]*\[from "Carol" id 30\]\n@bot1_bot what blooms\?/,
+    );
     expect(text).toContain("\\[from Carol id 30] the roses are mine");
 
     const [answer] = w.answers(garden);
@@ -202,18 +210,28 @@ test("a webhook takes an update only with the secret, and answers 200 only when 
     const user = { id: 5, is_bot: false, first_name: "Eve" };
     const chat = { id: 5, type: "private", first_name: "Eve" };
     const date = Math.floor(Date.now() / 1000);
-    const body = JSON.stringify({ update_id: text.length, message: { message_id: text.length, date, from: user, chat, text } });
-    const headers = { host: "bot.example", ...(secret === null ? {} : { "x-telegram-bot-api-secret-token": secret }) };
+    const body = JSON.stringify({
+      update_id: text.length,
+      message: { message_id: text.length, date, from: user, chat, text },
+    });
+    const headers = {
+      host: "bot.example",
+      ...(secret === null ? {} : { "x-telegram-bot-api-secret-token": secret }),
+    };
     return (await fetch(`${daemon.url}/telegram/${account}`, { method: "POST", headers, body })).status;
   };
   await eventually(() => w.telegram.calls("setWebhook").length === 1);
-  expect(await Promise.all([post(null, "a"), post("wrong", "aa"), post("s3cret", "aaa", "other")])).toEqual([401, 401, 404]);
+  expect(await Promise.all([post(null, "a"), post("wrong", "aa"), post("s3cret", "aaa", "other")])).toEqual([
+    401, 401, 404,
+  ]);
   expect(await post("s3cret", "hello")).toBe(200);
   daemon.kill("SIGKILL");
   await daemon.exited;
   await w.start({ home: daemon.home });
   expect(await w.answered(5, 1)).toEqual(["echo: hello"]);
-  expect(w.models.requests().map((request) => request.lastUserText)).toEqual(expect.not.arrayContaining(["a", "aa", "aaa"]));
+  expect(w.models.requests().map((request) => request.lastUserText)).toEqual(
+    expect.not.arrayContaining(["a", "aa", "aaa"]),
+  );
 });
 
 test("bots with wrong tokens keep no other bot from answering, and show as down; the menu is told once", async () => {
@@ -224,11 +242,18 @@ test("bots with wrong tokens keep no other bot from answering, and show as down;
   w.telegram.as(5).says("hi");
   expect(await w.answered(5, 1)).toEqual(["echo: hi"]);
   const control = await controlClient(daemon);
-  const { channels, state } = (await control.call("status")) as { state: string; channels: { account: string; state: string }[] };
+  const { channels, state } = (await control.call("status")) as {
+    state: string;
+    channels: { account: string; state: string }[];
+  };
   control.close();
   expect(state).toBe("degraded");
-  expect(channels.filter((each) => each.state === "down").map((each) => each.account)).toEqual(["revoked", "torn"]);
-  const menu = (): number => w.telegram.calls("setMyCommands").filter((call) => call.token === w.telegram.bot().token).length;
+  expect(channels.filter((each) => each.state === "down").map((each) => each.account)).toEqual([
+    "revoked",
+    "torn",
+  ]);
+  const menu = (): number =>
+    w.telegram.calls("setMyCommands").filter((call) => call.token === w.telegram.bot().token).length;
   await eventually(() => menu() === 1);
   await daemon.stop();
   await w.start({ home: daemon.home });
@@ -240,7 +265,9 @@ test("bots with wrong tokens keep no other bot from answering, and show as down;
 test("an account whose polling fails shows in the metrics and takes nothing else out of service", async () => {
   const daemon = await w.start({ config });
   const up = async (): Promise<string> => {
-    const told = await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${daemon.token}` } });
+    const told = await fetch(`${daemon.url}/metrics`, {
+      headers: { authorization: `Bearer ${daemon.token}` },
+    });
     return /^parley_channel_up\{account="telegram:default"\} (\d)$/m.exec(await told.text())?.[1] ?? "";
   };
   await eventually(async () => (await up()) === "1");

@@ -24,10 +24,16 @@ interface Case {
 
 const answer = "Here is what you asked for.";
 const cases: readonly Case[] = [
-  ...innerTags.map(([opens, closes]): Case => ({ writes: `${opens}${innerMark}${closes}${answer}`, says: answer })),
+  ...innerTags.map(([opens, closes]): Case => ({
+    writes: `${opens}${innerMark}${closes}${answer}`,
+    says: answer,
+  })),
   ...innerTags
     .slice(0, 20)
-    .map(([opens, closes]): Case => ({ writes: `Well.\n${opens}${innerMark}${closes}${answer}`, says: `Well. ${answer}` })),
+    .map(([opens, closes]): Case => ({
+      writes: `Well.\n${opens}${innerMark}${closes}${answer}`,
+      says: `Well. ${answer}`,
+    })),
   ...wrappings.map((wrapping): Case => ({ writes: wrapping.replace("$", answer), says: answer })),
   ...proseWithTags.map((prose): Case => ({ writes: prose, says: prose })),
   ...answersWithTokens.map(([writes, says]): Case => ({ writes, says })),
@@ -100,7 +106,9 @@ test("on Discord nothing inner is shown and nothing said is missing", async () =
   w.models.reply(stepOf);
   await w.start({ config: { agents } });
   await w.live();
-  const people = cases.map((_, number) => w.discord.as({ id: `1000000000000${10_000 + number}`, name: `P${number}` }));
+  const people = cases.map((_, number) =>
+    w.discord.as({ id: `1000000000000${10_000 + number}`, name: `P${number}` }),
+  );
   for (const [number, person] of people.entries()) person.says(`entry number ${number}`);
   for (const [number, each] of cases.entries()) {
     const dm = people[number]?.dm() ?? "";
@@ -124,7 +132,11 @@ test("on the page nothing inner is shown and nothing said is missing", async () 
   const client = await controlClient(daemon);
   const thread = (number: number): string => `t${number}`;
   for (const number of cases.keys()) {
-    await client.call("chat.send", { text: `entry number ${number}`, idempotencyKey: `c${number}`, thread: thread(number) });
+    await client.call("chat.send", {
+      text: `entry number ${number}`,
+      idempotencyKey: `c${number}`,
+      thread: thread(number),
+    });
   }
   for (const [number, each] of cases.entries()) {
     const shown = async (): Promise<readonly string[]> => {

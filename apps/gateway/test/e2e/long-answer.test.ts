@@ -19,8 +19,14 @@ test("a hundred thousand characters are a message and a file, and others are ans
   w.telegram.as(7).says("tell me much");
   w.telegram.as(8).says("hello");
   await w.answered(8, 1, 60_000);
-  await eventually(() => w.telegram.calls().some(({ method }) => method === "sendDocument"), 60_000, "the file");
+  await eventually(
+    () => w.telegram.calls().some(({ method }) => method === "sendDocument"),
+    60_000,
+    "the file",
+  );
   const texts = w.answers(7).map(({ text }) => text);
-  expect(texts.filter((text) => text !== "")).toEqual([expect.stringContaining("The whole of it is in the file.")]);
+  expect(texts.filter((text) => text !== "")).toEqual([
+    expect.stringContaining("The whole of it is in the file."),
+  ]);
   expect(w.answers(7)).toHaveLength(2);
 });

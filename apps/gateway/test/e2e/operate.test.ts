@@ -36,12 +36,23 @@ test("one id leads from the event to the receipt, in the log, to the operator an
   const answer = w.answers(alice)[0];
 
   const story = (await parleyJson(daemon.home, "why", "hello", "operator")) as Story;
-  expect(story.row).toMatchObject({ messageId: String(said.message_id), sender: "Alice (telegram:4242)", outcome: "answered" });
+  expect(story.row).toMatchObject({
+    messageId: String(said.message_id),
+    sender: "Alice (telegram:4242)",
+    outcome: "answered",
+  });
   expect(story.turn?.steps).toEqual([{ kind: "model", name: "fake/m1", end: "stop" }]);
-  expect(story.deliveries.map(({ state, parts }) => [state, parts[0]?.messageId])).toEqual([["sent", String(answer?.id)]]);
+  expect(story.deliveries.map(({ state, parts }) => [state, parts[0]?.messageId])).toEqual([
+    ["sent", String(answer?.id)],
+  ]);
   const { id } = story.row;
   await eventually(() => logged(daemon, id).includes("sent"));
-  expect(logged(daemon, id).filter((line) => !line.startsWith("prompt"))).toEqual(["received", "turn begins", "turn committed", "sent"]);
+  expect(logged(daemon, id).filter((line) => !line.startsWith("prompt"))).toEqual([
+    "received",
+    "turn begins",
+    "turn committed",
+    "sent",
+  ]);
 
   const turn = story.turn?.id ?? "";
   const client = await controlClient(daemon);
@@ -50,7 +61,15 @@ test("one id leads from the event to the receipt, in the log, to the operator an
   }
   client.close();
   const { out } = await parley(daemon.home, "why", turn);
-  for (const word of ["Received", "Admitted", "Waited", "Turn", "Tokens", "Ended      answered", `sent as message ${answer?.id}`]) {
+  for (const word of [
+    "Received",
+    "Admitted",
+    "Waited",
+    "Turn",
+    "Tokens",
+    "Ended      answered",
+    `sent as message ${answer?.id}`,
+  ]) {
     expect(out).toContain(word);
   }
 
@@ -69,7 +88,9 @@ test("one id leads from the event to the receipt, in the log, to the operator an
 });
 
 test("what failed for good is counted, shown, tried again and dropped", async () => {
-  w.models.reply(({ lastUserText }) => (lastUserText.includes("poison") ? { status: 400 } : `echo: ${lastUserText}`));
+  w.models.reply(({ lastUserText }) =>
+    lastUserText.includes("poison") ? { status: 400 } : `echo: ${lastUserText}`,
+  );
   const daemon = await w.start({ config: await findableGateway() });
   const client = await controlClient(daemon);
   const [eve, bob] = [w.telegram.as(alice), w.telegram.as(7)];
@@ -80,10 +101,16 @@ test("what failed for good is counted, shown, tried again and dropped", async ()
   bob.blocks();
   bob.says("still there?");
   const troubled = await eventually(async () => {
-    const { deliveries } = (await client.call("outbox.list", { troubled: true })) as MethodResult<"outbox.list">;
+    const { deliveries } = (await client.call("outbox.list", {
+      troubled: true,
+    })) as MethodResult<"outbox.list">;
     return deliveries.length === 1 && deliveries[0];
   });
-  expect(troubled).toMatchObject({ state: "failed", conversation: "telegram:default:dm:7", text: "echo: still there?" });
+  expect(troubled).toMatchObject({
+    state: "failed",
+    conversation: "telegram:default:dm:7",
+    text: "echo: still there?",
+  });
   expect(await client.call("status")).toMatchObject({ deadRows: 1, deliveriesTroubled: 1 });
 
   bob.unblocks();
@@ -130,7 +157,9 @@ test("a backup is taken while it runs and put back while it is stopped; what is 
   await writeFile(join(home, "parley.json5"), text.replace(/^\{/, "{ channles: {}, "));
   const told = await parley(home, "why", "after the backup");
   expect(told).toMatchObject({ exitCode: 0, out: expect.stringContaining("Ended      answered") as string });
-  expect(told.err).toMatch(/^config: \S+parley\.json5:1:3 channles: unknown key "channles"\. Did you mean "channels"\?\n$/);
+  expect(told.err).toMatch(
+    /^config: \S+parley\.json5:1:3 channles: unknown key "channles"\. Did you mean "channels"\?\n$/,
+  );
   await writeFile(join(home, "parley.json5"), text);
   const restored = (await parleyJson(home, "restore", copy)) as MethodResult<"restore">;
   expect(restored.keptAs).toContain("state.db.replaced-");
@@ -160,9 +189,15 @@ test("safe mode ends when asked; what the full check finds after an unclean stop
   });
   expect(held).toMatchObject({ state: "safe-mode" });
   w.telegram.as(alice).says("are you there?");
-  expect(await parley(home, "resume")).toMatchObject({ exitCode: 0, out: "Safe mode is over; the channels are open.\n" });
+  expect(await parley(home, "resume")).toMatchObject({
+    exitCode: 0,
+    out: "Safe mode is over; the channels are open.\n",
+  });
   await w.answered(alice, 2);
-  expect(await status(daemon)).toMatchObject({ state: "degraded", reasons: [expect.stringMatching(damaged)] });
+  expect(await status(daemon)).toMatchObject({
+    state: "degraded",
+    reasons: [expect.stringMatching(damaged)],
+  });
   expect((await parley(home, "lanes")).out).toContain("Sessions: 0 with work, 1 at rest");
 });
 

@@ -44,5 +44,7 @@ export async function findableGateway(): Promise<{ readonly gateway: object }> {
 /** Messages of the log's lines that name this id, in order. */
 export function logged(daemon: Daemon, id: string): readonly string[] {
   const lines = daemon.log().split("\n");
-  return lines.filter((line) => line.includes(JSON.stringify(id))).map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+  return lines
+    .filter((line) => line.includes(JSON.stringify(id)))
+    .map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
 }

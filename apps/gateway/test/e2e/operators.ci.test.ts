@@ -36,9 +36,15 @@ test("an agent whose workspace is a file stops nobody else; status says which, a
   await writeFile(place, "");
   const agents = { list: [{ id: "main" }, { id: "broken", workspace: place }] };
   const bindings = [{ agentId: "broken", match: { channel: "telegram", peer: { kind: "dm", id: "77" } } }];
-  const daemon = await w.start({ home, config: { agents: { ...(w.config["agents"] as object), ...agents }, bindings } });
+  const daemon = await w.start({
+    home,
+    config: { agents: { ...(w.config["agents"] as object), ...agents }, bindings },
+  });
   expect(await statusOf(home)).toEqual(
-    expect.objectContaining({ state: "degraded", reasons: [`agent broken cannot work: ${place} is a file, not a folder`] }),
+    expect.objectContaining({
+      state: "degraded",
+      reasons: [`agent broken cannot work: ${place} is a file, not a folder`],
+    }),
   );
   w.telegram.as(4242).says("hello");
   expect(await w.answered(4242, 1)).toEqual(["echo: hello"]);
@@ -55,9 +61,15 @@ test("an agent whose workspace is a file stops nobody else; status says which, a
 
 test("keys in `env` beside the config are found by a start by hand and by every command; the real environment wins", async () => {
   const home = await freshHome();
-  await writeFile(join(home, "env"), `# for the service, too\nOPS_TOKEN="${testToken}"\nOPS_LEVEL=warn\n`, { mode: 0o600 });
+  await writeFile(join(home, "env"), `# for the service, too\nOPS_TOKEN="${testToken}"\nOPS_LEVEL=warn\n`, {
+    mode: 0o600,
+  });
   const gateway = { port: 0, auth: { token: { env: "OPS_TOKEN" } } };
-  const daemon = await startDaemon({ home, config: { gateway, logging: { level: "${OPS_LEVEL}" } }, env: { OPS_LEVEL: "info" } });
+  const daemon = await startDaemon({
+    home,
+    config: { gateway, logging: { level: "${OPS_LEVEL}" } },
+    env: { OPS_LEVEL: "info" },
+  });
   expect(daemon.log()).toContain('"msg":"ready"');
   expect((await parley(home, "config", "validate")).exitCode).toBe(0);
   expect((await parley(home, "status")).exitCode).toBe(0);
@@ -66,7 +78,9 @@ test("keys in `env` beside the config are found by a start by hand and by every 
 test("a port that is taken: the start says by whom", async () => {
   const { gateway } = await findableGateway();
   const first = await startDaemon({ config: { gateway } });
-  expect((await parley(first.home, "config", "set", "logging.file.keep", "3")).out).toContain("brings it into effect: logging.file.keep");
+  expect((await parley(first.home, "config", "set", "logging.file.keep", "3")).out).toContain(
+    "brings it into effect: logging.file.keep",
+  );
   await expect(startDaemon({ config: { gateway } })).rejects.toThrow(
     new RegExp(`cannot listen on .*another Parley \\(process ${first.pid}: .*\\) listens there`),
   );
@@ -81,14 +95,19 @@ test("a port that is taken: the start says by whom", async () => {
 
 const cli = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
 
-test.each(["config schema", "--help", "--json config get"])("`parley %s > /dev/full` fails", async (words) => {
-  const home = await freshHome();
-  const child = spawn("sh", ["-c", `exec "$0" "$1" ${words} > /dev/full`, process.execPath, cli], { env: processEnv(home) });
-  let err = "";
-  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-  expect(await once(child, "close")).toEqual([1, null]);
-  expect(err).toContain("Standard output could not be written: ENOSPC");
-});
+test.each(["config schema", "--help", "--json config get"])(
+  "`parley %s > /dev/full` fails",
+  async (words) => {
+    const home = await freshHome();
+    const child = spawn("sh", ["-c", `exec "$0" "$1" ${words} > /dev/full`, process.execPath, cli], {
+      env: processEnv(home),
+    });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    expect(await once(child, "close")).toEqual([1, null]);
+    expect(err).toContain("Standard output could not be written: ENOSPC");
+  },
+);
 
 test("a terminal gets one line of a message, its end; at the level debug all of them", async () => {
   const shown = async (level: string): Promise<string> => {
@@ -96,14 +115,19 @@ test("a terminal gets one line of a message, its end; at the level debug all of 
       const { log } = await logger({ level: "${level}", pretty: true, secrets: [] });
       for (const words of ["received", "turn begins", "turn committed", "sent"]) log.info({ rows: ["r"] }, words);
       log.warn({ rows: ["r"] }, "sent");`;
-    const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     let text = "";
     child.stderr.on("data", (chunk: Buffer) => (text += chunk.toString()));
     await once(child, "close");
     return text;
   };
   const said = await shown("info");
-  expect(said.trimEnd().split("\n")).toEqual([expect.stringMatching(/INFO.*turn committed/), expect.stringMatching(/WARN.*sent/)]);
+  expect(said.trimEnd().split("\n")).toEqual([
+    expect.stringMatching(/INFO.*turn committed/),
+    expect.stringMatching(/WARN.*sent/),
+  ]);
   expect((await shown("debug")).match(/INFO/g)).toHaveLength(4);
 });
 

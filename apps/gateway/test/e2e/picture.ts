@@ -19,7 +19,10 @@ try {
     await page.waitForTimeout(400);
   };
   await ask("hello", "rehearsal");
-  await ask("!say Three things that I never do:\\n\\n1. lose a **message**,\\n2. double a *reply*,\\n3. mind a `kill -9`.", "kill -9");
+  await ask(
+    "!say Three things that I never do:\\n\\n1. lose a **message**,\\n2. double a *reply*,\\n3. mind a `kill -9`.",
+    "kill -9",
+  );
   await page.screenshot({ path: target });
   console.log(`wrote ${target}`);
 } finally {

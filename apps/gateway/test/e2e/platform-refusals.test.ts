@@ -26,7 +26,8 @@ const refuseNext = (description: string): void =>
     method: "sendMessage",
     trouble: { kind: "answer", status: 400, body: refusalBody(400, `Bad Request: ${description}`) },
   });
-const sends = (chat: number): number => w.telegram.calls("sendMessage").filter((call) => call.params["chat_id"] === chat).length;
+const sends = (chat: number): number =>
+  w.telegram.calls("sendMessage").filter((call) => call.params["chat_id"] === chat).length;
 
 test("entities that are refused: the same text once without them", async () => {
   w.models.reply("some **bold** words");
@@ -81,9 +82,12 @@ test("a closed topic: the answer goes to no other place, and the owner is told o
     if (found !== undefined) found.closed = true;
     return "for the topic only";
   });
-  for (const text of ["one", "two"]) w.telegram.as(14).says(`@bot1_bot ${text}`, { chat: forum, thread: topic });
+  for (const text of ["one", "two"])
+    w.telegram.as(14).says(`@bot1_bot ${text}`, { chat: forum, thread: topic });
   await w.answered(owner, told + 1);
-  expect(w.answers(owner).at(-1)?.text).toMatch(new RegExp(`did not arrive .*${forum}, topic ${topic}.*TOPIC_CLOSED`));
+  expect(w.answers(owner).at(-1)?.text).toMatch(
+    new RegExp(`did not arrive .*${forum}, topic ${topic}.*TOPIC_CLOSED`),
+  );
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(w.answers(forum)).toEqual([]);
   expect(w.answers(owner)).toHaveLength(told + 1);

@@ -21,18 +21,34 @@ type Headers = { readonly [name: string]: string };
 function post(daemon: Daemon, path: string, body: unknown, headers: Headers = {}): Promise<Response> {
   const url = new URL(path, daemon.url);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return fetch(url, { method: "POST", body: text, headers: { "content-type": "application/json", ...headers } });
+  return fetch(url, {
+    method: "POST",
+    body: text,
+    headers: { "content-type": "application/json", ...headers },
+  });
 }
 
 const asOperator = (daemon: Daemon): Headers => ({ authorization: `Bearer ${daemon.token}` });
 
-async function completed(daemon: Daemon, body: object, headers: Headers = {}): Promise<{ content: string; usage: object; status: number }> {
+async function completed(
+  daemon: Daemon,
+  body: object,
+  headers: Headers = {},
+): Promise<{ content: string; usage: object; status: number }> {
   const response = await post(daemon, "/v1/chat/completions", body, { ...asOperator(daemon), ...headers });
   const answer = (await response.json()) as { choices?: { message: { content: string } }[]; usage: object };
-  return { content: answer.choices?.[0]?.message.content ?? "", usage: answer.usage, status: response.status };
+  return {
+    content: answer.choices?.[0]?.message.content ?? "",
+    usage: answer.usage,
+    status: response.status,
+  };
 }
 
-const says = (content: string, more: object = {}): object => ({ model: "main", messages: [{ role: "user", content }], ...more });
+const says = (content: string, more: object = {}): object => ({
+  model: "main",
+  messages: [{ role: "user", content }],
+  ...more,
+});
 
 /** The user's words of the last request that the model saw. */
 const heard = (): string => w.models.requests().at(-1)?.lastUserText ?? "";
@@ -43,7 +59,10 @@ describe("the chat API", () => {
     w.models.reply("**bold** and\n\n| a | b |\n|---|---|\n| 1 | 2 |");
     const answer = await completed(daemon, says("hello"));
     expect(answer).toMatchObject({ status: 200, content: "**bold** and\n\n| a | b |\n|---|---|\n| 1 | 2 |" });
-    expect(answer.usage).toMatchObject({ prompt_tokens: expect.any(Number), completion_tokens: expect.any(Number) });
+    expect(answer.usage).toMatchObject({
+      prompt_tokens: expect.any(Number),
+      completion_tokens: expect.any(Number),
+    });
     expect(heard()).toBe("hello");
     const models = await fetch(new URL("/v1/models", daemon.url), { headers: asOperator(daemon) });
     expect(await models.json()).toMatchObject({ object: "list", data: [{ id: "main", object: "model" }] });
@@ -68,11 +87,18 @@ describe("the chat API", () => {
       .slice(0, -1)
       .map(
         (text) =>
-          JSON.parse(text) as { choices: { delta: { content?: string; role?: string }; finish_reason: string | null }[]; usage?: object },
+          JSON.parse(text) as {
+            choices: { delta: { content?: string; role?: string }; finish_reason: string | null }[];
+            usage?: object;
+          },
       );
     expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
-    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("one two three four five six");
-    expect(chunks.filter(({ choices }) => (choices[0]?.delta.content ?? "") !== "").length).toBeGreaterThan(1);
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe(
+      "one two three four five six",
+    );
+    expect(chunks.filter(({ choices }) => (choices[0]?.delta.content ?? "") !== "").length).toBeGreaterThan(
+      1,
+    );
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
     expect(chunks.at(-1)?.usage).toMatchObject({ completion_tokens: expect.any(Number) });
   });
@@ -95,7 +121,9 @@ describe("the chat API", () => {
     expect(heard()).toMatch(/Be brief\.[\s\S]*user: I am Bob[\s\S]*assistant: Hello Bob[\s\S]*who am I\?$/);
     expect(JSON.stringify(w.models.requests().at(-1)?.body["messages"])).not.toContain("Ada");
     const control = await controlClient(daemon);
-    const { sessions } = (await control.call("sessions.list", { prefix: "agent:main:api:" })) as { sessions: { key: string }[] };
+    const { sessions } = (await control.call("sessions.list", { prefix: "agent:main:api:" })) as {
+      sessions: { key: string }[];
+    };
     expect(sessions.map(({ key }) => key)).toContain(`agent:main:api:${control.peer}:u1`);
     expect(sessions).toHaveLength(2);
     control.close();
@@ -124,7 +152,10 @@ describe("the chat API", () => {
     expect(await lost).toBeNull();
     release();
     const again = await w.start({ home: daemon.home });
-    expect(await completed(again, says("hello"), { "idempotency-key": "k" })).toMatchObject({ status: 200, content: "late" });
+    expect(await completed(again, says("hello"), { "idempotency-key": "k" })).toMatchObject({
+      status: 200,
+      content: "late",
+    });
   });
 
   test("is refused with its reason, and no model is asked", async () => {
@@ -135,7 +166,13 @@ describe("the chat API", () => {
       ["to an agent that is not there", says("x", { model: "gpt-9" }), null, 404, "missing"],
       ["with no messages", { messages: [] }, null, 400, "invalid"],
       ["that is not JSON", "{", null, 400, "invalid"],
-      ["that ends with the agent's words", { messages: [{ role: "assistant", content: "x" }] }, null, 400, "invalid"],
+      [
+        "that ends with the agent's words",
+        { messages: [{ role: "assistant", content: "x" }] },
+        null,
+        400,
+        "invalid",
+      ],
       [
         "with a picture",
         { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] },
@@ -157,7 +194,10 @@ describe("the chat API", () => {
   test("a device needs its scope, and is let in no more once it was revoked", async () => {
     const daemon = await w.start();
     const control = await controlClient(daemon);
-    const reader = (await control.call("devices.mint", { name: "r", scopes: ["read"] })) as { id: string; token: string };
+    const reader = (await control.call("devices.mint", { name: "r", scopes: ["read"] })) as {
+      id: string;
+      token: string;
+    };
     const as = { authorization: `Bearer ${reader.token}` };
     expect((await post(daemon, "/v1/chat/completions", says("x"), as)).status).toBe(403);
     expect((await fetch(new URL("/v1/models", daemon.url), { headers: as })).status).toBe(200);
@@ -183,7 +223,10 @@ describe("a webhook", () => {
     hooks: {
       token: "shared-token",
       endpoints: {
-        build: { message: "Build {{result.name}} of {{repo}}: {{missing}}", deliver: "telegram:default:dm:77" },
+        build: {
+          message: "Build {{result.name}} of {{repo}}: {{missing}}",
+          deliver: "telegram:default:dm:77",
+        },
         signed: { secret },
       },
     },
@@ -205,7 +248,9 @@ describe("a webhook", () => {
     const { sessions } = (await control.call("sessions.list", {})) as { sessions: { key: string }[] };
     expect(sessions.map(({ key }) => key)).toContain("agent:main:hook:build");
     const working = async (): Promise<number> =>
-      ((await control.call("sessions.list", {})) as { sessions: { working: boolean }[] }).sessions.filter((each) => each.working).length;
+      ((await control.call("sessions.list", {})) as { sessions: { working: boolean }[] }).sessions.filter(
+        (each) => each.working,
+      ).length;
     await eventually(async () => (await working()) === 0, 5_000, "the sessions' coming to rest");
     control.close();
   });
@@ -219,14 +264,19 @@ describe("a webhook", () => {
     expect((await post(daemon, "/hooks/signed", body, signed(body))).status).toBe(202);
     await daemon.stop();
     const again = await w.start({ home: daemon.home, config });
-    expect(await (await post(again, "/hooks/signed", body, named)).json()).toMatchObject({ ok: true, duplicate: true });
+    expect(await (await post(again, "/hooks/signed", body, named)).json()).toMatchObject({
+      ok: true,
+      duplicate: true,
+    });
     expect((await post(again, "/hooks/signed", body, signed(body))).status).toBe(200);
     await eventually(() => w.models.requests().length === 2, 10_000, "both to be answered");
     expect(heard()).toContain('"a": 1');
   });
 
   test("is no command and no directive, whatever it brings", async () => {
-    const daemon = await w.start({ config: { hooks: { endpoints: { raw: { token: "t", message: "{{body}}" } } } } });
+    const daemon = await w.start({
+      config: { hooks: { endpoints: { raw: { token: "t", message: "{{body}}" } } } },
+    });
     await post(daemon, "/hooks/raw", "/new", { "x-parley-token": "t" });
     await eventually(() => w.models.requests().length === 1, 10_000, "the model to be asked");
     expect(heard()).toBe("/new");
@@ -237,21 +287,28 @@ describe("a webhook", () => {
     const refused = [
       ["no credential", {}],
       ["a wrong token", { authorization: "Bearer wrong" }],
-      ["a signature of something else", { "x-hub-signature-256": signed("other")["x-hub-signature-256"] ?? "" }],
+      [
+        "a signature of something else",
+        { "x-hub-signature-256": signed("other")["x-hub-signature-256"] ?? "" },
+      ],
       ["half a signature", { "x-hub-signature-256": "sha256=00" }],
       ["the shared token where a secret is set", { authorization: "Bearer shared-token" }],
     ] as const;
-    for (const [what, headers] of refused) expect([what, (await post(daemon, "/hooks/signed", "{}", headers)).status]).toEqual([what, 401]);
+    for (const [what, headers] of refused)
+      expect([what, (await post(daemon, "/hooks/signed", "{}", headers)).status]).toEqual([what, 401]);
     expect((await post(daemon, "/hooks/signed?token=shared-token", "{}")).status).toBe(401);
     const shared = { authorization: "Bearer shared-token" };
-    for (const name of ["nothing", "constructor"]) expect((await post(daemon, `/hooks/${name}`, "{}", shared)).status).toBe(404);
+    for (const name of ["nothing", "constructor"])
+      expect((await post(daemon, `/hooks/${name}`, "{}", shared)).status).toBe(404);
     expect(w.models.requests()).toEqual([]);
   });
 
   test("that sends too much, or promises less than it sends, is cut", async () => {
     const daemon = await w.start({ config });
     const large = "x".repeat(262_145);
-    expect((await post(daemon, "/hooks/build", large, { authorization: "Bearer shared-token" })).status).toBe(413);
+    expect((await post(daemon, "/hooks/build", large, { authorization: "Bearer shared-token" })).status).toBe(
+      413,
+    );
     const status = await new Promise<number>((resolve) => {
       const call = httpRequest(
         new URL("/hooks/build", daemon.url),

@@ -29,7 +29,8 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
   const daemon = await w.start({ config: await findableGateway() });
   const { home } = daemon;
   const control = await controlClient(daemon);
-  const show = async (turn: number): Promise<Shown> => (await control.call("prompt.show", { session, turn })) as Shown;
+  const show = async (turn: number): Promise<Shown> =>
+    (await control.call("prompt.show", { session, turn })) as Shown;
   const soul = join(home, "workspace", "SOUL.md");
   const alice = w.telegram.as(7);
   alice.says("one");
@@ -41,13 +42,21 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
 
   await writeFile(soul, "Answer in verse.");
   const moved = (await parleyJson(home, "prompt", "diff", "--session", session)) as Moved;
-  expect(moved).toMatchObject({ stableMoved: true, files: ["SOUL.md"], tools: [], before: { turn: 1 }, after: { turn: null } });
+  expect(moved).toMatchObject({
+    stableMoved: true,
+    files: ["SOUL.md"],
+    tools: [],
+    before: { turn: 1 },
+    after: { turn: null },
+  });
   expect(moved.moves.map(({ id }) => id)).toEqual(["project_context"]);
 
   alice.says("two");
   await w.answered(7, 2);
   expect(systemOf(1)).toContain("Answer in verse.");
-  expect(daemon.log()).toMatch(/"moved":\["project_context"\],"files":\["SOUL.md"\].*the stable prompt moved/);
+  expect(daemon.log()).toMatch(
+    /"moved":\["project_context"\],"files":\["SOUL.md"\].*the stable prompt moved/,
+  );
   expect((await show(1)).text).toBe(systemOf(0));
   expect((await show(-1)).text).toBe(systemOf(1));
 
@@ -59,9 +68,15 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
 
   const told = (await control.call("prompt.explain", { session, turn: 2 })) as Explained;
   expect(told.moved).toMatchObject({ stableMoved: true, files: ["SOUL.md"], since: { turn: 1 } });
-  expect(told.explanation.sections.find(({ id }) => id === "channel")).toMatchObject({ included: true, zone: "volatile" });
+  expect(told.explanation.sections.find(({ id }) => id === "channel")).toMatchObject({
+    included: true,
+    zone: "volatile",
+  });
   expect(told.explanation.sections.find(({ id }) => id === "skills")).toMatchObject({ included: true });
-  expect(told.explanation.files.find(({ name }) => name === "SOUL.md")).toMatchObject({ rawChars: 16, injectedChars: 16 });
+  expect(told.explanation.files.find(({ name }) => name === "SOUL.md")).toMatchObject({
+    rawChars: 16,
+    injectedChars: 16,
+  });
   await expect(control.call("prompt.show", { session, turn: 99 })).rejects.toThrow("turns 1 to 2 are kept");
   await expect(control.call("prompt.show", { session: "nonsense" })).rejects.toThrow("malformed");
   control.close();
@@ -74,8 +89,13 @@ test("an operator is shown every prompt, now and of old turns, running and stopp
   expect(words).toContain("Since turn 2:\nnothing moved");
   await rm(soul);
   const stopped = (await parleyJson(home, "prompt", "diff", "--session", session)) as Moved;
-  expect([stopped.moves.map(({ id }) => id), stopped.files]).toEqual([["workspace_files", "project_context"], ["SOUL.md"]]);
-  expect(((await parleyJson(home, "prompt", "show", "--session", session, "--turn", "2")) as Shown).text).toBe(systemOf(1));
+  expect([stopped.moves.map(({ id }) => id), stopped.files]).toEqual([
+    ["workspace_files", "project_context"],
+    ["SOUL.md"],
+  ]);
+  expect(
+    ((await parleyJson(home, "prompt", "show", "--session", session, "--turn", "2")) as Shown).text,
+  ).toBe(systemOf(1));
 });
 
 test("turns, chats and restarts share the exact bytes up to the boundary, and the history is a prefix of the next request", async () => {
@@ -108,7 +128,11 @@ test("turns, chats and restarts share the exact bytes up to the boundary, and th
 });
 
 test("a provider that must be told where to cache is told: at the tools, at the boundary, at the history", async () => {
-  const models = { providers: { fake: { api: "anthropic-messages", baseUrl: `${w.models.url}/v1`, apiKey: "k", models: [{ id: "m1" }] } } };
+  const models = {
+    providers: {
+      fake: { api: "anthropic-messages", baseUrl: `${w.models.url}/v1`, apiKey: "k", models: [{ id: "m1" }] },
+    },
+  };
   const daemon = await w.start({ config: { models, tools: { rehearsal: true } } });
   const alice = w.telegram.as(7);
   alice.says("one");
@@ -124,7 +148,10 @@ test("a provider that must be told where to cache is told: at the tools, at the 
     [text.slice(0, boundary), true],
     [text.slice(boundary).trimStart(), false],
   ]);
-  expect(second.tools.map((tool) => tool.cache_control !== undefined)).toEqual([...second.tools.slice(1).map(() => false), true]);
+  expect(second.tools.map((tool) => tool.cache_control !== undefined)).toEqual([
+    ...second.tools.slice(1).map(() => false),
+    true,
+  ]);
   expect(JSON.stringify(second.messages.at(-1))).toContain("cache_control");
   expect(JSON.stringify(second.messages.slice(0, -1))).not.toContain("cache_control");
   expect([second.system, second.tools]).toEqual([first.system, first.tools]);
@@ -157,7 +184,9 @@ test("/context and /status tell people what the prompt is made of, never its tex
   alice.says("/context sideways");
   expect((await w.answered(7, 4)).at(-1)).toContain("/context list");
   alice.says("/status");
-  expect((await w.answered(7, 5)).at(-1)).toMatch(/Runtime: agent=main \| host=\S+ .*channel=telegram.*thinking=off/);
+  expect((await w.answered(7, 5)).at(-1)).toMatch(
+    /Runtime: agent=main \| host=\S+ .*channel=telegram.*thinking=off/,
+  );
   w.telegram.as(9).says("/status");
   const stranger = (await w.answered(9, 1)).at(-1);
   expect(stranger).toContain("Runtime: agent=main | os=");
@@ -195,7 +224,9 @@ describe("agent:bootstrap modules", () => {
     await writeFile(persona, "export default () => { throw new Error('broken on purpose'); };");
     alice.says("three");
     await w.answered(7, 3);
-    expect(systemOf(2)).toContain(((await readFile(join(home, "workspace", "SOUL.md"), "utf8")).split("\n")[0] ?? "").trim());
+    expect(systemOf(2)).toContain(
+      ((await readFile(join(home, "workspace", "SOUL.md"), "utf8")).split("\n")[0] ?? "").trim(),
+    );
     expect(daemon.log()).toContain("broken on purpose");
     expect(daemon.log()).toContain(persona);
   });
@@ -205,9 +236,17 @@ test("what the config says of owners and heartbeats stands in the prompt; of but
   await w.close();
   w = await world({ reactionLevel: "extensive", capabilities: { inlineButtons: "off" } });
   const agents = {
-    defaults: { model: { primary: "fake/m1" }, heartbeat: { every: "30m", prompt: "Look around." }, userTimezone: "Asia/Tokyo" },
+    defaults: {
+      model: { primary: "fake/m1" },
+      heartbeat: { every: "30m", prompt: "Look around." },
+      userTimezone: "Asia/Tokyo",
+    },
   };
-  const commands = { ownerAllowFrom: ["telegram:7"], ownerDisplay: "hash", ownerDisplaySecret: "a key of the house" };
+  const commands = {
+    ownerAllowFrom: ["telegram:7"],
+    ownerDisplay: "hash",
+    ownerDisplaySecret: "a key of the house",
+  };
   const daemon = await w.start({ config: { agents, commands, messages: { tts: { auto: "inbound" } } } });
   w.telegram.as(7).says("hello");
   await w.answered(7, 1);
@@ -237,5 +276,7 @@ test("the owner that pairing made stands in the prompt, from the first turn to t
     "Authorized senders: telegram:7. ",
   );
   await parley(daemon.home, "pair", "revoke", "telegram:7");
-  expect(((await parleyJson(daemon.home, "prompt", "show", "--session", session)) as Shown).text).not.toContain("Authorized senders");
+  expect(
+    ((await parleyJson(daemon.home, "prompt", "show", "--session", session)) as Shown).text,
+  ).not.toContain("Authorized senders");
 });

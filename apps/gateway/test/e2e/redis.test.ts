@@ -45,7 +45,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     await w.start({ home: daemon.home, config: config() });
     expect(await w.answered(7, 2)).toEqual(["echo: my name is Alice", "echo: what is my name?"]);
     expect(JSON.stringify(w.models.requests()[1]?.body)).toContain("my name is Alice");
-    const keys = (await redis.command("KEYS", "{parley}:bull:*")).split("\r\n").filter((line) => line.startsWith("{"));
+    const keys = (await redis.command("KEYS", "{parley}:bull:*"))
+      .split("\r\n")
+      .filter((line) => line.startsWith("{"));
     if (keys.length > 0) await redis.command("DEL", ...keys);
     alice.says("still there?");
     expect((await w.answered(7, 3))[2]).toBe("echo: still there?");
@@ -74,8 +76,13 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
       await pause(400 + Math.random() * 300);
       await redis.kill();
       const told = (await client.call("status")) as Status;
-      expect(told).toMatchObject({ state: "degraded", reasons: expect.arrayContaining([expect.stringContaining("Redis at")]) });
-      await expect(client.call("chat.send", { text: "hi", idempotencyKey: `k${n}` })).rejects.toMatchObject({ code: "unavailable" });
+      expect(told).toMatchObject({
+        state: "degraded",
+        reasons: expect.arrayContaining([expect.stringContaining("Redis at")]),
+      });
+      await expect(client.call("chat.send", { text: "hi", idempotencyKey: `k${n}` })).rejects.toMatchObject({
+        code: "unavailable",
+      });
       await pause(200);
       await redis.start();
     }
@@ -83,12 +90,22 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     await Promise.all(talks);
     for (const chat of chats) {
       const count = counts.get(chat) ?? 0;
-      await eventually(() => judge(texts(chat), count).lost.length === 0, 15_000, `every answer in chat ${chat}`);
+      await eventually(
+        () => judge(texts(chat), count).lost.length === 0,
+        15_000,
+        `every answer in chat ${chat}`,
+      );
     }
     await pause(300);
     expect(chats.map((chat) => judge(texts(chat), counts.get(chat) ?? 0))).toEqual(chats.map(() => flawless));
-    await eventually(async () => ((await client.call("status")) as Status).state === "ok", 10_000, "the state ok");
-    expect(await client.call("chat.send", { text: "hi", idempotencyKey: "k0" })).toMatchObject({ duplicate: false });
+    await eventually(
+      async () => ((await client.call("status")) as Status).state === "ok",
+      10_000,
+      "the state ok",
+    );
+    expect(await client.call("chat.send", { text: "hi", idempotencyKey: "k0" })).toMatchObject({
+      duplicate: false,
+    });
     client.close();
     expect(await daemon.stop()).toBe(0);
   });
@@ -109,9 +126,13 @@ describe.skipIf(lacks(program("redis-server")))("on a real Redis", () => {
     const daemon = await w.start({ config: config() });
     await redis.kill();
     expect(await daemon.stop()).toBe(0);
-    await expect(startDaemon({ config: config() })).rejects.toThrow(/exited with 1 .*cannot be reached.*correct store\.redis\.url/s);
+    await expect(startDaemon({ config: config() })).rejects.toThrow(
+      /exited with 1 .*cannot be reached.*correct store\.redis\.url/s,
+    );
     await redis.start();
     await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
-    await expect(startDaemon({ config: config() })).rejects.toThrow(/exited with 78.*"maxmemory-policy noeviction" in redis\.conf/s);
+    await expect(startDaemon({ config: config() })).rejects.toThrow(
+      /exited with 78.*"maxmemory-policy noeviction" in redis\.conf/s,
+    );
   });
 });

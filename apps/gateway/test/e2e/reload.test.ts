@@ -34,18 +34,27 @@ async function begin(config: Block = {}, home?: string): Promise<void> {
 }
 
 const file = (): string => join(daemon.home, "parley.json5");
-const status = async (): Promise<MethodResult<"status">> => (await operator.call("status")) as MethodResult<"status">;
-const reload = async (): Promise<MethodResult<"reload">> => (await operator.call("reload")) as MethodResult<"reload">;
+const status = async (): Promise<MethodResult<"status">> =>
+  (await operator.call("status")) as MethodResult<"status">;
+const reload = async (): Promise<MethodResult<"reload">> =>
+  (await operator.call("reload")) as MethodResult<"reload">;
 
 /** As an editor saves it: a new file in the place of the old one. */
 async function save(text: string | Block): Promise<void> {
-  await writeFile(`${file()}.swp`, typeof text === "string" ? text : JSON.stringify({ gateway, ...w.config, ...text }));
+  await writeFile(
+    `${file()}.swp`,
+    typeof text === "string" ? text : JSON.stringify({ gateway, ...w.config, ...text }),
+  );
   await rename(`${file()}.swp`, file());
 }
 
 /** Waits for the watcher to have taken up, or refused, what the file says. */
 async function taken(): Promise<void> {
-  await eventually(async () => daemon.log().includes("the config was taken up"), 10_000, "the change was taken up");
+  await eventually(
+    async () => daemon.log().includes("the config was taken up"),
+    10_000,
+    "the change was taken up",
+  );
 }
 
 function logged(message: string): readonly { readonly [field: string]: unknown }[] {
@@ -53,7 +62,9 @@ function logged(message: string): readonly { readonly [field: string]: unknown }
     .log()
     .split("\n")
     .filter((line) => line.startsWith("{"));
-  return lines.map((line) => JSON.parse(line) as { readonly [field: string]: unknown }).filter(({ msg }) => msg === message);
+  return lines
+    .map((line) => JSON.parse(line) as { readonly [field: string]: unknown })
+    .filter(({ msg }) => msg === message);
 }
 
 test("the next turn runs by the new file, and no channel is touched for it", async () => {
@@ -80,7 +91,10 @@ test("who may write changes at once, without a connection made anew", async () =
   await begin();
   const telegram = w.config["channels"] as { readonly telegram: Block };
   await save({ channels: { telegram: { ...telegram.telegram, dmPolicy: "allowlist", allowFrom: ["1"] } } });
-  expect(await reload()).toMatchObject({ outcome: expect.stringMatching(/taken|unchanged/) as unknown, restarted: [] });
+  expect(await reload()).toMatchObject({
+    outcome: expect.stringMatching(/taken|unchanged/) as unknown,
+    restarted: [],
+  });
   w.telegram.as(2).says("may I?");
   w.telegram.as(1).says("I may");
   expect(await w.answered(1, 1)).toEqual(["echo: I may"]);
@@ -89,12 +103,18 @@ test("who may write changes at once, without a connection made anew", async () =
 
 describe("a secret in a file", () => {
   test("rotates while a turn runs: its account alone is stopped and started, the turn ends, its answer arrives once", async () => {
-    const [home, second] = [await freshHome(), w.telegram.bot("777:second-bot-of-this-world-0123456789", "second_bot")];
+    const [home, second] = [
+      await freshHome(),
+      w.telegram.bot("777:second-bot-of-this-world-0123456789", "second_bot"),
+    ];
     const old = (w.config["channels"] as { readonly telegram: { readonly botToken: string } }).telegram;
     await writeFile(join(home, "token"), `${old.botToken}\n`);
     const accounts = { second: { botToken: second.token, dmPolicy: "open", allowFrom: ["*"] } };
     const messages = { queue: { mode: "followup" } };
-    await begin({ messages, channels: { telegram: { ...old, botToken: { file: "token" }, accounts } } }, home);
+    await begin(
+      { messages, channels: { telegram: { ...old, botToken: { file: "token" }, accounts } } },
+      home,
+    );
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => (go = resolve));
     w.models.reply(async ({ lastUserText }) => {
@@ -124,8 +144,15 @@ describe("a secret in a file", () => {
     await eventually(() => sent("slow: to the second bot").length > 0);
     expect(sent("slow: before the change")).toEqual([third.token]);
     // Its update and its message have the numbers that the old bot's first ones had.
-    await eventually(() => sent("slow: so that it may write to me").length > 0, 10_000, "an answer to the new bot's first message");
-    expect((await status()).channels.map(({ account, state }) => [account, state])).toContainEqual(["default", "ok"]);
+    await eventually(
+      () => sent("slow: so that it may write to me").length > 0,
+      10_000,
+      "an answer to the new bot's first message",
+    );
+    expect((await status()).channels.map(({ account, state }) => [account, state])).toContainEqual([
+      "default",
+      "ok",
+    ]);
     expect(w.telegram.calls("getMe").filter(({ token }) => token === second.token)).toHaveLength(1);
     expect(daemon.log()).not.toContain(third.token);
   });
@@ -163,7 +190,10 @@ describe("a config that is wrong", () => {
       person.says(is);
       expected.push(`echo: ${is}`);
       const answer = await reload();
-      expect([is, answer]).toEqual([is, expect.objectContaining({ outcome: "refused", changed: [], restarted: [] })]);
+      expect([is, answer]).toEqual([
+        is,
+        expect.objectContaining({ outcome: "refused", changed: [], restarted: [] }),
+      ]);
       const shown = await status();
       expect([is, shown.state]).toEqual([is, "degraded"]);
       for (const problems of [answer.problems, shown.config.problems]) {
@@ -182,7 +212,9 @@ describe("a config that is wrong", () => {
     expect(w.telegram.calls("getMe")).toHaveLength(1);
     await save({});
     await eventually(async () => (await status()).state === "ok");
-    expect(logged("the config was refused; the last good one stays in force").length).toBeGreaterThanOrEqual(brokenConfigs.length);
+    expect(logged("the config was refused; the last good one stays in force").length).toBeGreaterThanOrEqual(
+      brokenConfigs.length,
+    );
   }, 120_000);
 
   test("keeps a daemon from starting: every one of thirty with place, key and fix", async () => {
@@ -200,17 +232,20 @@ describe("a config that is wrong", () => {
     }
   });
 
-  test.for(["ends in the middle", "has two accounts of one token"])("ends the process with 78: %s", async (chosen) => {
-    const home = await brokenHome();
-    const { text = "", at, says } = brokenConfigs.find(({ is }) => is === chosen) ?? {};
-    await writeFile(join(home, "parley.json5"), text);
-    for (const words of [["start"], ["config", "validate"]]) {
-      const { exitCode, out, err } = await parley(home, ...words);
-      expect([words, exitCode, out]).toEqual([words, 78, ""]);
-      expect(err).toContain(`${join(home, "parley.json5")}:${at} `);
-      expect(err).toMatch(says ?? /never/);
-    }
-  });
+  test.for(["ends in the middle", "has two accounts of one token"])(
+    "ends the process with 78: %s",
+    async (chosen) => {
+      const home = await brokenHome();
+      const { text = "", at, says } = brokenConfigs.find(({ is }) => is === chosen) ?? {};
+      await writeFile(join(home, "parley.json5"), text);
+      for (const words of [["start"], ["config", "validate"]]) {
+        const { exitCode, out, err } = await parley(home, ...words);
+        expect([words, exitCode, out]).toEqual([words, 78, ""]);
+        expect(err).toContain(`${join(home, "parley.json5")}:${at} `);
+        expect(err).toMatch(says ?? /never/);
+      }
+    },
+  );
 });
 
 /** `…/parley.json5:4:7 channels.telegram.botToken: what is wrong. What to do`. */
@@ -244,7 +279,9 @@ test("/metrics tells of turns, models, deliveries, channels and the config, and 
   await reload();
   expect((await fetch(`${daemon.url}/metrics`)).status).toBe(401);
   const page = await eventually(async () => {
-    const text = await (await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${testToken}` } })).text();
+    const text = await (
+      await fetch(`${daemon.url}/metrics`, { headers: { authorization: `Bearer ${testToken}` } })
+    ).text();
     return text.includes('state="sent"} 1') && text;
   });
   for (const line of [
@@ -265,14 +302,21 @@ test("/metrics tells of turns, models, deliveries, channels and the config, and 
   expect(page).toMatch(/^process_resident_memory_bytes \d{7,}$/m);
   expect(page).not.toMatch(/424242|Alice/);
   for (const line of page.split("\n"))
-    expect(line).toMatch(/^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})? -?[\d.e+-]+|)$/);
+    expect(line).toMatch(
+      /^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})? -?[\d.e+-]+|)$/,
+    );
   expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
 });
 
 test("the log is on disk too, and neither place shows a secret that came with a reload", async () => {
   await begin();
   const canary = "canary-0123456789/ä+secret";
-  const provider = { api: "openai-completions", baseUrl: "http://127.0.0.1:9", apiKey: canary, models: [{ id: "m2" }] };
+  const provider = {
+    api: "openai-completions",
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: canary,
+    models: [{ id: "m2" }],
+  };
   const providers = (w.config["models"] as { readonly providers: Block }).providers;
   await save({ models: { providers: { ...providers, other: provider } }, logging: { level: "debug" } });
   await taken();
@@ -284,7 +328,8 @@ test("the log is on disk too, and neither place shows a secret that came with a 
   expect(onDisk).toContain('"msg":"turn committed"');
   expect(onDisk).toContain('"msg":"stopped"');
   for (const text of [onDisk, daemon.log()]) {
-    for (const spelling of [canary, encodeURIComponent(canary), JSON.stringify(canary).slice(1, -1)]) expect(text).not.toContain(spelling);
+    for (const spelling of [canary, encodeURIComponent(canary), JSON.stringify(canary).slice(1, -1)])
+      expect(text).not.toContain(spelling);
   }
   expect(readFileSync(join(daemon.home, "logs", "parley.log")).length).toBeGreaterThan(0);
 });

@@ -21,7 +21,9 @@ interface Boot {
 }
 
 test("SIGUSR2 begins a new boot in the same process, unless the config is broken; SIGTERM meanwhile ends it with 0", async () => {
-  const daemon = await w.start({ config: { ...(await findableGateway()), commands: { ownerAllowFrom: ["telegram:4242"] } } });
+  const daemon = await w.start({
+    config: { ...(await findableGateway()), commands: { ownerAllowFrom: ["telegram:4242"] } },
+  });
   const boot = async (): Promise<Boot> => (await parleyJson(daemon.home, "status")) as Boot;
   const first = await boot();
   const path = join(daemon.home, "parley.json5");

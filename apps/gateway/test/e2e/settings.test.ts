@@ -26,12 +26,16 @@ function handling(...calls: readonly object[]): (call: ModelCall) => ModelAnswer
   return ({ lastToolResult }) => {
     const args = calls[next];
     next += 1;
-    return args === undefined ? `done: ${lastToolResult ?? ""}` : { toolCalls: [{ name: "gateway", args: { ...args } }] };
+    return args === undefined
+      ? `done: ${lastToolResult ?? ""}`
+      : { toolCalls: [{ name: "gateway", args: { ...args } }] };
   };
 }
 
 function results(): readonly string[] {
-  return w.models.requests().flatMap(({ lastToolResult }) => (lastToolResult === null ? [] : [lastToolResult]));
+  return w.models
+    .requests()
+    .flatMap(({ lastToolResult }) => (lastToolResult === null ? [] : [lastToolResult]));
 }
 
 test("the config is shown without secrets, changed where it may be, in force at once; what protects people stays", async () => {
@@ -56,7 +60,8 @@ test("the config is shown without secrets, changed where it may be, in force at 
   expect(schema).toContain('"mode"');
   expect(shown).toContain("[secret]");
   expect(shown).toContain(`telegram:${owner}`);
-  for (const secret of before.matchAll(/(?:botToken|apiKey|token)"?: ?"([^"]+)"/g)) expect(results().join("\n")).not.toContain(secret[1]);
+  for (const secret of before.matchAll(/(?:botToken|apiKey|token)"?: ?"([^"]+)"/g))
+    expect(results().join("\n")).not.toContain(secret[1]);
   expect(refused).toMatch(/only the operator may change tools/);
   expect(wrong).toMatch(/messages\.queue\.mode/);
   expect(variable).toMatch(/variables of the environment \(HOME\)/);
@@ -66,7 +71,8 @@ test("the config is shown without secrets, changed where it may be, in force at 
   const after = await readFile(path, "utf8");
   expect(after).toContain("Asia/Tokyo");
   // Everything else is as it was, secrets too.
-  for (const secret of before.matchAll(/(?:botToken|apiKey)"?: ?"([^"]+)"/g)) expect(after).toContain(secret[1]);
+  for (const secret of before.matchAll(/(?:botToken|apiKey)"?: ?"([^"]+)"/g))
+    expect(after).toContain(secret[1]);
   expect(after).not.toContain("[secret]");
   expect(daemon.log()).toContain('"msg":"the config was taken up"');
 }, 30_000);
@@ -82,7 +88,11 @@ test("a restart drains and tells the session when it is over, once; what it is t
       : "ok";
   });
   w.telegram.as(owner).says("please restart");
-  await eventually(() => w.answers(owner).some(({ text }) => text === "No second time."), 30_000, "the word after the restart");
+  await eventually(
+    () => w.answers(owner).some(({ text }) => text === "No second time."),
+    30_000,
+    "the word after the restart",
+  );
   expect(w.answers(owner).map(({ text }) => text)).toEqual(["I restart now.", "No second time."]);
   expect(
     w.models

@@ -21,6 +21,10 @@ test("SIGHUP leaves a line, and it stands in a new log file when the one before 
   await eventually(async () => (await readFile(path, "utf8")).includes('"ready"'));
   await rename(path, `${path}.1`);
   daemon.kill("SIGHUP");
-  await eventually(async () => (await readFile(path, "utf8").catch(() => "")).includes("SIGHUP"), 10_000, "a line in a new log file");
+  await eventually(
+    async () => (await readFile(path, "utf8").catch(() => "")).includes("SIGHUP"),
+    10_000,
+    "a line in a new log file",
+  );
   expect(await readFile(`${path}.1`, "utf8")).not.toContain("SIGHUP");
 });

@@ -22,7 +22,10 @@ const alice = 4242;
 async function folder(home: string, name: string, front: string): Promise<string> {
   const path = join(home, "source", name);
   await mkdir(path, { recursive: true });
-  await writeFile(join(path, "SKILL.md"), `---\nname: ${name}\ndescription: The skill ${name}.\n${front}\n---\nSteps of ${name}.\n`);
+  await writeFile(
+    join(path, "SKILL.md"),
+    `---\nname: ${name}\ndescription: The skill ${name}.\n${front}\n---\nSteps of ${name}.\n`,
+  );
   return path;
 }
 
@@ -39,7 +42,12 @@ test("from the command line into the chat, with and without a daemon", async () 
   // No daemon runs.
   const loud = await folder(home, "loud", "command-dispatch: tool\ncommand-tool: echo");
   const first = (await parleyJson(home, "skills", "install", loud)) as MethodResult<"skills.install">;
-  expect(first).toMatchObject({ name: "loud", folder: join(home, "skills", "loud"), files: 1, replaced: false });
+  expect(first).toMatchObject({
+    name: "loud",
+    folder: join(home, "skills", "loud"),
+    files: 1,
+    replaced: false,
+  });
   const again = await parley(home, "skills", "install", loud);
   expect([again.exitCode, again.err]).toEqual([1, expect.stringContaining("--force replaces it")]);
   // And with one: what is installed now is there with the next message.
@@ -64,13 +72,23 @@ test("from the command line into the chat, with and without a daemon", async () 
   w.models.reply(({ lastUserText }) => `I read: ${lastUserText} key-that-nobody-sees`);
   person.says("/skill later now");
   await w.answered(alice, 3);
-  expect(w.answers(alice)[2]?.text).toMatch(/I read: Use the "later" skill[\s\S]*SKILL.md first[\s\S]*now \[secret\]/);
+  expect(w.answers(alice)[2]?.text).toMatch(
+    /I read: Use the "later" skill[\s\S]*SKILL.md first[\s\S]*now \[secret\]/,
+  );
 
   const shown = (await client.call("skills.info", { name: "keyed" })) as MethodResult<"skills.info">;
-  expect(shown).toMatchObject({ status: "ready", primaryEnv: "KEYED", requirements: [{ kind: "env", what: "KEYED", satisfied: true }] });
+  expect(shown).toMatchObject({
+    status: "ready",
+    primaryEnv: "KEYED",
+    requirements: [{ kind: "env", what: "KEYED", satisfied: true }],
+  });
   client.close();
   await writeFile(join(home, "skills", "later", "SKILL.md"), "---js\n({})\n---\n");
   const check = await parley(home, "skills", "check");
-  expect([check.exitCode, check.out]).toEqual([1, expect.stringMatching(/refused[\s\S]*later[\s\S]*only YAML is read/)]);
-  for (const text of [JSON.stringify(shown), check.out, daemon.log()]) expect(text).not.toContain("key-that-nobody-sees");
+  expect([check.exitCode, check.out]).toEqual([
+    1,
+    expect.stringMatching(/refused[\s\S]*later[\s\S]*only YAML is read/),
+  ]);
+  for (const text of [JSON.stringify(shown), check.out, daemon.log()])
+    expect(text).not.toContain("key-that-nobody-sees");
 });

@@ -54,7 +54,8 @@ describe.skipIf(lacks(prlimit))("a process that can open no more files", () => {
     await eventually(() => existsSync(join(daemon.home, "status.json")), 10_000, "the file");
     await eventually(async () => (await parley(daemon.home, "status")).exitCode === 0, 20_000, "all is well");
     // Below what it has open: no number is left for another one.
-    const limit = (most: number): unknown => execFileSync(programPath(prlimit), ["--pid", String(daemon.pid), `--nofile=${most}:`]);
+    const limit = (most: number): unknown =>
+      execFileSync(programPath(prlimit), ["--pid", String(daemon.pid), `--nofile=${most}:`]);
     limit(10);
     const said = await eventually(
       async () => {
@@ -65,10 +66,16 @@ describe.skipIf(lacks(prlimit))("a process that can open no more files", () => {
       "the reason",
     );
     expect(said.exitCode).toBe(1);
-    expect(said.err).toMatch(/^The gateway .* does not answer[\s\S]*process \d+ runs\. This is what it wrote down \d+ seconds ago/);
+    expect(said.err).toMatch(
+      /^The gateway .* does not answer[\s\S]*process \d+ runs\. This is what it wrote down \d+ seconds ago/,
+    );
     expect(said.out).toMatch(/^Channel {3}telegram:default {2}/m);
     limit(1_024);
-    await eventually(async () => (await parley(daemon.home, "status")).exitCode === 0, 30_000, "all is well again");
+    await eventually(
+      async () => (await parley(daemon.home, "status")).exitCode === 0,
+      30_000,
+      "all is well again",
+    );
     expect(await daemon.stop()).toBe(0);
     expect(existsSync(join(daemon.home, "status.json"))).toBe(false);
   });

@@ -21,9 +21,12 @@ type Status = MethodResult<"status">;
 
 /** Starts a daemon of this world and stops it; throws when anybody went without an answer, or got one twice or out of turn. */
 export async function statusStorm(world: World, { processes, sockets }: Storm): Promise<void> {
-  const daemon = await world.start({ config: { ...(await findableGateway()), messages: { queue: { mode: "followup" } } } });
+  const daemon = await world.start({
+    config: { ...(await findableGateway()), messages: { queue: { mode: "followup" } } },
+  });
   const chats = Array.from({ length: people }, (_, at) => at + 1);
-  for (let n = 0; n < messagesEach; n += 1) for (const chat of chats) world.telegram.as(chat).says(`${chat}: message ${n}`);
+  for (let n = 0; n < messagesEach; n += 1)
+    for (const chat of chats) world.telegram.as(chat).says(`${chat}: message ${n}`);
 
   const [ran, asked] = await Promise.all([
     Promise.all(Array.from({ length: processes }, () => parley(daemon.home, "--json", "status"))),
@@ -37,7 +40,10 @@ export async function statusStorm(world: World, { processes, sockets }: Storm): 
     ),
   ]);
   for (const { exitCode, out, err } of ran) {
-    expect({ err, found: JSON.parse(out) as Status }).toEqual({ err: "", found: expect.objectContaining({ pid: daemon.pid }) as unknown });
+    expect({ err, found: JSON.parse(out) as Status }).toEqual({
+      err: "",
+      found: expect.objectContaining({ pid: daemon.pid }) as unknown,
+    });
     // On a machine with all hands full a poll may have failed by then, and the answer says so.
     expect(exitCode).toBe((JSON.parse(out) as Status).state === "ok" ? 0 : 1);
   }

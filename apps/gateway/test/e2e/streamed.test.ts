@@ -15,7 +15,10 @@ afterEach(async () => {
 
 test("an answer that grows by edits quotes what its tag names: an edit could not add that later", async () => {
   await w.start();
-  w.models.reply({ text: "[[reply_to_current]]This answer takes its time, word after word after word.", betweenMs: 150 });
+  w.models.reply({
+    text: "[[reply_to_current]]This answer takes its time, word after word after word.",
+    betweenMs: 150,
+  });
   const asked = w.telegram.as(7).says("quote me");
   await w.answered(7, 1);
   expect(w.answers(7)[0]).toMatchObject({ replyTo: asked.message_id });
@@ -49,7 +52,8 @@ test("no secret, state path, thought or control token reaches a chat or the log,
   })();
   expect(answer).toBeDefined();
   const said = [final, ...w.telegram.calls().map((call) => JSON.stringify(call.params))].join("\n");
-  for (const secret of [...secrets, "hidden thought", "NO_REPLY", "[[reply"]) expect(said).not.toContain(secret);
+  for (const secret of [...secrets, "hidden thought", "NO_REPLY", "[[reply"])
+    expect(said).not.toContain(secret);
   expect(final).toContain(`${daemon.home}/workspace/notes.md`);
   await daemon.stop();
   for (const secret of [testToken, botToken, "test-key"]) expect(daemon.log()).not.toContain(secret);
@@ -59,7 +63,11 @@ test("an answer whose preview cannot be edited any more is sent whole, once, and
   await w.start();
   const long = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
   w.models.reply({ text: long, betweenMs: 60 });
-  const trouble = { kind: "answer", status: 400, body: refusalBody(400, "Bad Request: MESSAGE_TOO_LONG") } as const;
+  const trouble = {
+    kind: "answer",
+    status: 400,
+    body: refusalBody(400, "Bad Request: MESSAGE_TOO_LONG"),
+  } as const;
   w.telegram.inject({ method: "editMessageText", times: null, trouble });
   w.telegram.as(7).says("go");
   await eventually(() => w.answers(7).some((answer) => answer.text === long) && w.answers(7).length === 1);

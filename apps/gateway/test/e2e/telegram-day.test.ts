@@ -11,13 +11,20 @@ const ann = 7;
 const bob = 8;
 const forum = -1_001_000_000_007;
 const annsChat: Address = { channel: "telegram", account: "default", kind: "dm", peer: String(ann) };
-const png = { name: "p.png", mediaType: "image/png", bytes: Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) };
+const png = {
+  name: "p.png",
+  mediaType: "image/png",
+  bytes: Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+};
 
 let w: World;
 let speech: Speech;
 let daemon: Daemon;
 beforeAll(async () => {
-  [w, speech] = await Promise.all([world({ dmPolicy: "pairing", allowFrom: [], groupPolicy: "open", streaming: "edit" }), speechServer()]);
+  [w, speech] = await Promise.all([
+    world({ dmPolicy: "pairing", allowFrom: [], groupPolicy: "open", streaming: "edit" }),
+    speechServer(),
+  ]);
   w.telegram.group({ id: forum, title: "Trip", isForum: true });
 });
 afterAll(async () => {
@@ -53,14 +60,22 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
   });
   const start = async (home?: string): Promise<Daemon> => {
     const { models } = w.config as { models: { providers: object } };
-    const providers = { ...models.providers, speech: { api: "openai-completions", baseUrl: speech.url, apiKey: "key" } };
+    const providers = {
+      ...models.providers,
+      speech: { api: "openai-completions", baseUrl: speech.url, apiKey: "key" },
+    };
     return startDaemon({
       ...(home === undefined ? {} : { home }),
       config: { ...w.config, models: { providers }, messages: { audio: { transcribe: "speech/whisper" } } },
     });
   };
   /** Writes down what people do, then what they get to see of it. */
-  const happens = async (what: string, chat: number, act: () => unknown, messages = 1): Promise<readonly string[]> => {
+  const happens = async (
+    what: string,
+    chat: number,
+    act: () => unknown,
+    messages = 1,
+  ): Promise<readonly string[]> => {
     transcript.push(what);
     act();
     return sees(chat, messages);
@@ -100,9 +115,13 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
     annie.says("@bot1_bot when does it leave?", { chat: forum }),
   );
   const topic = w.telegram.topic(forum, "Tea");
-  await happens("Ann, in the topic: @bot1_bot name a tea", forum, () => annie.says("@bot1_bot name a tea", { chat: forum, thread: topic }));
+  await happens("Ann, in the topic: @bot1_bot name a tea", forum, () =>
+    annie.says("@bot1_bot name a tea", { chat: forum, thread: topic }),
+  );
 
-  await happens("Ann sends an album of three.", ann, () => annie.sendsAlbum(3, { file: png, caption: "my garden" }));
+  await happens("Ann sends an album of three.", ann, () =>
+    annie.sendsAlbum(3, { file: png, caption: "my garden" }),
+  );
   speech.says("what is the weather like?");
   await happens("Ann sends a voice message.", ann, () => annie.sendsVoice());
 
@@ -133,7 +152,9 @@ test("pairing, a group, a topic, an album, a voice message, a kill in the middle
   await sees(ann);
 
   const offer = w.answers(ann).find((message) => message.buttons.length > 0)?.id ?? 0;
-  const sent = w.telegram.calls("sendMessage").findLast(({ params }) => JSON.stringify(params).includes("Shall I book it?"));
+  const sent = w.telegram
+    .calls("sendMessage")
+    .findLast(({ params }) => JSON.stringify(params).includes("Shall I book it?"));
   const name = /~[\w-]{22}/.exec(JSON.stringify(sent?.params))?.[0] ?? "";
   await happens("Ann presses Yes.", ann, () => annie.presses(offer, name));
   const again = annie.presses(offer, name);

@@ -37,11 +37,11 @@ describe("a direct message", () => {
     alice.says("what is my name?");
     await w.answered(1, 2);
     const messages = w.models.requests()[1]?.body["messages"] as { role: string }[];
-    expect(messages.filter((message) => message.role !== "system" && message.role !== "developer").map((message) => message.role)).toEqual([
-      "user",
-      "assistant",
-      "user",
-    ]);
+    expect(
+      messages
+        .filter((message) => message.role !== "system" && message.role !== "developer")
+        .map((message) => message.role),
+    ).toEqual(["user", "assistant", "user"]);
     expect(JSON.stringify(messages)).toContain("my name is Alice");
   });
 });
@@ -102,7 +102,9 @@ test("two chats at once, ten messages each: order in each chat, chats side by si
   for (let n = 1; n <= 10; n += 1) for (const person of people) person.says(`m${n}`);
   for (const chat of [11, 22]) {
     const said = await eventually(() => {
-      const numbers = w.answers(chat).flatMap((message) => [...message.text.matchAll(/m(\d+)/g)].map((match) => Number(match[1])));
+      const numbers = w
+        .answers(chat)
+        .flatMap((message) => [...message.text.matchAll(/m(\d+)/g)].map((match) => Number(match[1])));
       return numbers.length >= 10 && numbers;
     });
     expect(said).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -127,7 +129,11 @@ describe("strangers", () => {
 
     const { controlClient } = await import("./control-client.ts");
     const control = await controlClient(daemon);
-    expect(await control.call("pairing.approve", { code })).toMatchObject({ channel: "telegram", senderId: "99", senderName: "Bob" });
+    expect(await control.call("pairing.approve", { code })).toMatchObject({
+      channel: "telegram",
+      senderId: "99",
+      senderName: "Bob",
+    });
     await expect(control.call("pairing.approve", { code })).rejects.toMatchObject({ code: "missing" });
     control.close();
     bob.says("now?");

@@ -26,7 +26,9 @@ function calling(...calls: readonly (readonly [string, object])[]): (call: Model
   return ({ lastToolResult }) => {
     const call = calls[next];
     next += 1;
-    return call === undefined ? `done: ${lastToolResult ?? ""}` : { toolCalls: [{ name: call[0], args: { ...call[1] } }] };
+    return call === undefined
+      ? `done: ${lastToolResult ?? ""}`
+      : { toolCalls: [{ name: call[0], args: { ...call[1] } }] };
   };
 }
 
@@ -41,7 +43,9 @@ async function homeWith(files: { readonly [path: string]: string }): Promise<str
 
 /** What the model was told by each of its tools. */
 function results(): readonly string[] {
-  return w.models.requests().flatMap(({ lastToolResult }) => (lastToolResult === null ? [] : [lastToolResult]));
+  return w.models
+    .requests()
+    .flatMap(({ lastToolResult }) => (lastToolResult === null ? [] : [lastToolResult]));
 }
 
 describe("files", () => {
@@ -74,7 +78,11 @@ describe("commands", () => {
     const home = await homeWith({ "a.txt": "alpha\n" });
     const daemon = await w.start({ home, config: { tools: { exec: { allowlist: ["cat"], ask: "off" } } } });
     w.models.reply(
-      calling(["exec", { command: ["cat", "a.txt"] }], ["exec", { command: "touch made.txt" }], ["process", { action: "list" }]),
+      calling(
+        ["exec", { command: ["cat", "a.txt"] }],
+        ["exec", { command: "touch made.txt" }],
+        ["process", { action: "list" }],
+      ),
     );
     w.telegram.as(me).says("look");
     await w.answered(me, 1);
@@ -92,7 +100,9 @@ describe.skipIf(lacks(program("bwrap")))("a sandbox", () => {
     await w.start({
       home,
       config: {
-        agents: { defaults: { model: { primary: "fake/m1" }, sandbox: { mode: "all", workspaceAccess: "rw" } } },
+        agents: {
+          defaults: { model: { primary: "fake/m1" }, sandbox: { mode: "all", workspaceAccess: "rw" } },
+        },
         tools: { exec: { mode: "full" } },
       },
     });
@@ -127,7 +137,9 @@ describe("a command in the background", () => {
   const background = (script: string): ((call: ModelCall) => ModelAnswer) => {
     return ({ lastUserText, lastToolResult }) => {
       if (lastUserText.includes("Background command")) return `told: ${lastUserText}`;
-      return lastToolResult === null ? { toolCalls: [{ name: "exec", args: { command: script, background: true } }] } : "it runs";
+      return lastToolResult === null
+        ? { toolCalls: [{ name: "exec", args: { command: script, background: true } }] }
+        : "it runs";
     };
   };
   const full = { tools: { exec: { mode: "full" } } };
@@ -166,7 +178,12 @@ describe("a command in the background", () => {
 describe("the session's own tools", () => {
   test("tell the model and the time, and keep a plan", async () => {
     await w.start({ config: owned });
-    w.models.reply(calling(["update_plan", { plan: [{ step: "look around", status: "in_progress" }] }], ["session_status", {}]));
+    w.models.reply(
+      calling(
+        ["update_plan", { plan: [{ step: "look around", status: "in_progress" }] }],
+        ["session_status", {}],
+      ),
+    );
     w.telegram.as(me).says("plan it");
     const [answer] = await w.answered(me, 1);
     expect(results()[0]).toBe("Plan kept: 0 of 1 steps done.");
@@ -178,7 +195,9 @@ describe("the session's own tools", () => {
 
 describe("the policy", () => {
   test("takes tools away by profile, sender and place, and what is gone cannot be called", async () => {
-    await w.start({ config: { tools: { profile: "coding", toolsBySender: { "telegram:7": { deny: ["group:runtime"] } } } } });
+    await w.start({
+      config: { tools: { profile: "coding", toolsBySender: { "telegram:7": { deny: ["group:runtime"] } } } },
+    });
     w.models.reply(({ lastUserText, lastToolResult }) =>
       lastToolResult === null && lastUserText === "run"
         ? { toolCalls: [{ name: "exec", args: { command: ["true"] } }] }

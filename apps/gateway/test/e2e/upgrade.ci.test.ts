@@ -56,12 +56,18 @@ function startFrom(tree: string, home: string): Running {
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
   onTestFinished(() => void child.kill("SIGKILL"));
-  return { pid: child.pid ?? 0, said: () => said, exited: once(child, "exit").then(([code]) => Number(code)) };
+  return {
+    pid: child.pid ?? 0,
+    said: () => said,
+    exited: once(child, "exit").then(([code]) => Number(code)),
+  };
 }
 
 function schemaOf(home: string): number {
   const db = new DatabaseSync(join(home, "state.db"), { readOnly: true });
-  const { user_version: version } = db.prepare("pragma user_version").get() as { readonly user_version: number };
+  const { user_version: version } = db.prepare("pragma user_version").get() as {
+    readonly user_version: number;
+  };
   db.close();
   return version;
 }
@@ -85,7 +91,10 @@ test("a newer schema comes in by `parley restart`, an older Parley refuses it, a
 
   await writeFile(join(tree, schemaFile), newer);
   const restarted = await parley(home, "restart");
-  expect(restarted).toMatchObject({ exitCode: 0, out: expect.stringContaining(`(process ${daemon.pid})`) as string });
+  expect(restarted).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining(`(process ${daemon.pid})`) as string,
+  });
   expect(schemaOf(home)).toBe(schema + 1);
   person.says("after");
   expect(await w.answered(alice, 2)).toEqual(["echo: before", "echo: after"]);

@@ -1,5 +1,11 @@
 // A whole small world for one test: fake Telegram, fake model servers, and a daemon between them.
-import { fakeModels, fakeTelegram, type FakeModels, type FakeTelegram, type VisibleMessage } from "@parley/testkit";
+import {
+  fakeModels,
+  fakeTelegram,
+  type FakeModels,
+  type FakeTelegram,
+  type VisibleMessage,
+} from "@parley/testkit";
 import { eventually, startDaemon, type Daemon } from "./daemon.ts";
 
 export interface World {
@@ -7,7 +13,11 @@ export interface World {
   readonly models: FakeModels;
   /** The config that points a daemon at the fakes: everybody may write, nothing is paced, nothing is streamed. */
   readonly config: { readonly [key: string]: unknown };
-  start(more?: { readonly home?: string; readonly config?: object; readonly under?: readonly string[] }): Promise<Daemon>;
+  start(more?: {
+    readonly home?: string;
+    readonly config?: object;
+    readonly under?: readonly string[];
+  }): Promise<Daemon>;
   /** What the bot shows in a chat. */
   answers(chat: number): readonly VisibleMessage[];
   /** Waits until the bot shows `count` messages in a chat, and returns their texts. */
@@ -19,7 +29,16 @@ export async function world(telegramConfig: object = {}): Promise<World> {
   const [telegram, models] = await Promise.all([fakeTelegram(), fakeModels()]);
   const bot = telegram.bot();
   const config = {
-    models: { providers: { fake: { api: "openai-completions", baseUrl: `${models.url}/v1`, apiKey: "test-key", models: [{ id: "m1" }] } } },
+    models: {
+      providers: {
+        fake: {
+          api: "openai-completions",
+          baseUrl: `${models.url}/v1`,
+          apiKey: "test-key",
+          models: [{ id: "m1" }],
+        },
+      },
+    },
     agents: { defaults: { model: { primary: "fake/m1" } } },
     channels: {
       telegram: {
@@ -33,7 +52,8 @@ export async function world(telegramConfig: object = {}): Promise<World> {
       },
     },
   };
-  const answers = (chat: number): readonly VisibleMessage[] => telegram.visible(chat).filter((message) => message.byBot);
+  const answers = (chat: number): readonly VisibleMessage[] =>
+    telegram.visible(chat).filter((message) => message.byBot);
   return {
     telegram,
     models,

@@ -22,8 +22,17 @@ const owner = 4242;
 const bootOf = async (home: string): Promise<string> =>
   (JSON.parse((await parley(home, "--json", "status")).out) as { bootId: string }).bootId;
 
-async function started(): Promise<{ readonly daemon: Daemon; readonly path: string; readonly good: string; readonly boot: string }> {
-  const config = { ...(await findableGateway()), commands: { ownerAllowFrom: [`telegram:${owner}`] }, logging: { level: "info" } };
+async function started(): Promise<{
+  readonly daemon: Daemon;
+  readonly path: string;
+  readonly good: string;
+  readonly boot: string;
+}> {
+  const config = {
+    ...(await findableGateway()),
+    commands: { ownerAllowFrom: [`telegram:${owner}`] },
+    logging: { level: "info" },
+  };
   const daemon = await w.start({ config });
   const path = join(daemon.home, "parley.json5");
   await writeFile(join(daemon.home, "a-file"), "");
@@ -35,15 +44,26 @@ test("a value that only a start would have refused is refused by set, validate a
   for (const running of [true, false]) {
     if (!running) await daemon.stop();
     for (const [key, value, why] of [
-      ["agents.defaults.workspace", "a-file", /agents\.defaults\.workspace: .*a-file is a file, not a folder/],
-      ["messages.audio.transcribe", "nobody/whisper", /messages\.audio\.transcribe: .*"nobody", which does not exist/],
+      [
+        "agents.defaults.workspace",
+        "a-file",
+        /agents\.defaults\.workspace: .*a-file is a file, not a folder/,
+      ],
+      [
+        "messages.audio.transcribe",
+        "nobody/whisper",
+        /messages\.audio\.transcribe: .*"nobody", which does not exist/,
+      ],
       ["gateway.bind", "192.0.2.1", /gateway\.bind: /],
     ] as const) {
       const set = await parley(daemon.home, "config", "set", key, value);
       expect([key, set.exitCode, set.err]).toEqual([key, 1, expect.stringMatching(why)]);
       expect(await readFile(path, "utf8")).toBe(good);
     }
-    await writeFile(path, good.replace('"agents":{"defaults":{', '"agents":{"defaults":{"workspace":"a-file",'));
+    await writeFile(
+      path,
+      good.replace('"agents":{"defaults":{', '"agents":{"defaults":{"workspace":"a-file",'),
+    );
     const validate = await parley(daemon.home, "config", "validate");
     expect([validate.exitCode, validate.err]).toEqual([78, expect.stringMatching(/a-file is a file/)]);
     if (!running) {
@@ -59,11 +79,17 @@ test("a value that only a start would have refused is refused by set, validate a
 
 test("no way of asking restarts a gateway that would not come up; all of them say why", async () => {
   const { daemon, path, good, boot } = await started();
-  await writeFile(path, good.replace('"agents":{"defaults":{', '"agents":{"defaults":{"workspace":"a-file",'));
+  await writeFile(
+    path,
+    good.replace('"agents":{"defaults":{', '"agents":{"defaults":{"workspace":"a-file",'),
+  );
   const person = w.telegram.as(owner);
 
   const asked = await parley(daemon.home, "restart");
-  expect([asked.exitCode, asked.err]).toEqual([78, expect.stringMatching(/would not come up again[\s\S]*a-file is a file/)]);
+  expect([asked.exitCode, asked.err]).toEqual([
+    78,
+    expect.stringMatching(/would not come up again[\s\S]*a-file is a file/),
+  ]);
 
   person.says("/restart");
   const answer = (await w.answered(owner, 1))[0];
@@ -71,7 +97,9 @@ test("no way of asking restarts a gateway that would not come up; all of them sa
   expect(answer).not.toContain(daemon.home);
 
   w.models.reply(({ lastToolResult }) =>
-    lastToolResult === null ? { toolCalls: [{ name: "gateway", args: { action: "restart" } }] } : `so: ${lastToolResult}`,
+    lastToolResult === null
+      ? { toolCalls: [{ name: "gateway", args: { action: "restart" } }] }
+      : `so: ${lastToolResult}`,
   );
   person.says("please restart");
   expect((await w.answered(owner, 2))[1]).toMatch(/^so: not restarted.*a-file is a file/s);
@@ -81,7 +109,10 @@ test("no way of asking restarts a gateway that would not come up; all of them sa
   expect(await bootOf(daemon.home)).toBe(boot);
 
   await writeFile(path, good);
-  expect(await parley(daemon.home, "restart")).toMatchObject({ exitCode: 0, out: expect.stringContaining("is back") });
+  expect(await parley(daemon.home, "restart")).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining("is back"),
+  });
   expect(await bootOf(daemon.home)).not.toBe(boot);
 }, 120_000);
 
@@ -104,21 +135,36 @@ test("a restart onto a port or a store that cannot be had is refused, one onto a
 
   const free = ((await findableGateway()).gateway as { port: number }).port;
   await parley(daemon.home, "config", "set", "gateway.port", String(free));
-  await parley(daemon.home, "config", "set", "store", '{"driver":"redis","redis":{"url":"redis://127.0.0.1:1"}}');
+  await parley(
+    daemon.home,
+    "config",
+    "set",
+    "store",
+    '{"driver":"redis","redis":{"url":"redis://127.0.0.1:1"}}',
+  );
   const away = await parley(daemon.home, "restart");
   expect([away.exitCode, away.err]).toEqual([78, expect.stringMatching(/store: .*127\.0\.0\.1:1/)]);
   expect(await bootOf(daemon.home)).toBe(boot);
 
   await parley(daemon.home, "config", "unset", "store");
-  expect(await parley(daemon.home, "restart")).toMatchObject({ exitCode: 0, out: expect.stringContaining("is back") });
+  expect(await parley(daemon.home, "restart")).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining("is back"),
+  });
   expect(daemon.log()).toContain(`"url":"http://127.0.0.1:${free}/"`);
   expect(await bootOf(daemon.home)).not.toBe(boot);
 }, 120_000);
 
 test("a home that was never used starts by what validate says", async () => {
   const home = await freshHome();
-  await writeFile(join(home, "parley.json5"), "{ agents: { list: [{ id: 'main', workspace: '/proc/nothing' }] } }");
+  await writeFile(
+    join(home, "parley.json5"),
+    "{ agents: { list: [{ id: 'main', workspace: '/proc/nothing' }] } }",
+  );
   const validate = await parley(home, "config", "validate");
-  expect([validate.exitCode, validate.err]).toEqual([78, expect.stringMatching(/agents\.list\[0\]\.workspace: /)]);
+  expect([validate.exitCode, validate.err]).toEqual([
+    78,
+    expect.stringMatching(/agents\.list\[0\]\.workspace: /),
+  ]);
   expect((await parley(home, "start")).exitCode).toBe(78);
 }, 60_000);

@@ -64,10 +64,17 @@ test("a file that comes again is young again", async () => {
 
 test("it is done by itself, by the limits of the moment, and where there is no folder yet nothing is wrong", async () => {
   const clock = virtualClock({ startMs: nowMs });
-  expect(await forgetMedia(join(tmpdir(), "parley-no-such-folder"), { keepDays: 2, maxMegabytes: 1 }, nowMs)).toBe(0);
+  expect(
+    await forgetMedia(join(tmpdir(), "parley-no-such-folder"), { keepDays: 2, maxMegabytes: 1 }, nowMs),
+  ).toBe(0);
   const folder = folderWith({ a: 5, b: 3 });
   let keepDays = 4;
-  const stop = forgetMediaNowAndThen({ folder, limits: () => ({ keepDays, maxMegabytes: 100 }), clock, log: silentLog });
+  const stop = forgetMediaNowAndThen({
+    folder,
+    limits: () => ({ keepDays, maxMegabytes: 100 }),
+    clock,
+    log: silentLog,
+  });
   await clock.advance(60_000);
   await expect.poll(() => left(folder)).toEqual(["b"]);
   keepDays = 2;

@@ -32,7 +32,8 @@ beforeAll(async () => {
   w = await world();
   home = await freshHome();
   await mkdir(join(home, "media"), { recursive: true });
-  for (const { path } of [...album, file("v.ogg", "audio/ogg")]) await writeFile(join(home, "media", path), "abc");
+  for (const { path } of [...album, file("v.ogg", "audio/ogg")])
+    await writeFile(join(home, "media", path), "abc");
   w.telegram.as({ id: chat, name: "Ann" }).says("/start");
   await plant(home, to, [
     [{ kind: "media", media: "image", files: album, caption }],
@@ -43,7 +44,11 @@ beforeAll(async () => {
     [buttons],
   ]);
   daemon = await w.start({ home });
-  await eventually(() => w.answers(chat).some((message) => message.buttons.length > 0), 20_000, "the buttons");
+  await eventually(
+    () => w.answers(chat).some((message) => message.buttons.length > 0),
+    20_000,
+    "the buttons",
+  );
 });
 afterAll(async () => {
   await cleanUp();
@@ -54,12 +59,18 @@ afterAll(async () => {
 const press = async (label: string): Promise<string | undefined> => {
   const message = w.answers(chat).find((each) => each.buttons.length > 0);
   const rows = w.telegram.calls("sendMessage").flatMap((call) => {
-    const markup = call.params["reply_markup"] as { inline_keyboard: { text: string; callback_data: string }[][] } | undefined;
+    const markup = call.params["reply_markup"] as
+      | { inline_keyboard: { text: string; callback_data: string }[][] }
+      | undefined;
     return markup?.inline_keyboard.flat() ?? [];
   });
   const value = rows.find((button) => button.text === label)?.callback_data ?? "";
   const id = w.telegram.as({ id: chat, name: "Ann" }).presses(message?.id ?? 0, value);
-  const answer = await eventually(() => w.telegram.bot().callbackAnswer(id), 10_000, "the answer to the press");
+  const answer = await eventually(
+    () => w.telegram.bot().callbackAnswer(id),
+    10_000,
+    "the answer to the press",
+  );
   return answer.text;
 };
 
@@ -69,9 +80,13 @@ describe("sent", () => {
     expect(photos).toHaveLength(11);
     expect(photos.filter((photo) => photo.text !== "")).toHaveLength(1);
     expect(photos[0]?.text.length).toBeLessThanOrEqual(1024);
-    const groups = w.telegram.calls("sendMediaGroup").map((call) => (call.params["media"] as unknown[]).length);
+    const groups = w.telegram
+      .calls("sendMediaGroup")
+      .map((call) => (call.params["media"] as unknown[]).length);
     expect(groups).toEqual([10]);
-    const rest = w.answers(chat).find((message) => message.kind === "text" && message.text.includes("and more"));
+    const rest = w
+      .answers(chat)
+      .find((message) => message.kind === "text" && message.text.includes("and more"));
     expect(`${photos[0]?.text} ${rest?.text}`).toBe(caption.replaceAll("**", "").trim());
   });
 
@@ -92,7 +107,9 @@ describe("a button", () => {
     const asked = w.models.requests().length;
     expect(await press("Yes")).toBeUndefined();
     await eventually(() => w.models.requests().length > asked);
-    expect(w.models.requests().at(-1)?.lastUserText).toContain(`[pressed button]\ncallback_data: ${longValue}`);
+    expect(w.models.requests().at(-1)?.lastUserText).toContain(
+      `[pressed button]\ncallback_data: ${longValue}`,
+    );
     expect(await press("Yes")).toBe("This was already pressed.");
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(w.models.requests()).toHaveLength(asked + 1);

@@ -16,7 +16,9 @@ export async function speechServer(): Promise<Speech> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    heard.push(`${request.method} ${request.url} ${request.headers.authorization}\n${Buffer.concat(chunks).toString("latin1")}`);
+    heard.push(
+      `${request.method} ${request.url} ${request.headers.authorization}\n${Buffer.concat(chunks).toString("latin1")}`,
+    );
     if (words === null) response.writeHead(400).end("{}");
     else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ text: words }));
   });

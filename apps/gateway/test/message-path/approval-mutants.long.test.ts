@@ -7,7 +7,13 @@ import { afterAll, expect, test } from "vitest";
 
 const suite = "path/approvals.test";
 const mutants: readonly PlantedBug[] = [
-  ["anybody decides", suite, "approvals/approval-desk.ts", "if (!mayDecide(found.approval, by, await approvers()))", "if (false)"],
+  [
+    "anybody decides",
+    suite,
+    "approvals/approval-desk.ts",
+    "if (!mayDecide(found.approval, by, await approvers()))",
+    "if (false)",
+  ],
   [
     "whoever is an owner now decides",
     suite,
@@ -15,7 +21,13 @@ const mutants: readonly PlantedBug[] = [
     "asked.includes(by.person) && people.includes",
     "people.includes",
   ],
-  ["whoever was one when it was asked decides", suite, "approvals/approval-desk.ts", "&& people.includes(by.person)", ""],
+  [
+    "whoever was one when it was asked decides",
+    suite,
+    "approvals/approval-desk.ts",
+    "&& people.includes(by.person)",
+    "",
+  ],
   [
     "the later of two answers counts",
     suite,
@@ -30,7 +42,13 @@ const mutants: readonly PlantedBug[] = [
     "clock.now() < approval.expiresAtMs) return kept;",
     "true) return kept;",
   ],
-  ["nothing ends by itself", suite, "approvals/approval-desk.ts", "if (watched.has(id)) return;", "if (!watched.has(id)) return;"],
+  [
+    "nothing ends by itself",
+    suite,
+    "approvals/approval-desk.ts",
+    "if (watched.has(id)) return;",
+    "if (!watched.has(id)) return;",
+  ],
   [
     "a conversation that began anew still runs it",
     suite,
@@ -45,9 +63,27 @@ const mutants: readonly PlantedBug[] = [
     'if (approval.state !== "open" || !isMeant) continue;',
     "if (approval.id !== null) continue;",
   ],
-  ["what may not be kept is kept", suite, "approvals/approval-desk.ts", 'verdict === "always" && approval.grant === null', "false"],
-  ["a death after the decision loses it", suite, "approvals/approval-desk.ts", "if (isFresh &&", "if (!isFresh &&"],
-  ["a used approval is used again", suite, "approvals/gate.ts", '{ state: "used", used: { turn, callId } }', "{}"],
+  [
+    "what may not be kept is kept",
+    suite,
+    "approvals/approval-desk.ts",
+    'verdict === "always" && approval.grant === null',
+    "false",
+  ],
+  [
+    "a death after the decision loses it",
+    suite,
+    "approvals/approval-desk.ts",
+    "if (isFresh &&",
+    "if (!isFresh &&",
+  ],
+  [
+    "a used approval is used again",
+    suite,
+    "approvals/gate.ts",
+    '{ state: "used", used: { turn, callId } }',
+    "{}",
+  ],
   [
     "an approval counts for another action",
     suite,
@@ -55,7 +91,13 @@ const mutants: readonly PlantedBug[] = [
     "JSON.stringify([turn, callId, hash])",
     "JSON.stringify([turn, callId])",
   ],
-  ["what changed since runs all the same", suite, "approvals/gate.ts", "if (approval.hash !== hash)", "if (false)"],
+  [
+    "what changed since runs all the same",
+    suite,
+    "approvals/gate.ts",
+    "if (approval.hash !== hash)",
+    "if (false)",
+  ],
   [
     "what was refused runs",
     suite,
@@ -72,7 +114,13 @@ const mutants: readonly PlantedBug[] = [
   ],
   ["the last look is for any action", suite, "approvals/gate.ts", "&& approval.hash === hash;", ";"],
   ["the last look is for any call", suite, "approvals/gate.ts", "&& isForThis &&", "&&"],
-  ["an open request is as good as a given one", suite, "approvals/gate.ts", 'approval.state === "used" && isForThis', "isForThis"],
+  [
+    "an open request is as good as a given one",
+    suite,
+    "approvals/gate.ts",
+    'approval.state === "used" && isForThis',
+    "isForThis",
+  ],
   ["the card does not say who asks", suite, "approvals/card.ts", "${fenced(askedByLines(approval))}", ""],
   [
     "a name is shown raw",
@@ -82,11 +130,41 @@ const mutants: readonly PlantedBug[] = [
     'chars.slice(0, mostNameChars).join("")',
   ],
   ["a name ends its quotes", suite, "approvals/asked-by.ts", `.replaceAll('"', "\\\\u{22}")`, ""],
-  ["one person asks without end", suite, "approvals/open-limits.ts", "theirs >= mostOpen.perPerson", "theirs >= 99"],
-  ["one place asks without end", suite, "approvals/open-limits.ts", "here >= mostOpen.perPlace", "here >= 99"],
-  ["strangers ask without end", suite, "approvals/open-limits.ts", "others >= mostOpen.ofOthers", "others >= 99"],
-  ["many at once pass the limit", suite, "approvals/approval-desk.ts", "lastKept.then(() => keep(approval))", "keep(approval)"],
-  ["those for whom there is no room are not counted", suite, "approvals/approval-desk.ts", "refusals.note(", "void ("],
+  [
+    "one person asks without end",
+    suite,
+    "approvals/open-limits.ts",
+    "theirs >= mostOpen.perPerson",
+    "theirs >= 99",
+  ],
+  [
+    "one place asks without end",
+    suite,
+    "approvals/open-limits.ts",
+    "here >= mostOpen.perPlace",
+    "here >= 99",
+  ],
+  [
+    "strangers ask without end",
+    suite,
+    "approvals/open-limits.ts",
+    "others >= mostOpen.ofOthers",
+    "others >= 99",
+  ],
+  [
+    "many at once pass the limit",
+    suite,
+    "approvals/approval-desk.ts",
+    "lastKept.then(() => keep(approval))",
+    "keep(approval)",
+  ],
+  [
+    "those for whom there is no room are not counted",
+    suite,
+    "approvals/approval-desk.ts",
+    "refusals.note(",
+    "void (",
+  ],
   [
     "a grant is one agent's and everybody's",
     suite,

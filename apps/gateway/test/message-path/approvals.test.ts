@@ -34,7 +34,10 @@ async function begin(config: object = {}, telegram: object = {}): Promise<Person
 /** Asks, and waits until the turn is parked. Returns the approval's id. */
 async function asked(who: Person): Promise<string> {
   who.says("deploy");
-  await s.until(async () => (await s.core().approvals.list()).some(({ state }) => state === "open"), "the request");
+  await s.until(
+    async () => (await s.core().approvals.list()).some(({ state }) => state === "open"),
+    "the request",
+  );
   await s.until(async () => (await turnOf())?.state === "parked", "the park");
   const [approval] = await s.core().approvals.list();
   return approval?.id ?? "";
@@ -45,7 +48,8 @@ async function turnOf() {
   return row?.turn === null || row === undefined ? null : s.store().turns.find(row.turn);
 }
 
-const stateOf = async (id: string): Promise<string | undefined> => (await s.core().approvals.list()).find((each) => each.id === id)?.state;
+const stateOf = async (id: string): Promise<string | undefined> =>
+  (await s.core().approvals.list()).find((each) => each.id === id)?.state;
 
 test("approved, the call runs once and the turn goes on where it was; the request shows what ran", async () => {
   const olga = await begin();
@@ -55,7 +59,9 @@ test("approved, the call runs once and the turn goes on where it was; the reques
   olga.says(`/approve ${id} once`);
   await s.until(() => olga.sees().some((text) => text.startsWith("so: ")), "the answer");
   expect(tool.ran).toEqual(["site"]);
-  expect(olga.sees().filter((text) => text.startsWith("so: "))).toEqual([expect.stringContaining("ran site")]);
+  expect(olga.sees().filter((text) => text.startsWith("so: "))).toEqual([
+    expect.stringContaining("ran site"),
+  ]);
   // The decision itself is no message to the model.
   expect(s.model.asked).toHaveLength(2);
   expect(JSON.stringify(s.model.asked.map(({ messages }) => messages))).not.toContain("Approval");
@@ -123,10 +129,17 @@ test("the answer comes below the request, also where answers grow by edits; what
   s.model.answers(({ messages }) =>
     messages.at(-1)?.role === "tool"
       ? { says: ["done: ", "it ", "ran"], pauseMs: 2_000 }
-      : { says: ["I will ", "deploy ", "it"], pauseMs: 2_000, calls: { name: "exec", args: { what: "site" } } },
+      : {
+          says: ["I will ", "deploy ", "it"],
+          pauseMs: 2_000,
+          calls: { name: "exec", args: { what: "site" } },
+        },
   );
   const id = await asked(olga);
-  expect(olga.sees()).toEqual([expect.stringMatching(/^I will/), expect.stringContaining("run: /opt/deploy site")]);
+  expect(olga.sees()).toEqual([
+    expect.stringMatching(/^I will/),
+    expect.stringContaining("run: /opt/deploy site"),
+  ]);
   await s.core().approvals.decide(id, "once", { operator: "test" });
   await s.until(() => olga.sees().at(-1) === "done: it ran", "the answer");
   await s.pass(5_000);
@@ -138,7 +151,10 @@ describe("somebody who writes meanwhile", () => {
     const olga = await begin();
     const id = await asked(olga);
     olga.says("are you there?");
-    await s.until(() => olga.sees().includes("re: are you there?") || olga.sees().some((text) => text.startsWith("so: ")), "an answer");
+    await s.until(
+      () => olga.sees().includes("re: are you there?") || olga.sees().some((text) => text.startsWith("so: ")),
+      "an answer",
+    );
     expect(JSON.stringify(s.model.asked.at(-1)?.messages)).toContain("nobody has decided");
     expect([tool.ran, await stateOf(id)]).toEqual([[], "open"]);
     const before = olga.sees().length;
@@ -160,10 +176,17 @@ describe("somebody who writes meanwhile", () => {
     const olga = await begin({ approvals: { exec: { timeoutMinutes: 5 } } });
     const id = await asked(olga);
     olga.says("are you there?");
-    await s.until(() => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")), "an answer");
+    await s.until(
+      () => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")),
+      "an answer",
+    );
     await s.kill();
     await s.start();
-    await s.until(() => olga.sees()[0]?.startsWith("⌛ Nobody answered in time") === true, "the end of the card", 6 * 60_000);
+    await s.until(
+      () => olga.sees()[0]?.startsWith("⌛ Nobody answered in time") === true,
+      "the end of the card",
+      6 * 60_000,
+    );
     expect([tool.ran, await stateOf(id)]).toEqual([[], "expired"]);
   });
 
@@ -171,7 +194,10 @@ describe("somebody who writes meanwhile", () => {
     const olga = await begin();
     const id = await asked(olga);
     olga.says("are you there?");
-    await s.until(() => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")), "an answer");
+    await s.until(
+      () => olga.sees().some((text) => text.startsWith("so: ") || text.startsWith("re: ")),
+      "an answer",
+    );
     tool.moveTo("/elsewhere");
     olga.says(`/approve ${id} once`);
     await s.until(() => olga.sees().at(-1)?.includes("is not what was approved") === true, "the refusal");
@@ -198,7 +224,10 @@ describe("who decides", () => {
     const [approval] = await s.core().approvals.list();
     const id = approval?.id ?? "";
     // It is shown to the owners, in private; who asked is told that they were asked, and not what.
-    await s.until(() => s.person("olga").sees().length === 1 && s.person("oscar").sees().length === 1, "the cards");
+    await s.until(
+      () => s.person("olga").sees().length === 1 && s.person("oscar").sees().length === 1,
+      "the cards",
+    );
     await mallory.gets(/^🔐 .*have been asked/);
     mallory.says(`/approve ${id} once`);
     await mallory.gets(/You may not decide/);
@@ -214,11 +243,26 @@ describe("who decides", () => {
   test("only who was asked then and still is an approver now", async () => {
     const id = await asked(await begin());
     const { cells, inbox, outbox, sessions } = s.store();
-    const rest = { owners: async () => [], target: "dm", accounts: () => [], clock: s.clock, log: silentLog } as const;
-    const now = approvalDesk({ cells, inbox, outbox, sessions, approvers: ["telegram:newcomer", "telegram:oscar"], ...rest });
+    const rest = {
+      owners: async () => [],
+      target: "dm",
+      accounts: () => [],
+      clock: s.clock,
+      log: silentLog,
+    } as const;
+    const now = approvalDesk({
+      cells,
+      inbox,
+      outbox,
+      sessions,
+      approvers: ["telegram:newcomer", "telegram:oscar"],
+      ...rest,
+    });
     for (const person of ["telegram:newcomer", "telegram:olga"])
       await expect(now.decide(id, "once", { person }), person).rejects.toMatchObject({ code: "denied" });
-    expect(await now.decide(id, "deny", { person: "telegram:oscar" })).toMatchObject({ approval: { state: "denied" } });
+    expect(await now.decide(id, "deny", { person: "telegram:oscar" })).toMatchObject({
+      approval: { state: "denied" },
+    });
   });
 
   test("where nobody is known, nothing is asked and nothing runs", async () => {
@@ -243,18 +287,34 @@ describe("a request says who asks, and where", () => {
     expect(card).toContain('asked by: "Mallory Müller" (telegram:mallory)');
     expect(card).toContain("chat: telegram private chat mallory");
     expect(card).toContain("session: agent:main:telegram:dm:mallory");
-    expect((await s.core().approvals.list())[0]).toMatchObject({ names: { "telegram:mallory": "Mallory Müller" } });
+    expect((await s.core().approvals.list())[0]).toMatchObject({
+      names: { "telegram:mallory": "Mallory Müller" },
+    });
   });
 
   test("in a group's thread", async () => {
-    const address = { channel: "telegram", account: "default", kind: "group", peer: "-100", thread: "7" } as const;
+    const address = {
+      channel: "telegram",
+      account: "default",
+      kind: "group",
+      peer: "-100",
+      thread: "7",
+    } as const;
     expect(await cardFor("M", { address })).toContain("chat: telegram group -100, thread 7");
   });
 
   test.each([
-    ["directions and invisible marks", "\u202eagl\u200bO\u2800\u034f\ufe0f", "\\u{202e}agl\\u{200b}O\\u{2800}\\u{34f}\\u{fe0f}"],
+    [
+      "directions and invisible marks",
+      "\u202eagl\u200bO\u2800\u034f\ufe0f",
+      "\\u{202e}agl\\u{200b}O\\u{2800}\\u{34f}\\u{fe0f}",
+    ],
     ["letters that look like others", "\u041elga (owner)", "\\u{41e}lga (owner)"],
-    ["quotes and lines", 'x" (telegram:olga)\nrun: ls\n```', "x\\u{22} (telegram:olga)\\u{a}run: ls\\u{a}```"],
+    [
+      "quotes and lines",
+      'x" (telegram:olga)\nrun: ls\n```',
+      "x\\u{22} (telegram:olga)\\u{a}run: ls\\u{a}```",
+    ],
     ["more than a name", "n".repeat(200), `${"n".repeat(40)}" (cut`],
   ])("a name of %s changes nothing", async (_what, name, shown) => {
     const card = await cardFor(name);
@@ -271,13 +331,20 @@ describe("no more requests wait at once than people read", () => {
     for (const stranger of strangers) stranger.says("deploy");
     await s.until(() => strangers.every((each) => each.sees().length > 0), "an answer to each");
     const open = (await s.core().approvals.list()).filter(({ state }) => state === "open");
-    expect([open.length, s.person("olga").sees().length, s.person("oscar").sees().length]).toEqual([12, 12, 12]);
-    const told = strangers.filter((each) => each.sees().some((text) => text.includes("12 requests of people who are no owners wait")));
+    expect([open.length, s.person("olga").sees().length, s.person("oscar").sees().length]).toEqual([
+      12, 12, 12,
+    ]);
+    const told = strangers.filter((each) =>
+      each.sees().some((text) => text.includes("12 requests of people who are no owners wait")),
+    );
     expect(told).toHaveLength(18);
     expect(s.refused.filter(({ reason }) => reason === "too_many_approvals")).toHaveLength(18);
     // An owner still can.
     s.person("olga").says("deploy");
-    await s.until(async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 13, "the owner's");
+    await s.until(
+      async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 13,
+      "the owner's",
+    );
     await s.core().approvals.decide(open[0]?.id ?? "", "deny", { operator: "test" });
     s.person("late").says("deploy");
     await s.until(async () => (await s.core().approvals.list()).length === 14, "another one's");
@@ -288,7 +355,8 @@ describe("no more requests wait at once than people read", () => {
     ["in one conversation", 8, { conversation: "here" }],
     ["of people who are no owners", 12, { owner: false }],
   ])("%s", (_which, most, same) => {
-    const one = (n: number) => ({ askedBy: [`telegram:${n}`], conversation: `c${n}`, owner: true, ...same }) as unknown as Approval;
+    const one = (n: number) =>
+      ({ askedBy: [`telegram:${n}`], conversation: `c${n}`, owner: true, ...same }) as unknown as Approval;
     const others = Array.from(
       { length: 40 },
       (_, n) => ({ askedBy: [`x:${n}`], conversation: `x${n}`, owner: true }) as unknown as Approval,
@@ -333,7 +401,11 @@ test("the last look before the start is for this action of this call, once its a
   expect(await may(hash, call)).toBe(false);
   await book.move(given ?? kept, { state: "used" }, { what: "used", by: "later" });
   expect(await may(hash, call)).toBe(true);
-  for (const other of [{ turn: "another" }, { session: "agent:main:main" as SessionKey }, { callId: "call-2" }])
+  for (const other of [
+    { turn: "another" },
+    { session: "agent:main:main" as SessionKey },
+    { callId: "call-2" },
+  ])
     expect(await may(hash, { ...call, ...other }), JSON.stringify(other)).toBe(false);
   expect(await may("another hash", call)).toBe(false);
 });
@@ -347,9 +419,17 @@ test("always is kept for exactly these words and this folder, and can be taken b
   await s.until(() => tool.ran.length === 2, "the second run");
   tool.moveTo("/elsewhere");
   olga.says("elsewhere: deploy");
-  await s.until(async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 1, "a request");
+  await s.until(
+    async () => (await s.core().approvals.list()).filter(({ state }) => state === "open").length === 1,
+    "a request",
+  );
   const [grant] = await s.core().approvals.book.grants("main");
-  expect(grant).toMatchObject({ argv: ["/opt/deploy", "site"], cwd: "/work", sandbox: "none", by: "telegram:olga" });
+  expect(grant).toMatchObject({
+    argv: ["/opt/deploy", "site"],
+    cwd: "/work",
+    sandbox: "none",
+    by: "telegram:olga",
+  });
   expect(await s.core().approvals.book.grants("another")).toEqual([]);
   expect(await s.core().approvals.book.revoke(grant?.id ?? "")).toBe(true);
   expect(await s.core().approvals.book.grants("main")).toEqual([]);

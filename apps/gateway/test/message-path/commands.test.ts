@@ -36,7 +36,9 @@ describe("/stop", () => {
   test("keeps what was said so far and that it was stopped: the next message is answered alone", async () => {
     s = await stage({ telegram: { streaming: "edit" } });
     s.model.answers(({ text }) =>
-      text === "tell me much" ? { says: ["Once upon ", "a time <think>s3cret", " plan"], pauseMs: 5_000 } : `re: ${text}`,
+      text === "tell me much"
+        ? { says: ["Once upon ", "a time <think>s3cret", " plan"], pauseMs: 5_000 }
+        : `re: ${text}`,
     );
     const alice = s.person("alice");
     alice.says("tell me much");
@@ -47,7 +49,10 @@ describe("/stop", () => {
     await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
     const [said, answer] = (s.model.asked.at(-1)?.messages ?? []).slice(0, 2);
     expect(said).toMatchObject({ role: "user", content: [{ type: "text", text: "tell me much" }] });
-    expect(answer).toMatchObject({ role: "assistant", content: [{ type: "text", text: "Once upon a time\n\n[stopped by the user]" }] });
+    expect(answer).toMatchObject({
+      role: "assistant",
+      content: [{ type: "text", text: "Once upon a time\n\n[stopped by the user]" }],
+    });
     expect(s.model.asked.at(-1)?.text).toBe("and now?");
     expect(s.model.asked).toHaveLength(2);
   });
@@ -66,7 +71,10 @@ describe("/stop", () => {
       alice.says("tell me much");
       await s.pass(7_000);
       alice.says("/stop");
-      await s.until(async () => (await s.rows({ id: "telegram:default:alice-alice-2" })).length > 0, "the stop");
+      await s.until(
+        async () => (await s.rows({ id: "telegram:default:alice-alice-2" })).length > 0,
+        "the stop",
+      );
       await s.kill();
       await s.start();
       await s.until(async () => (await s.rows()).every((row) => row.state === "ended"), "the end");
@@ -74,8 +82,14 @@ describe("/stop", () => {
       await s.until(() => alice.sees().includes("re: and now?"), "the next answer");
       expect(s.model.asked).toHaveLength(2);
       const [, answer] = s.model.asked.at(-1)?.messages ?? [];
-      const text = when === "before the first word" ? /^\[stopped by the user\]$/ : /^Once upon[^[]*\n\n\[stopped by the user\]$/;
-      expect(answer).toMatchObject({ role: "assistant", content: [{ type: "text", text: expect.stringMatching(text) as string }] });
+      const text =
+        when === "before the first word"
+          ? /^\[stopped by the user\]$/
+          : /^Once upon[^[]*\n\n\[stopped by the user\]$/;
+      expect(answer).toMatchObject({
+        role: "assistant",
+        content: [{ type: "text", text: expect.stringMatching(text) as string }],
+      });
     },
   );
 
@@ -106,7 +120,9 @@ describe("/stop", () => {
   test("drops an answer that waits whole behind a pause, also when the process dies right after", async () => {
     s = await stage();
     s.telegram.harm(({ text }) =>
-      text === "re: hello" ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 60_000 }) } : null,
+      text === "re: hello"
+        ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 60_000 }) }
+        : null,
     );
     const alice = s.person("alice");
     alice.says("hello");
@@ -172,7 +188,11 @@ describe("/new", () => {
     await alice.says("before").gets("re: before");
     await alice.says("/new hello there").gets("re: hello there");
     await alice.says("and?").gets("re: and?");
-    expect(s.model.asked.map((asked) => asked.users)).toEqual([["before"], ["hello there"], ["hello there", "and?"]]);
+    expect(s.model.asked.map((asked) => asked.users)).toEqual([
+      ["before"],
+      ["hello there"],
+      ["hello there", "and?"],
+    ]);
   });
 });
 
@@ -204,17 +224,27 @@ describe("/tools", () => {
       config: { tools: rules, commands: { ownerAllowFrom: ["telegram:olga"] } },
       tools: [waitTool(() => s.clock, 1_000).tool, askingTool().tool],
     });
-    const [alice, bob, olga] = ["alice", "bob", "olga"].map((name) => s.person(name)) as [Person, Person, Person];
+    const [alice, bob, olga] = ["alice", "bob", "olga"].map((name) => s.person(name)) as [
+      Person,
+      Person,
+      Person,
+    ];
     await alice
       .says("/tools")
-      .gets(/^Tools that I may use here: 1 of \d+\.\s+\**rehearsal\**\s+\S `?wait`?: Wait\s+Why, or why not: \/tools NAME$/);
+      .gets(
+        /^Tools that I may use here: 1 of \d+\.\s+\**rehearsal\**\s+\S `?wait`?: Wait\s+Why, or why not: \/tools NAME$/,
+      );
     await alice.says("/tools WAIT").gets(/^I may use `?wait`? here/);
     await alice.says("/tools exec").gets(/^I may not use `?exec`? here: tools denies "exec"\.$/);
-    await alice.says("/tools web_serch").gets(/^There is no tool "web_serch"\. Did you mean `?web_search`?\?/);
+    await alice
+      .says("/tools web_serch")
+      .gets(/^There is no tool "web_serch"\. Did you mean `?web_search`?\?/);
     await alice.says("/tools read").gets(/^`?read`? cannot be had here\. The operator sees why with/);
     await bob
       .says("/tools")
-      .gets(/^I may use no tool here: no tool is left: the last, wait, was taken away by tools\.toolsBySender denies "wait"\.$/);
+      .gets(
+        /^I may use no tool here: no tool is left: the last, wait, was taken away by tools\.toolsBySender denies "wait"\.$/,
+      );
     await olga.says("/estop").gets(/held/);
     await alice.says("/tools wait").gets(/All tools are held by \/estop/);
     expect(s.model.asked).toHaveLength(0);

@@ -20,7 +20,13 @@ export interface Course {
 }
 
 /** `turns` may run at once; the model needs `modelMs` for an answer. */
-export async function course({ modelMs, turns }: { readonly modelMs: number; readonly turns: number }): Promise<Course> {
+export async function course({
+  modelMs,
+  turns,
+}: {
+  readonly modelMs: number;
+  readonly turns: number;
+}): Promise<Course> {
   const home = await mkdtemp(join(tmpdir(), "parley-course-"));
   const clock = systemClock();
   const waiting = new Map<string, () => void>();
@@ -51,7 +57,12 @@ export async function course({ modelMs, turns }: { readonly modelMs: number; rea
     reasoning: false,
     async *stream() {
       if (modelMs > 0) await sleep(clock, modelMs);
-      yield { type: "end", stop: "stop", usage: noUsage, content: [{ type: "text", text: "Here is an answer." }] };
+      yield {
+        type: "end",
+        stop: "stop",
+        usage: noUsage,
+        content: [{ type: "text", text: "Here is an answer." }],
+      };
     },
   };
   const core = gatewayCore({

@@ -15,8 +15,16 @@ afterEach(() => s.close());
 
 describe("an answer that ends early", () => {
   test.each([
-    ["length", "Once upon a time", /^Once upon a time\n+⚠️ My answer was cut off here: it reached the longest/],
-    ["cut", "Once upon a time", /^Once upon a time\n+⚠️ The language model's provider cut my answer off here\.$/],
+    [
+      "length",
+      "Once upon a time",
+      /^Once upon a time\n+⚠️ My answer was cut off here: it reached the longest/,
+    ],
+    [
+      "cut",
+      "Once upon a time",
+      /^Once upon a time\n+⚠️ The language model's provider cut my answer off here\.$/,
+    ],
     ["length", "see:\n```js\nlet a = 1;", /^see:\nlet a = 1;\n+⚠️ My answer was cut off here/],
     ["length", "", /^⚠️ The model used up all that it may write before it came to an answer\./],
     ["cut", "", /^⚠️ The language model's provider ended my answer before its first word\./],
@@ -27,7 +35,10 @@ describe("an answer that ends early", () => {
 
   test.each([
     ["", /^⚠️ I was repeating the same step and got no further, so I stopped\./],
-    ["I could not find it.", /^I could not find it\.\n+⚠️ I stopped here: I was repeating the same step and got no further\.$/],
+    [
+      "I could not find it.",
+      /^I could not find it\.\n+⚠️ I stopped here: I was repeating the same step and got no further\.$/,
+    ],
   ])("because it called the same tool over and over and then said %j says so", async (says, shown) => {
     lab.script = () => {
       const hadEnough = lab.calls.length > 8;
@@ -46,6 +57,9 @@ describe("a model that asks for patience", () => {
     [3 * 86_400_000, "in about 3 days"],
   ])("of %i ms is told truthfully", async (retryAfterMs, when) => {
     lab.script = () => ({ fails: "rate_limited", retryAfterMs });
-    await s.person("alice").says("hello").gets(`⚠️ The language model asks us to slow down. Please try again ${when}.`);
+    await s
+      .person("alice")
+      .says("hello")
+      .gets(`⚠️ The language model asks us to slow down. Please try again ${when}.`);
   });
 });

@@ -55,7 +55,10 @@ test("an approval that is given meanwhile starts nothing", async () => {
   s.model.answers(script);
   const olga = s.person("olga");
   olga.says("deploy");
-  await s.until(async () => (await s.core().approvals.list()).some(({ state }) => state === "open"), "the request");
+  await s.until(
+    async () => (await s.core().approvals.list()).some(({ state }) => state === "open"),
+    "the request",
+  );
   await s.until(() => s.pools().turnsRunning() === 0, "the park");
   const [approval] = await s.core().approvals.list();
   olga.says("/estop");

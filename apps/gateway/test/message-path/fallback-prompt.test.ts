@@ -20,7 +20,9 @@ describe("a fallback", () => {
   test("is asked with a prompt of its own, and what it thinks in tags is shown to nobody", async () => {
     s = await stage({ config: thinking(), models: lab.models });
     lab.script = ({ model, text }) =>
-      model === "lab/plain" ? { fails: "auth" } : { says: `<think>secret plan</think><final>re: ${text}</final>` };
+      model === "lab/plain"
+        ? { fails: "auth" }
+        : { says: `<think>secret plan</think><final>re: ${text}</final>` };
     await s.person("alice").says("hello").gets("re: hello");
     const [primary, fallback] = lab.calls;
     expect(primary?.system).toContain("model=lab/plain | default_model=lab/plain");
@@ -37,24 +39,37 @@ describe("a fallback", () => {
   });
 
   test("of another family gets that family's texts, and the primary none of them", async () => {
-    s = await stage({ config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/gpt-5-mini"] } }), models: lab.models });
+    s = await stage({
+      config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/gpt-5-mini"] } }),
+      models: lab.models,
+    });
     lab.script = ({ model, text }) => (model === "lab/plain" ? { fails: "auth" } : { says: `re: ${text}` });
     await s.person("alice").says("hello").gets("re: hello");
-    expect(lab.calls.map(({ system }) => system.includes("never end on a plan or a promise"))).toEqual([false, true]);
+    expect(lab.calls.map(({ system }) => system.includes("never end on a plan or a promise"))).toEqual([
+      false,
+      true,
+    ]);
   });
 
   test("thinks as the message says, at a level that it takes", async () => {
-    s = await stage({ config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/restless"] } }), models: lab.models });
+    s = await stage({
+      config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/restless"] } }),
+      models: lab.models,
+    });
     lab.script = ({ model, text }) => (model === "lab/plain" ? { fails: "auth" } : { says: `re: ${text}` });
     await s.person("alice").says("/think minimal hello").gets("re: hello");
     expect(lab.calls.map(({ thinking: level }) => level)).toEqual(["minimal", "low"]);
   });
 
   test("with a smaller window is asked about the newest part of a conversation, and answers", async () => {
-    s = await stage({ config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/small"] } }), models: lab.models });
+    s = await stage({
+      config: thinking({ model: { primary: "lab/plain", fallbacks: ["lab/small"] } }),
+      models: lab.models,
+    });
     const alice = s.person("alice");
     for (const nth of [1, 2, 3, 4, 5]) await alice.says(`${nth} ${"long ".repeat(800)}`).gets(/^re: /);
-    lab.script = ({ model, text }) => (model === "lab/plain" ? { fails: "auth" } : { says: `small: ${text.slice(-4)}` });
+    lab.script = ({ model, text }) =>
+      model === "lab/plain" ? { fails: "auth" } : { says: `small: ${text.slice(-4)}` };
     await alice.says("last").gets("small: last");
     const { messages } = lab.requests.at(-1) ?? { messages: [] };
     const words = JSON.stringify(messages);
@@ -66,7 +81,11 @@ describe("a fallback", () => {
   test("may not use a tool that its rules take away, even when it calls it", async () => {
     const config = { ...thinking(), tools: { byProvider: { "lab/words": { deny: ["look"] } } } };
     let looked = 0;
-    s = await stage({ config, models: lab.models, tools: [textTool("look", () => `looked ${(looked += 1)}`)] });
+    s = await stage({
+      config,
+      models: lab.models,
+      tools: [textTool("look", () => `looked ${(looked += 1)}`)],
+    });
     lab.script = ({ model }) => (model === "lab/plain" ? { fails: "auth" } : { says: "so", tool: "look" });
     await s.person("alice").says("look").gets(/so/);
     expect(looked).toBe(0);
@@ -96,7 +115,9 @@ describe("in a group", () => {
       tools: [textTool("look", () => `looked ${(looked += 1)}`)],
     });
     lab.script = () => ({ says: "so", tool: "look" });
-    const group = { address: { channel: "telegram", account: "default", kind: "group", peer: "club" } } as const;
+    const group = {
+      address: { channel: "telegram", account: "default", kind: "group", peer: "club" },
+    } as const;
     const alice = s.person("alice", { chat: "club" });
     await alice.says("look", group).gets(/so/);
     expect(looked).toBe(1);
@@ -104,6 +125,8 @@ describe("in a group", () => {
     await s.until(() => lab.calls.length === 4 && s.pools().turnsRunning() === 0, "the second turn");
     expect(looked).toBe(1);
     expect(JSON.stringify(lab.requests.at(-1)?.messages)).toContain("may not use");
-    expect(new Set(lab.requests.map(({ tools, system }) => JSON.stringify([tools, system.stable]))).size).toBe(1);
+    expect(
+      new Set(lab.requests.map(({ tools, system }) => JSON.stringify([tools, system.stable]))).size,
+    ).toBe(1);
   });
 });

@@ -1,5 +1,12 @@
 // Three models that differ in how they think and in what they cost, and that keep what they were asked.
-import { Fault, noUsage, thinkingLevels, type StopReason, type ThinkingLevel, type Usage } from "@parley/protocol";
+import {
+  Fault,
+  noUsage,
+  thinkingLevels,
+  type StopReason,
+  type ThinkingLevel,
+  type Usage,
+} from "@parley/protocol";
 import type { Model, ModelErrorKind, ModelEvent, ModelRequest, Models } from "@parley/models";
 
 export interface LabCall {
@@ -46,15 +53,33 @@ export function labModels(): Lab {
     }),
   };
 
-  async function* stream(model: Pick<Model, "id" | "priced" | "reasoning">, request: ModelRequest): AsyncGenerator<ModelEvent> {
-    const users = request.messages.findLast((message) => message.role === "user" && message.content.some((part) => part.type === "text"));
-    const text = (users?.content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  async function* stream(
+    model: Pick<Model, "id" | "priced" | "reasoning">,
+    request: ModelRequest,
+  ): AsyncGenerator<ModelEvent> {
+    const users = request.messages.findLast(
+      (message) => message.role === "user" && message.content.some((part) => part.type === "text"),
+    );
+    const text = (users?.content ?? [])
+      .flatMap((part) => (part.type === "text" ? [part.text] : []))
+      .join("\n");
     const { thinking, showThoughts = false, system } = request;
-    const call: LabCall = { model: model.id, text, thinking, showThoughts, system: `${system.stable}\n${system.volatile}` };
+    const call: LabCall = {
+      model: model.id,
+      text,
+      thinking,
+      showThoughts,
+      system: `${system.stable}\n${system.volatile}`,
+    };
     lab.calls.push(call);
     lab.requests.push(request);
     const { thinks = [], says = "", fails, retryAfterMs = 0, tool, ends } = lab.script(call);
-    const usage: Usage = { ...noUsage, inputTokens: 1_000, outputTokens: 100, ...(model.priced === true ? { costUsd: 0.4 } : {}) };
+    const usage: Usage = {
+      ...noUsage,
+      inputTokens: 1_000,
+      outputTokens: 100,
+      ...(model.priced === true ? { costUsd: 0.4 } : {}),
+    };
     if (fails !== undefined) {
       return yield {
         type: "end",
@@ -78,7 +103,9 @@ export function labModels(): Lab {
       stop: asked === undefined ? (ends ?? "stop") : "toolUse",
       usage,
       content: [
-        ...(thinks.length > 0 && model.reasoning ? [{ type: "thinking" as const, text: thinks.join("") }] : []),
+        ...(thinks.length > 0 && model.reasoning
+          ? [{ type: "thinking" as const, text: thinks.join("") }]
+          : []),
         ...(says === "" ? [] : [{ type: "text" as const, text: says }]),
         ...(asked === undefined ? [] : [{ type: "toolCall" as const, id: "c1", name: asked, args: {} }]),
       ],
@@ -115,14 +142,25 @@ export const labConfig = {
       lab: {
         api: "openai-completions",
         baseUrl: "http://127.0.0.1:9/v1",
-        models: [{ id: "deep" }, { id: "plain" }, { id: "words" }, { id: "restless" }, { id: "small" }, { id: "gpt-5-mini" }],
+        models: [
+          { id: "deep" },
+          { id: "plain" },
+          { id: "words" },
+          { id: "restless" },
+          { id: "small" },
+          { id: "gpt-5-mini" },
+        ],
       },
     },
   },
   agents: {
     defaults: {
       model: { primary: "lab/plain", fallbacks: ["lab/words"] },
-      models: { "lab/deep": { alias: "deep" }, "lab/plain": {}, "lab/words": { alias: "words", params: { thinking: "low" } } },
+      models: {
+        "lab/deep": { alias: "deep" },
+        "lab/plain": {},
+        "lab/words": { alias: "words", params: { thinking: "low" } },
+      },
     },
   },
 } as const;

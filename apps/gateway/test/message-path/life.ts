@@ -37,7 +37,8 @@ export function life(clock: Clock): Life {
     return new Proxy(port, {
       get(target, name, receiver) {
         const member: unknown = Reflect.get(target, name, receiver);
-        if (typeof member === "object" && member !== null && !Array.isArray(member)) return mortal(member, counts);
+        if (typeof member === "object" && member !== null && !Array.isArray(member))
+          return mortal(member, counts);
         if (typeof member !== "function") return member;
         return (...args: readonly unknown[]): unknown => {
           if (!alive) return new Promise(() => {});
@@ -71,6 +72,7 @@ export async function atRest(underWay: () => number): Promise<void> {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
     });
-    if (underWay() > 0 || process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"))) quiet = -1;
+    if (underWay() > 0 || process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq")))
+      quiet = -1;
   }
 }

@@ -13,7 +13,9 @@ const lastLine = (text: string): string => text.split("\n").at(-1) ?? "";
 describe("a model that ignores its abort", () => {
   test("after /stop frees its lane at once, and is left behind within five seconds", async () => {
     s = await stage();
-    s.model.answers(({ text }) => (text === "hang" ? { afterMs: 3_600_000, says: ["too late"], deaf: true } : `re: ${lastLine(text)}`));
+    s.model.answers(({ text }) =>
+      text === "hang" ? { afterMs: 3_600_000, says: ["too late"], deaf: true } : `re: ${lastLine(text)}`,
+    );
     const alice = s.person("alice");
     alice.says("hang");
     await s.pass(1_000);
@@ -27,7 +29,9 @@ describe("a model that ignores its abort", () => {
 
   test("at the turn's deadline loses the turn within five seconds; the person is told, the row is dead and listed", async () => {
     s = await stage({ config: { agents: { defaults: { timeoutSeconds: 30 } } } });
-    s.model.answers(({ text }) => (text === "hang" ? { afterMs: 3_600_000, says: ["too late"], deaf: true } : `re: ${lastLine(text)}`));
+    s.model.answers(({ text }) =>
+      text === "hang" ? { afterMs: 3_600_000, says: ["too late"], deaf: true } : `re: ${lastLine(text)}`,
+    );
     const alice = s.person("alice");
     await alice.says("hang").gets(/took too long/);
     expect(s.clock.mono()).toBeGreaterThanOrEqual(30_000);
@@ -46,7 +50,9 @@ describe("a tool that ignores its abort", () => {
     await alice.says("hang").gets(/took too long/);
     expect(s.clock.mono()).toBeLessThan(16_000);
     const entries = await s.transcript("agent:main:telegram:dm:alice");
-    expect(JSON.stringify(entries.filter((entry) => entry.type === "toolResult"))).toContain("Outcome unknown");
+    expect(JSON.stringify(entries.filter((entry) => entry.type === "toolResult"))).toContain(
+      "Outcome unknown",
+    );
     await alice.says("next").gets("re: next");
   });
 });
@@ -65,7 +71,9 @@ describe("a model that fails", () => {
     const alice = s.person("alice");
     await alice.says("hello").gets(told);
     expect(alice.sees()[0]).not.toContain("scripted");
-    expect((await s.rows({ outcome: "dead" })).map((row) => row.reason)).toEqual([`${fails}: scripted: ${fails}`]);
+    expect((await s.rows({ outcome: "dead" })).map((row) => row.reason)).toEqual([
+      `${fails}: scripted: ${fails}`,
+    ]);
     expect((await s.store().troubled()).rows).toBe(1);
   });
 });
@@ -141,7 +149,8 @@ describe("one chat that floods", () => {
     // Ten thousand updates with their payloads are over 10 MB where they are all held at once.
     expect(most).toBeLessThan(64 * 1_024 * 1_024);
     const open = async (): Promise<number> =>
-      (await s.rows({ state: "waiting", limit: 1 })).length + (await s.rows({ state: "claimed", limit: 1 })).length;
+      (await s.rows({ state: "waiting", limit: 1 })).length +
+      (await s.rows({ state: "claimed", limit: 1 })).length;
     await s.until(async () => (await open()) === 0, "the end of the flood");
     expect((await s.rows({ outcome: "answered", limit: 20_000 })).length).toBe(10_028);
     // A flood is answered in few turns, in their order.
@@ -158,7 +167,9 @@ describe("one chat that floods", () => {
 describe("background work", () => {
   test("that fills its pools delays no person", async () => {
     s = await stage();
-    s.model.answers(({ text }) => (text === "slow" ? { afterMs: 300_000, says: ["done"] } : { afterMs: 200, says: [`re: ${text}`] }));
+    s.model.answers(({ text }) =>
+      text === "slow" ? { afterMs: 300_000, says: ["done"] } : { afterMs: 200, says: [`re: ${text}`] },
+    );
     for (const pool of ["cron", "heartbeat", "subagent"]) {
       const { event } = s.person("nobody", { on: s.loopback }).says("warm up");
       for (let n = 0; n < 20; n += 1) {

@@ -7,7 +7,13 @@ test("three hundred turns with large tool results through a small window", { tim
   const entries = Object.groupBy(transcript, (entry) => entry.type);
   console.log(
     JSON.stringify(
-      { ...counts, ...tokens, entries: transcript.length, results: entries.toolResult?.length, compactions: entries.summary?.length },
+      {
+        ...counts,
+        ...tokens,
+        entries: transcript.length,
+        results: entries.toolResult?.length,
+        compactions: entries.summary?.length,
+      },
       null,
       2,
     ),

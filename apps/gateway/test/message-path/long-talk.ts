@@ -39,7 +39,8 @@ export async function longTalk(turns: number): Promise<LongTalk> {
   // Logs, listings, pages: what fits into 8 KB, and what does not.
   const look = textTool(
     "look",
-    (args) => `${JSON.stringify(args)}\n${"line of output\n".repeat(100 + ((args as { n: number }).n % 7) * 200)}`,
+    (args) =>
+      `${JSON.stringify(args)}\n${"line of output\n".repeat(100 + ((args as { n: number }).n % 7) * 200)}`,
   );
   const s = await stage({ contextWindow: windowTokens, tools: [look] });
   await mkdir(join(s.home, "workspace"), { recursive: true });
@@ -93,7 +94,16 @@ export async function longTalk(turns: number): Promise<LongTalk> {
   const requests = s.model.asked.length;
   const whole = wholeTokens(transcript, s.model.asked.at(-1)?.request);
   await s.close();
-  return { complaints, flaws: found, transcript, requests, refused, summaries, flushes, tokens: { shown, whole, most, spent } };
+  return {
+    complaints,
+    flaws: found,
+    transcript,
+    requests,
+    refused,
+    summaries,
+    flushes,
+    tokens: { shown, whole, most, spent },
+  };
 }
 
 /** What the same requests would have held without any view: all that was said and done before each. */
@@ -123,7 +133,10 @@ export function flawsOf(messages: readonly ModelMessage[]): readonly string[] {
     if (open.length > 0) found.push(`calls without results before ${at}`);
     if (messages[at - 1]?.role === message.role) found.push(`two ${message.role} messages at ${at}`);
     if (message.content.length === 0) found.push(`an empty message at ${at}`);
-    open = message.role === "assistant" ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [];
+    open =
+      message.role === "assistant"
+        ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+        : [];
     for (const id of open) {
       if (ids.has(id)) found.push(`the id ${id} twice`);
       ids.add(id);

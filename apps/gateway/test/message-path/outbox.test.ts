@@ -22,7 +22,11 @@ describe("a platform that is away", () => {
     await s.pass(30 * minutesMs);
     expect(alice.sees()).toEqual([]);
     s.telegram.harm(() => null);
-    await alice.gets(/^\(delayed by 3\d min\)\n+re: one$/, /^\(delayed by 3\d min\)\n+re: two$/, /^\(delayed by 3\d min\)\n+re: three$/);
+    await alice.gets(
+      /^\(delayed by 3\d min\)\n+re: one$/,
+      /^\(delayed by 3\d min\)\n+re: two$/,
+      /^\(delayed by 3\d min\)\n+re: three$/,
+    );
     expect(new Set((await s.rows()).map((row) => row.outcome))).toEqual(new Set(["answered"]));
     await alice.says("thanks").gets("re: thanks");
   });
@@ -45,12 +49,21 @@ describe("a platform that is away", () => {
     await s.pass(minutesMs);
     s.clock.jumpWall(25 * hoursMs);
     s.telegram.harm(() => null);
-    await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the failure", 2 * hoursMs);
-    expect((await s.deliveries({ troubled: true }))[0]?.parts[0]).toMatchObject({ state: "failed", reason: "older than a day" });
+    await s.until(
+      async () => (await s.deliveries({ troubled: true })).length === 1,
+      "the failure",
+      2 * hoursMs,
+    );
+    expect((await s.deliveries({ troubled: true }))[0]?.parts[0]).toMatchObject({
+      state: "failed",
+      reason: "older than a day",
+    });
     expect((await s.store().troubled()).deliveries).toBe(1);
     await alice.gets(/^⚠️ I had an answer here that could not be delivered\./);
     s.model.answers(({ text }) => `heard: ${text}`);
-    await alice.says("hello?").gets(/^heard: \[Parley: an earlier answer of yours did not arrive: older than a day\]\n\nhello\?$/);
+    await alice
+      .says("hello?")
+      .gets(/^heard: \[Parley: an earlier answer of yours did not arrive: older than a day\]\n\nhello\?$/);
     await alice.says("and now?").gets("heard: and now?");
   });
 });
@@ -59,7 +72,9 @@ describe("the answer of a command", () => {
   test("waits for the reply at the head, and for no other that waits behind it", async () => {
     s = await stage();
     const alice = s.person("alice");
-    s.telegram.harm(({ nth }) => (nth === 1 ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 7_000 }) } : null));
+    s.telegram.harm(({ nth }) =>
+      nth === 1 ? { refuse: new Fault("rate_limited", "slow down", { retryAfterMs: 7_000 }) } : null,
+    );
     for (const text of ["one", "two", "three"]) {
       alice.says(text);
       await s.pass(500);
@@ -89,7 +104,9 @@ describe("the answer of a command", () => {
     const seen = alice.sees();
     expect(seen.filter((text) => text.startsWith("re: "))).toEqual(["re: one", "re: two", "re: three"]);
     expect(seen.at(-1)).toBe("re: three");
-    expect(new Set((await s.rows()).map(({ outcome }) => outcome))).toEqual(new Set(["answered", "commanded"]));
+    expect(new Set((await s.rows()).map(({ outcome }) => outcome))).toEqual(
+      new Set(["answered", "commanded"]),
+    );
   });
 });
 
@@ -97,7 +114,9 @@ describe("a chat that is gone", () => {
   test("fails its deliveries at once and for good; others go on", async () => {
     s = await stage();
     const [alice, bob] = [s.person("alice"), s.person("bob")];
-    s.telegram.harm(({ to }) => (to === "alice" ? { refuse: new Fault("denied", "Forbidden: bot was blocked by the user") } : null));
+    s.telegram.harm(({ to }) =>
+      to === "alice" ? { refuse: new Fault("denied", "Forbidden: bot was blocked by the user") } : null,
+    );
     alice.says("one");
     await bob.says("hi").gets("re: hi");
     await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the failure", 1_000);
@@ -113,7 +132,9 @@ describe("a platform that asks for a pause", () => {
     s = await stage();
     const [alice, bob] = [s.person("alice"), s.person("bob")];
     s.telegram.harm(({ to, nth }) =>
-      to === "alice" && nth === 1 ? { refuse: new Fault("rate_limited", "Too Many Requests", { retryAfterMs: 7_000 }) } : null,
+      to === "alice" && nth === 1
+        ? { refuse: new Fault("rate_limited", "Too Many Requests", { retryAfterMs: 7_000 }) }
+        : null,
     );
     alice.says("one");
     await s.pass(1_000);
@@ -188,7 +209,9 @@ describe("a delivery that meets a bug", () => {
     s.telegram.can({ textChars: 100 });
     await s.kill();
     await s.start();
-    s.model.answers(({ text }) => (text === "long" ? Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ") : `re: ${text}`));
+    s.model.answers(({ text }) =>
+      text === "long" ? Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ") : `re: ${text}`,
+    );
     const alice = s.person("alice");
     s.telegram.harm(({ nth }) => (nth === 2 ? { refuse: new TypeError("a bug") as unknown as Fault } : null));
     alice.says("long");
@@ -225,6 +248,8 @@ describe("an upgrade with a half-sent reply", () => {
     expect(shown.join(" ")).toBe(words);
     expect(shown.length).toBeGreaterThan(2);
     for (const text of shown) expect(text.length).toBeLessThanOrEqual(100);
-    expect((await s.deliveries())[0]?.parts.map((part) => [part.state, part.flagged])).toEqual(shown.map(() => ["sent", false]));
+    expect((await s.deliveries())[0]?.parts.map((part) => [part.state, part.flagged])).toEqual(
+      shown.map(() => ["sent", false]),
+    );
   });
 });

@@ -36,7 +36,8 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom<Deed>({ kind: "day" }, { kind: "kill" }, { kind: "restart" }) },
 );
 
-const sessionIn = ({ request: { system } }: Asked): string => /session=(\S+)/.exec(system.volatile)?.[1] ?? "";
+const sessionIn = ({ request: { system } }: Asked): string =>
+  /session=(\S+)/.exec(system.volatile)?.[1] ?? "";
 
 describe("equal stable facts, equal bytes", () => {
   test("over any sequence of turns, chats, channels, days and restarts", async () => {
@@ -72,7 +73,9 @@ describe("equal stable facts, equal bytes", () => {
     const isShared = (one: Asked): boolean => sessionIn(one).includes(":group:");
     for (const audience of [asked.filter(isShared), asked.filter((one) => !isShared(one))]) {
       expect(new Set(audience.map(({ request }) => request.system.stable)).size).toBeLessThanOrEqual(1);
-      expect(new Set(audience.map(({ request }) => JSON.stringify(request.tools))).size).toBeLessThanOrEqual(1);
+      expect(new Set(audience.map(({ request }) => JSON.stringify(request.tools))).size).toBeLessThanOrEqual(
+        1,
+      );
     }
     for (const session of new Set(asked.map(sessionIn))) {
       const own = asked.filter((one) => sessionIn(one) === session);
@@ -97,7 +100,9 @@ describe("what is kept of a prompt", () => {
     expect(texts.every(({ expiresAtMs }) => expiresAtMs !== null)).toBe(true);
     const turns = await s.core().prompts.turns("agent:main:telegram:dm:ann");
     expect(turns.map(({ n }) => n)).toEqual([1, 2, 3]);
-    expect(new Set(turns.map(({ stable, volatile, report }) => [stable, volatile, report].join())).size).toBe(1);
+    expect(new Set(turns.map(({ stable, volatile, report }) => [stable, volatile, report].join())).size).toBe(
+      1,
+    );
     const [first] = turns;
     if (first === undefined) throw new Error("no turn");
     const text = await s.core().prompts.text(first);
@@ -175,7 +180,10 @@ describe("an answer that shows nothing", () => {
       [{ agents: { defaults: { silentReply: { group: "allow" } } } }, true],
       [{}, false],
     ] as const) {
-      s = await stage({ config, telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } } });
+      s = await stage({
+        config,
+        telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } },
+      });
       s.model.answers(() => "");
       const ann = inGroup(s, "ann", "-1", { addressed });
       ann.says("well?");
@@ -194,15 +202,18 @@ describe("an answer that shows nothing", () => {
     expect(s.model.asked).toHaveLength(2);
   });
 
-  test.each(["NO_REPLY", '{"reply":"NO_REPLY"}', "<b>ΝО_RЕРLY</b>"])("%j for ever becomes a plain line", async (token) => {
-    s = await stage();
-    s.model.answers(() => token);
-    await s
-      .person("ann")
-      .says("well?")
-      .gets(/no answer/);
-    expect(s.model.asked).toHaveLength(2);
-  });
+  test.each(["NO_REPLY", '{"reply":"NO_REPLY"}', "<b>ΝО_RЕРLY</b>"])(
+    "%j for ever becomes a plain line",
+    async (token) => {
+      s = await stage();
+      s.model.answers(() => token);
+      await s
+        .person("ann")
+        .says("well?")
+        .gets(/no answer/);
+      expect(s.model.asked).toHaveLength(2);
+    },
+  );
 
   test("the silent token to a group that called is none, and is a choice where silence is allowed or nobody called", async () => {
     s = await stage({ telegram: groups });
@@ -215,7 +226,10 @@ describe("an answer that shows nothing", () => {
       [{ agents: { defaults: { silentReply: { group: "allow" } } } }, true],
       [{}, false],
     ] as const) {
-      s = await stage({ config, telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } } });
+      s = await stage({
+        config,
+        telegram: { groupPolicy: "open", groups: { "*": { requireMention: false } } },
+      });
       s.model.answers(() => "NO_REPLY");
       const ann = inGroup(s, "ann", "-1", { addressed });
       ann.says("well?");
@@ -230,13 +244,18 @@ describe("an answer that shows nothing", () => {
     s = await stage({ telegram: groups });
     await s.person("ann").says("hello").gets(/re:/);
     await inGroup(s, "ann", "-1").says("hello").gets(/re:/);
-    expect(s.model.asked.map(({ request }) => JSON.stringify(request.system).includes("NO_REPLY"))).toEqual([false, true]);
+    expect(s.model.asked.map(({ request }) => JSON.stringify(request.system).includes("NO_REPLY"))).toEqual([
+      false,
+      true,
+    ]);
   });
 });
 
 describe("a truncation", () => {
   const config = (bootstrapPromptTruncationWarning: string) => ({
-    agents: { defaults: { bootstrapMaxChars: 1_000, bootstrapTotalMaxChars: 3_000, bootstrapPromptTruncationWarning } },
+    agents: {
+      defaults: { bootstrapMaxChars: 1_000, bootstrapTotalMaxChars: 3_000, bootstrapPromptTruncationWarning },
+    },
   });
   const isTold = ({ text }: Asked): boolean => text.includes("Bootstrap truncation warning");
   const longSoul = async (of: Stage): Promise<void> => {

@@ -10,7 +10,14 @@ let clock: VirtualClock;
 let store: SqliteStore;
 beforeEach(async () => {
   clock = virtualClock();
-  store = await sqliteStore({ path: ":memory:", bootId: "first", exclusive: true, onFatal: () => {}, clock, log: silentLog });
+  store = await sqliteStore({
+    path: ":memory:",
+    bootId: "first",
+    exclusive: true,
+    onFatal: () => {},
+    clock,
+    log: silentLog,
+  });
   onTestFinished(() => store.close());
 });
 
@@ -29,8 +36,13 @@ async function ruled(by: Suspects, turn: Turn, withinMs: number): Promise<Ruling
 
 /** A turn that is held, as one in which the process died twice. */
 async function suspect(name: string): Promise<Turn> {
-  const [lane, conversation] = [`agent:main:telegram:dm:${name}` as SessionKey, `telegram:default:dm:${name}` as ConversationKey];
-  await store.inbox.accept([{ id: name, pool: "person", lane, conversation, authority: "open", as: { kind: "work" }, payload: "{}" }]);
+  const [lane, conversation] = [
+    `agent:main:telegram:dm:${name}` as SessionKey,
+    `telegram:default:dm:${name}` as ConversationKey,
+  ];
+  await store.inbox.accept([
+    { id: name, pool: "person", lane, conversation, authority: "open", as: { kind: "work" }, payload: "{}" },
+  ]);
   const turn = await store.turns.take({ pool: "person", holder: "first", leaseMs: 30_000, maxRows: 1 });
   if ("idle" in turn) throw new Error("there is no turn");
   return { ...turn, attempt: 3 };
@@ -45,7 +57,9 @@ test("a suspect waits for the one that runs under the config before", async () =
 
   const after = coreOf("first", kept);
   expect(await after.rule(other)).toMatchObject({ kind: "wait" });
-  expect(after.reasons()).toEqual([expect.stringMatching(/^2 turns are under suspicion: .*now agent:main:telegram:dm:one#/)]);
+  expect(after.reasons()).toEqual([
+    expect.stringMatching(/^2 turns are under suspicion: .*now agent:main:telegram:dm:one#/),
+  ]);
   await ruling.end();
   expect(await after.rule(other)).toMatchObject({ kind: "alone" });
 });
@@ -56,5 +70,7 @@ test("a suspect does not wait for an answer to one that parked and died with the
   await store.turns.park(one, { tickets: ["approval"], wake: "any", untilMs: clock.now() + 86_400_000 });
   await settleTrial(store.cells, "first", clock.now());
 
-  expect(await ruled(coreOf("second", coreMemory(clock)), other, 5 * 60_000)).toMatchObject({ kind: "alone" });
+  expect(await ruled(coreOf("second", coreMemory(clock)), other, 5 * 60_000)).toMatchObject({
+    kind: "alone",
+  });
 });

@@ -78,10 +78,14 @@ describe.each(modes)("queue mode %s", (mode) => {
     await s.pass(10_000);
     expect(heard()).toEqual(matrix[mode][moment]);
     const ends = (await s.rows()).map((row) => row.outcome);
-    expect(ends).toEqual(mode === "interrupt" ? ["answered", "stopped", "stopped"] : ["answered", "answered", "answered"]);
+    expect(ends).toEqual(
+      mode === "interrupt" ? ["answered", "stopped", "stopped"] : ["answered", "answered", "answered"],
+    );
     for (const { messages } of s.model.asked) {
       const calls = messages.flatMap((message) =>
-        message.role === "assistant" ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [],
+        message.role === "assistant"
+          ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+          : [],
       );
       expect(messages.flatMap((message) => (message.role === "tool" ? [message.callId] : []))).toEqual(calls);
     }
@@ -127,25 +131,36 @@ describe("a queue of 20 that is full", () => {
     alice.says("busy");
     await s.pass(100);
     for (let n = 1; n <= 25; n += 1) alice.says(`m${n}`);
-    await s.until(async () => (await s.rows()).length === 26 && (await s.rows()).every((row) => row.state === "ended"), "the end of all");
+    await s.until(
+      async () => (await s.rows()).length === 26 && (await s.rows()).every((row) => row.state === "ended"),
+      "the end of all",
+    );
     expect(s.model.asked).toHaveLength(2);
     return s.model.asked[1]?.text ?? "";
   };
-  const numbered = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, i) => `m${from + i}`).join("\n\n");
+  const numbered = (from: number, to: number): string =>
+    Array.from({ length: to - from + 1 }, (_, i) => `m${from + i}`).join("\n\n");
 
   test("drop summarize tells the oldest in a line each, and asks no model for it", async () => {
     const text = await burst("summarize");
-    const head = '[Parley: much came at once; the 5 messages before these, one line each, shortened where a line ends in "…"]';
-    expect(text).toBe([[head, ...[1, 2, 3, 4, 5].map((n) => `- "m${n}"`)].join("\n"), numbered(6, 25)].join("\n\n"));
+    const head =
+      '[Parley: much came at once; the 5 messages before these, one line each, shortened where a line ends in "…"]';
+    expect(text).toBe(
+      [[head, ...[1, 2, 3, 4, 5].map((n) => `- "m${n}"`)].join("\n"), numbered(6, 25)].join("\n\n"),
+    );
     // Nothing is missing, so there is nothing to tell.
     expect(s.person("alice").sees()).toHaveLength(2);
     expect(new Set((await s.rows()).map((row) => row.outcome))).toEqual(new Set(["answered"]));
   });
 
   test("drop old keeps the newest twenty", async () => {
-    const note = "[Parley: 5 messages were dropped unread, because the queue was full; the sender is told so]";
+    const note =
+      "[Parley: 5 messages were dropped unread, because the queue was full; the sender is told so]";
     expect(await burst("old")).toBe(`${note}\n\n${numbered(6, 25)}`);
-    await s.until(() => s.person("alice").sees().length === 3, "both answers, and a word about what was dropped");
+    await s.until(
+      () => s.person("alice").sees().length === 3,
+      "both answers, and a word about what was dropped",
+    );
     expect(
       s
         .person("alice")
@@ -174,7 +189,9 @@ test("a flood of two thousand messages reaches the model to the last word, and o
   await s.until(async () => (await s.rows({ state: "waiting", limit: 1 })).length === 0, "the last turn");
   await s.until(async () => (await s.rows({ state: "claimed", limit: 1 })).length === 0, "its end");
   const read = s.model.asked.map(({ text }) => text).join("\n");
-  const missing = Array.from({ length: 2_000 }, (_, i) => `m${i + 1}.`).filter((word) => !read.includes(word));
+  const missing = Array.from({ length: 2_000 }, (_, i) => `m${i + 1}.`).filter(
+    (word) => !read.includes(word),
+  );
   expect(missing).toEqual([]);
   await s.until(() => alice.sees().some((text) => text.startsWith("⚠️")), "a word about it");
   const told = alice.sees().filter((text) => text.startsWith("⚠️ A lot came at once."));
@@ -182,8 +199,16 @@ test("a flood of two thousand messages reaches the model to the last word, and o
 });
 
 test.each([
-  ["old", ["/new", "m1", "m2", "m3"], ["re: busy", /^A new conversation/, /^⚠️.* 1 message was dropped/, /m2\n\nm3$/]],
-  ["new", ["m1", "m2", "m3", "/new"], ["re: busy", /^⚠️.* 1 message was dropped/, /m1\n\nm2$/, /^A new conversation/]],
+  [
+    "old",
+    ["/new", "m1", "m2", "m3"],
+    ["re: busy", /^A new conversation/, /^⚠️.* 1 message was dropped/, /m2\n\nm3$/],
+  ],
+  [
+    "new",
+    ["m1", "m2", "m3", "/new"],
+    ["re: busy", /^⚠️.* 1 message was dropped/, /m1\n\nm2$/, /^A new conversation/],
+  ],
 ] as const)("a waiting /new is not dropped with the %s", async (drop, texts, seen) => {
   s = await stage({ config: { messages: { queue: { mode: "collect", debounceMs: 0, cap: 3, drop } } } });
   s.model.answers(({ text }) => ({ afterMs: 1_000, says: [`re: ${text}`] }));

@@ -43,9 +43,21 @@ export function scriptedModel(contextWindow = 200_000): ScriptedModel {
   const asked: Asked[] = [];
   let open = 0;
 
-  async function* stream(clock: Clock, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    const users = request.messages.flatMap((message) => (message.role === "user" ? [textIn(message.content)] : []));
-    const one: Asked = { text: users.at(-1) ?? "", users, messages: request.messages, request, nth: asked.length + 1 };
+  async function* stream(
+    clock: Clock,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<ModelEvent> {
+    const users = request.messages.flatMap((message) =>
+      message.role === "user" ? [textIn(message.content)] : [],
+    );
+    const one: Asked = {
+      text: users.at(-1) ?? "",
+      users,
+      messages: request.messages,
+      request,
+      nth: asked.length + 1,
+    };
     asked.push(one);
     open += 1;
     try {
@@ -75,7 +87,12 @@ export function scriptedModel(contextWindow = 200_000): ScriptedModel {
   };
 }
 
-async function* play(answer: Answer, clock: Clock, signal: AbortSignal, nth: number): AsyncGenerator<ModelEvent> {
+async function* play(
+  answer: Answer,
+  clock: Clock,
+  signal: AbortSignal,
+  nth: number,
+): AsyncGenerator<ModelEvent> {
   const {
     afterMs = 0,
     says = [],
@@ -96,7 +113,13 @@ async function* play(answer: Answer, clock: Clock, signal: AbortSignal, nth: num
   if (afterMs > 0) await sleep(clock, afterMs, heeds);
   if (isOver(heeds)) return yield aborted;
   if (fails !== undefined) {
-    return yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: fails, message: `scripted: ${fails}` } };
+    return yield {
+      type: "end",
+      stop: "error",
+      usage: noUsage,
+      content: [],
+      error: { kind: fails, message: `scripted: ${fails}` },
+    };
   }
   for (const [index, delta] of says.entries()) {
     if (index > 0) await sleep(clock, pauseMs, heeds);

@@ -45,10 +45,14 @@ const read = tool("read", z.object({ path: z.string() }));
 const echo = tool("echo", z.object({ text: z.string() }), "writes");
 const exec = tool("exec", z.object({ command: z.string(), skillName: z.string().optional() }), "writes");
 
-const inGroup = (peer: string) => ({ address: { channel: "telegram", account: "default", kind: "group", peer } as const });
+const inGroup = (peer: string) => ({
+  address: { channel: "telegram", account: "default", kind: "group", peer } as const,
+});
 
 let book: SkillBook;
-async function on(options: { readonly tools?: readonly Tool[]; readonly config?: object; readonly telegram?: object } = {}): Promise<void> {
+async function on(
+  options: { readonly tools?: readonly Tool[]; readonly config?: object; readonly telegram?: object } = {},
+): Promise<void> {
   seen.length = 0;
   s = await stage({
     tools: options.tools ?? [read, echo, exec],
@@ -79,7 +83,9 @@ describe("the prompt", () => {
     await skill("three", "metadata: {parley: {requires: {bins: [no-such-program]}}}");
     await on();
     const before = await prompt();
-    expect(before).toContain(`<name>one</name>\n    <description>Does one.</description>\n    <location>${one}</location>`);
+    expect(before).toContain(
+      `<name>one</name>\n    <description>Does one.</description>\n    <location>${one}</location>`,
+    );
     expect(before).not.toMatch(/<name>(?:two|three)/);
     const reads = book.reads();
     expect(await prompt()).toBe(before);
@@ -108,7 +114,9 @@ describe("/skill", () => {
     const words = `Use the "water-plants" skill for this request: read its SKILL.md at ${file} first, then follow it.\n\nUser input:\nthe ferns`;
     await alice.says("/skill water-plants the ferns").gets(`re: ${words}`);
     await alice.says("/water_plants the ferns").gets(`re: ${words}`);
-    await alice.says("/skill Water_Plants").gets(/^re: Use the "water-plants" skill for this request: read .* follow it\.$/);
+    await alice
+      .says("/skill Water_Plants")
+      .gets(/^re: Use the "water-plants" skill for this request: read .* follow it\.$/);
     const rows = await s.rows();
     expect(rows.map((row) => row.outcome)).toEqual(["answered", "answered", "answered"]);
   });
@@ -154,7 +162,9 @@ describe("/skill", () => {
     await on();
     const names = (await s.core().menu({ channel: "telegram", account: "default" })).map(({ name }) => name);
     expect(names).toHaveLength(100);
-    expect(names).toEqual(expect.arrayContaining(["stop", "new", "status", "skill", "s100"].filter((name) => name !== "status")));
+    expect(names).toEqual(
+      expect.arrayContaining(["stop", "new", "status", "skill", "s100"].filter((name) => name !== "status")),
+    );
     await s
       .person("alice")
       .says("/skill s219 go")
@@ -273,7 +283,9 @@ describe("what the operator gives a skill", () => {
     await skill("two", "disable-model-invocation: true");
     await skill("three");
     await on({ config });
-    s.model.answers(({ messages }) => (messages.at(-1)?.role === "tool" ? "done" : { calls: { name: "echo", args: { text: "x" } } }));
+    s.model.answers(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "done" : { calls: { name: "echo", args: { text: "x" } } },
+    );
     const alice = s.person("alice");
     await alice.says("hello").gets("done");
     await alice.says("/skill two").gets("done");
@@ -288,11 +300,16 @@ describe("what the operator gives a skill", () => {
       config: { ...config, agents: { list: [{ id: "main", skills: ["ONE"] }] } },
       telegram: { groups: { "-100": { skills: [] }, "-200": { skills: ["one"] }, "-300": { skills: [] } } },
     });
-    s.model.answers(({ messages }) => (messages.at(-1)?.role === "tool" ? "done" : { calls: { name: "echo", args: { text: "x" } } }));
+    s.model.answers(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "done" : { calls: { name: "echo", args: { text: "x" } } },
+    );
     await s.person("alice", { chat: "-100" }).says("hello", inGroup("-100")).gets("done");
     await s.person("alice", { chat: "-200" }).says("hello", inGroup("-200")).gets("done");
     expect(seen.map(({ env }) => Object.keys(env as object))).toEqual([[], ["ONE_MODE", "ONE_KEY"]]);
-    await s.person("carol", { chat: "-300" }).says("/skill one", inGroup("-300")).gets("There are no skills here.");
+    await s
+      .person("carol", { chat: "-300" })
+      .says("/skill one", inGroup("-300"))
+      .gets("There are no skills here.");
   });
 
   test("is not there for an agent that may use none", async () => {

@@ -15,7 +15,9 @@ afterEach(() => s?.close());
 
 const withSpend = (spend: object, more: object = {}) => ({
   ...labConfig,
-  agents: { defaults: { ...labConfig.agents.defaults, model: "lab/deep", userTimezone: "UTC", spend, ...more } },
+  agents: {
+    defaults: { ...labConfig.agents.defaults, model: "lab/deep", userTimezone: "UTC", spend, ...more },
+  },
 });
 const rows = (): Promise<readonly UsageRow[]> => {
   const book = usageBook(s.store().cells, "UTC", s.clock);
@@ -50,7 +52,8 @@ describe("usage", () => {
       .gets(
         /^Today: 2\.0k tokens in, 200 out, \$0\.40, 2 turns\n30 days: .*\nOf these 1\.1k tokens have no known price and are in no dollars\.$/,
       );
-    for (const word of ["full", "tokens", "off"]) await alice.says(`/usage ${word}`).gets(/^There is no line under my answers to set\./);
+    for (const word of ["full", "tokens", "off"])
+      await alice.says(`/usage ${word}`).gets(/^There is no line under my answers to set\./);
     await alice.says("/usage cost").gets(/^Today: 2\.0k tokens/);
   });
 
@@ -103,7 +106,9 @@ describe("a cap", () => {
     for (const text of ["a", "b", "c"]) await alice.says(text).gets(`re: ${text}`);
     await alice
       .says("d")
-      .gets(/^⚠️ Today's spending limit is reached, so I cannot answer now\. It resets at midnight \(Etc\/GMT\+1\), in \d+ h \d+ min\.$/);
+      .gets(
+        /^⚠️ Today's spending limit is reached, so I cannot answer now\. It resets at midnight \(Etc\/GMT\+1\), in \d+ h \d+ min\.$/,
+      );
     expect(lab.calls).toHaveLength(3);
     expect((await s.rows()).map(({ outcome }) => outcome)[0]).toBe("refused");
     // Also for others, also after a restart.
@@ -119,20 +124,28 @@ describe("a cap", () => {
   });
 
   test("of a month counts earlier days; of tokens counts what has no price", async () => {
-    s = await stage({ config: withSpend({ monthTokens: 2_000 }, { model: "lab/plain" }), models: lab.models });
+    s = await stage({
+      config: withSpend({ monthTokens: 2_000 }, { model: "lab/plain" }),
+      models: lab.models,
+    });
     const alice = s.person("alice");
     await alice.says("a").gets("re: a");
     await alice.says("b").gets("re: b");
     await alice
       .says("c")
-      .gets(/^⚠️ This month's spending limit is reached, so I cannot answer now\. It resets on \d{4}-\d\d-01 at 00:00 \(UTC\), in /);
+      .gets(
+        /^⚠️ This month's spending limit is reached, so I cannot answer now\. It resets on \d{4}-\d\d-01 at 00:00 \(UTC\), in /,
+      );
   });
 
   test("is met in the middle of a turn, and the agent's own counts in place of the defaults'", async () => {
     const tool = waitTool(() => s.clock, 10);
     const config = withSpend({ dayTokens: 1_000_000 });
     s = await stage({
-      config: { ...config, agents: { ...config.agents, list: [{ id: "main", spend: { dayTokens: 1_000 } }] } },
+      config: {
+        ...config,
+        agents: { ...config.agents, list: [{ id: "main", spend: { dayTokens: 1_000 } }] },
+      },
       models: lab.models,
       tools: [tool.tool],
     });
@@ -150,6 +163,8 @@ describe("a cap", () => {
     const atMs = Date.parse("2026-11-30T22:30:00Z");
     expect(resetIn("day", "Europe/Berlin", atMs)).toBe("at midnight (Europe/Berlin), in 0 h 30 min");
     expect(resetIn("month", "UTC", atMs)).toBe("on 2026-12-01 at 00:00 (UTC), in 1 h 30 min");
-    expect(resetIn("month", "UTC", Date.parse("2026-11-02T12:00:00Z"))).toBe("on 2026-12-01 at 00:00 (UTC), in 29 days");
+    expect(resetIn("month", "UTC", Date.parse("2026-11-02T12:00:00Z"))).toBe(
+      "on 2026-12-01 at 00:00 (UTC), in 29 days",
+    );
   });
 });

@@ -6,7 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { loadConfig, type Config } from "@parley/config";
-import { parseSessionKey, silentLog, sleep, type Entry, type Inbound, type LogFields, type SessionKey } from "@parley/protocol";
+import {
+  parseSessionKey,
+  silentLog,
+  sleep,
+  type Entry,
+  type Inbound,
+  type LogFields,
+  type SessionKey,
+} from "@parley/protocol";
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
@@ -74,7 +82,9 @@ export interface Stage {
   /** What the status says of turns. */
   reasons(): readonly string[];
   rows(filter?: Partial<Parameters<SqliteStore["inbox"]["find"]>[0]>): Promise<readonly RowView[]>;
-  deliveries(filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>): Promise<readonly DeliveryView[]>;
+  deliveries(
+    filter?: Partial<Parameters<SqliteStore["outbox"]["find"]>[0]>,
+  ): Promise<readonly DeliveryView[]>;
   /** What every session keeps, oldest first. */
   transcript(session: string, epoch?: number): Promise<readonly Entry[]>;
   close(): Promise<void>;
@@ -120,7 +130,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       config,
       store: own.awaited(store),
       moved: movedChats(store.cells),
-      channels: new Map(channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)])),
+      channels: new Map(
+        channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)]),
+      ),
       models: options.models?.() ?? model.models(own.clock),
       tools: options.tools ?? [],
       hooks: [],
@@ -182,20 +194,29 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const untilMs = clock.mono() + withinMs;
     await clock.advance(0);
     while (!(await so())) {
-      if (clock.mono() >= untilMs || !(await clock.advanceToNext())) throw new Error(`did not happen: ${what}`);
+      if (clock.mono() >= untilMs || !(await clock.advanceToNext()))
+        throw new Error(`did not happen: ${what}`);
     }
   }
 
-  function person(name: string, { on = telegram, chat = name }: { readonly on?: Platform; readonly chat?: string } = {}): Person {
+  function person(
+    name: string,
+    { on = telegram, chat = name }: { readonly on?: Platform; readonly chat?: string } = {},
+  ): Person {
     let seen = 0;
     let said = 0;
     const gets = async (...texts: readonly (string | RegExp)[]): Promise<void> => {
       const fresh = (): readonly string[] => on.shown(chat).slice(seen);
-      await until(() => fresh().length >= texts.length, `${name} gets ${texts.join(" | ")}; shown: ${JSON.stringify(on.shown(chat))}`);
+      await until(
+        () => fresh().length >= texts.length,
+        `${name} gets ${texts.join(" | ")}; shown: ${JSON.stringify(on.shown(chat))}`,
+      );
       for (const [index, text] of texts.entries()) {
         const got = fresh()[index] ?? "";
         if (typeof text === "string" ? got !== text : !text.test(got)) {
-          throw new Error(`${name} got ${JSON.stringify(got)} in place of ${String(text)}; shown: ${JSON.stringify(on.shown(chat))}`);
+          throw new Error(
+            `${name} got ${JSON.stringify(got)} in place of ${String(text)}; shown: ${JSON.stringify(on.shown(chat))}`,
+          );
         }
       }
       seen += texts.length;
@@ -268,7 +289,10 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
     deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
     async transcript(session, epoch) {
-      const stored = await running().store.sessions.transcript(keyOf(session), { limit: 1_000, ...(epoch === undefined ? {} : { epoch }) });
+      const stored = await running().store.sessions.transcript(keyOf(session), {
+        limit: 1_000,
+        ...(epoch === undefined ? {} : { epoch }),
+      });
       return stored.map((entry) => JSON.parse(entry.body) as Entry);
     },
     async close() {
@@ -283,9 +307,21 @@ function keyOf(session: string): SessionKey {
   return session as SessionKey;
 }
 
-export async function configIn(home: string, options: Pick<StageOptions, "config" | "telegram">): Promise<Config> {
+export async function configIn(
+  home: string,
+  options: Pick<StageOptions, "config" | "telegram">,
+): Promise<Config> {
   const file = {
-    channels: { telegram: { botToken: "1:x", dmPolicy: "open", allowFrom: ["*"], pacing: "off", streaming: "off", ...options.telegram } },
+    channels: {
+      telegram: {
+        botToken: "1:x",
+        dmPolicy: "open",
+        allowFrom: ["*"],
+        pacing: "off",
+        streaming: "off",
+        ...options.telegram,
+      },
+    },
     ...options.config,
   };
   const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
@@ -293,7 +329,8 @@ export async function configIn(home: string, options: Pick<StageOptions, "config
 }
 
 function consoleLog(clock: VirtualClock): typeof silentLog {
-  const line = (fields: object, message: string): void => console.log(clock.mono(), message, JSON.stringify(fields));
+  const line = (fields: object, message: string): void =>
+    console.log(clock.mono(), message, JSON.stringify(fields));
   const log: typeof silentLog = { debug() {}, info: line, warn: line, error: line, child: () => log };
   return log;
 }

@@ -63,16 +63,23 @@ describe("a killer from outside", () => {
     ["every four seconds, ten times", 10, 4_000],
     ["every eight seconds, ten times", 10, 8_000],
     ["every fifty seconds, six times", 6, 50_000],
-  ])("that strikes %s, while no answer is ready, buries nobody, and then all are answered at once", async (_, times, everyMs) => {
-    s = await stage();
-    s.model.answers(({ text }) => ({ afterMs: everyMs + 3_000, says: [`re: ${text}`] }));
-    const people = Array.from({ length: 4 }, (__, n) => s.person(`p${n}`));
-    for (const person of people) person.says("hello");
-    await killed(times, everyMs);
-    await s.until(() => people.every((person) => person.sees().length > 0), "all answers", everyMs + 3_000 + 10_000);
-    expect(people.map((person) => person.sees())).toEqual(people.map(() => ["re: hello"]));
-    expect(await dead()).toEqual([]);
-  });
+  ])(
+    "that strikes %s, while no answer is ready, buries nobody, and then all are answered at once",
+    async (_, times, everyMs) => {
+      s = await stage();
+      s.model.answers(({ text }) => ({ afterMs: everyMs + 3_000, says: [`re: ${text}`] }));
+      const people = Array.from({ length: 4 }, (__, n) => s.person(`p${n}`));
+      for (const person of people) person.says("hello");
+      await killed(times, everyMs);
+      await s.until(
+        () => people.every((person) => person.sees().length > 0),
+        "all answers",
+        everyMs + 3_000 + 10_000,
+      );
+      expect(people.map((person) => person.sees())).toEqual(people.map(() => ["re: hello"]));
+      expect(await dead()).toEqual([]);
+    },
+  );
 });
 
 test("a message that kills the process only when its answer is ready is buried too, one death later", async () => {
@@ -106,7 +113,10 @@ describe("of several messages in one turn", () => {
     let deaths = 0;
     while (mallory.sees().length < 3) {
       const at = s.model.asked.length;
-      await s.until(() => s.model.asked.length > at || mallory.sees().length >= 3, "the next call of the model");
+      await s.until(
+        () => s.model.asked.length > at || mallory.sees().length >= 3,
+        "the next call of the model",
+      );
       if (s.model.asked.length === at || !poisons()) continue;
       deaths += 1;
       expect(deaths).toBeLessThanOrEqual(3);
@@ -114,9 +124,15 @@ describe("of several messages in one turn", () => {
       await s.start();
     }
     expect(deaths).toBe(3);
-    expect(mallory.sees()).toEqual(["re: first", expect.stringMatching(/failed on your message for good/), "re: last"]);
+    expect(mallory.sees()).toEqual([
+      "re: first",
+      expect.stringMatching(/failed on your message for good/),
+      "re: last",
+    ]);
     expect(await dead()).toEqual(["telegram:default:mallory-mallory-2"]);
-    const [notice] = await s.deliveries({ troubled: false }).then((all) => all.filter(({ id }) => id.endsWith("/buried")));
+    const [notice] = await s
+      .deliveries({ troubled: false })
+      .then((all) => all.filter(({ id }) => id.endsWith("/buried")));
     expect(notice?.parts[0]?.content).toContain("mallory-mallory-2".split("-").at(-1));
     const rows = await s.rows();
     expect(rows.map(({ outcome }) => outcome)).toEqual(["answered", "dead", "answered"]);
@@ -141,6 +157,10 @@ describe("of several messages in one turn", () => {
     await s.until(() => alice.sees().length === 4, "all answers");
     expect(await dead()).toEqual([broken.id]);
     const outcomes = new Map((await s.rows()).map(({ id, outcome }) => [id, outcome]));
-    expect([...outcomes].filter(([id]) => id !== broken.id).map(([, outcome]) => outcome)).toEqual(["answered", "answered", "answered"]);
+    expect([...outcomes].filter(([id]) => id !== broken.id).map(([, outcome]) => outcome)).toEqual([
+      "answered",
+      "answered",
+      "answered",
+    ]);
   });
 });

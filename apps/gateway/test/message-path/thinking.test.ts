@@ -11,7 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => s.close());
 
-const begin = async (more: StageOptions = {}): Promise<Stage> => (s = await stage({ config: labConfig, models: lab.models, ...more }));
+const begin = async (more: StageOptions = {}): Promise<Stage> =>
+  (s = await stage({ config: labConfig, models: lab.models, ...more }));
 const levels = (): readonly string[] => lab.calls.map(({ thinking }) => thinking);
 
 describe("a directive", () => {
@@ -26,7 +27,9 @@ describe("a directive", () => {
     expect(lab.calls[1]?.system).toContain("thinking=high");
     await alice
       .says("/think")
-      .gets(/^Thinking: high \(set for this conversation\)\.\nLevels of `?lab\/plain`?: off, minimal, low, medium, high\./);
+      .gets(
+        /^Thinking: high \(set for this conversation\)\.\nLevels of `?lab\/plain`?: off, minimal, low, medium, high\./,
+      );
     await alice.says("/think default").gets("Thinking: medium, the default.");
   });
 
@@ -43,9 +46,15 @@ describe("a directive", () => {
   test("that the model does not take is answered with those that it takes, alone and inside", async () => {
     await begin();
     const alice = s.person("alice");
-    await alice.says("/think xhigh").gets(/does not take the thinking level "xhigh"\. Valid levels: off, minimal, low, medium, high\.$/);
-    await alice.says("/think banana").gets(/^"banana" is no level of thinking\. Valid levels of .*: off, minimal, low, medium, high\.$/);
-    await alice.says("/think xhigh solve it").gets(/^⚠️ .*does not take the thinking level "xhigh"\. Valid levels: off/);
+    await alice
+      .says("/think xhigh")
+      .gets(/does not take the thinking level "xhigh"\. Valid levels: off, minimal, low, medium, high\.$/);
+    await alice
+      .says("/think banana")
+      .gets(/^"banana" is no level of thinking\. Valid levels of .*: off, minimal, low, medium, high\.$/);
+    await alice
+      .says("/think xhigh solve it")
+      .gets(/^⚠️ .*does not take the thinking level "xhigh"\. Valid levels: off/);
     expect(lab.calls).toEqual([]);
     await alice.says("/model deep").gets(/for this conversation/);
     await alice.says("/think xhigh").gets("Thinking: xhigh.");
@@ -62,23 +71,33 @@ describe("a directive", () => {
     await alice.says("what is /think off 2+2?").gets(/^re: what is/);
     await alice
       .says("/think off")
-      .gets(/^Thinking: off\. `?lab\/restless`? cannot stop thinking: it thinks as little as it can \(low\)\.$/);
+      .gets(
+        /^Thinking: off\. `?lab\/restless`? cannot stop thinking: it thinks as little as it can \(low\)\.$/,
+      );
     await alice.says("go").gets("re: go");
-    await alice.says("/think minimal").gets(/does not take the thinking level "minimal"\. Valid levels: low, medium, high\.$/);
+    await alice
+      .says("/think minimal")
+      .gets(/does not take the thinking level "minimal"\. Valid levels: low, medium, high\.$/);
     expect(levels()).toEqual(["low", "low"]);
   });
 
   test("beside a file is about the message with the file", async () => {
     await begin();
     const alice = s.person("alice");
-    await alice.says("/think low", { attachments: [{ kind: "file", ref: "x", name: "a.txt" }] }).gets(/^re: /);
+    await alice
+      .says("/think low", { attachments: [{ kind: "file", ref: "x", name: "a.txt" }] })
+      .gets(/^re: /);
     expect(levels()).toEqual(["low"]);
   });
 
   test("of a model without thoughts of its own is told in tags, and an answer without the tags is an answer", async () => {
-    await begin({ config: { ...labConfig, agents: { defaults: { ...labConfig.agents.defaults, model: "lab/words" } } } });
+    await begin({
+      config: { ...labConfig, agents: { defaults: { ...labConfig.agents.defaults, model: "lab/words" } } },
+    });
     const alice = s.person("alice");
-    lab.script = ({ text }) => ({ says: text === "tags" ? "<think>secret plan</think><final>done</final>" : `re: ${text}` });
+    lab.script = ({ text }) => ({
+      says: text === "tags" ? "<think>secret plan</think><final>done</final>" : `re: ${text}`,
+    });
     await alice.says("tags").gets("done");
     await alice.says("none").gets("re: none");
     expect(levels()).toEqual(["low", "low"]);
@@ -93,7 +112,10 @@ describe("reasoning", () => {
   test("stays hidden unless somebody asks for it; then it comes before the answer, secrets taken out", async () => {
     await begin();
     const alice = s.person("alice");
-    lab.script = ({ text }) => ({ thinks: ["first thought\n", "NO_REPLY then [[reply_to:5]] <think>x</think>"], says: `re: ${text}` });
+    lab.script = ({ text }) => ({
+      thinks: ["first thought\n", "NO_REPLY then [[reply_to:5]] <think>x</think>"],
+      says: `re: ${text}`,
+    });
     await alice.says("a").gets("re: a");
     await alice.says("/reasoning on").gets(/^Reasoning: on\./);
     await alice.says("b").gets(/^Thinking\n+(?:> )?first thought\n(?:> )?\s*then/, "re: b");
@@ -125,7 +147,9 @@ describe("reasoning", () => {
     else expect(thoughts.length).toBeGreaterThan(1);
     // What stays: the thoughts only with "on", before the answer.
     const stays = alice.sees().slice(1);
-    expect(stays.map((text) => text.split("\n")[0])).toEqual(how === "on" ? ["Thinking", "re: a"] : ["re: a"]);
+    expect(stays.map((text) => text.split("\n")[0])).toEqual(
+      how === "on" ? ["Thinking", "re: a"] : ["re: a"],
+    );
   });
 
   test("both directives in one message", async () => {
@@ -156,7 +180,8 @@ describe("/new with a model", () => {
   test("takes any other word for the first message: numbers and bare names are no models here", async () => {
     await begin();
     const alice = s.person("alice");
-    for (const text of ["3 ideas for dinner", "plain", "other/thing", "depe"]) await alice.says(`/new ${text}`).gets(`re: ${text}`);
+    for (const text of ["3 ideas for dinner", "plain", "other/thing", "depe"])
+      await alice.says(`/new ${text}`).gets(`re: ${text}`);
     expect(new Set(lab.calls.map(({ model }) => model))).toEqual(new Set(["lab/plain"]));
   });
 
@@ -169,7 +194,8 @@ describe("/new with a model", () => {
     const alice = s.person("alice");
     await alice.says("/new lab/deep hello").gets("re: hello");
     expect(lab.calls.at(-1)?.model).toBe("lab/deep");
-    for (const text of ["labs", "lab/", "constructor/x", "/x"]) await alice.says(`/new ${text}`).gets(`re: ${text}`);
+    for (const text of ["labs", "lab/", "constructor/x", "/x"])
+      await alice.says(`/new ${text}`).gets(`re: ${text}`);
     await alice.says("/model constructor/x").gets(/^I know no model "constructor\/x"/);
   });
 
@@ -177,11 +203,14 @@ describe("/new with a model", () => {
     await begin({
       models: () => ({
         ...lab.models(),
-        get: async (id) => (id === "lab/deep" ? Promise.reject(new Fault("invalid", "no key")) : lab.models().get(id)),
+        get: async (id) =>
+          id === "lab/deep" ? Promise.reject(new Fault("invalid", "no key")) : lab.models().get(id),
       }),
     });
     const alice = s.person("alice");
-    await alice.says("/new deep").gets(/^A new conversation\. .*`?lab\/deep`? cannot be used now: the model stays as it was\.$/);
+    await alice
+      .says("/new deep")
+      .gets(/^A new conversation\. .*`?lab\/deep`? cannot be used now: the model stays as it was\.$/);
     await alice.says("/new deep hello").gets(/cannot be used now/, "re: hello");
     expect(lab.calls.map(({ model }) => model)).toEqual(["lab/plain"]);
   });
@@ -191,8 +220,12 @@ describe("/model", () => {
   test("lists, shows, chooses by alias, id, bare id and number, and goes back", async () => {
     await begin();
     const alice = s.person("alice");
-    await alice.says("/model").gets(/^Model: `?lab\/plain`? \(the default\)\.\nWhen it fails: `?lab\/words`?\./);
-    await alice.says("/model list").gets(/1\. `?lab\/plain`? - in use\n2\. `?lab\/words`? \(words\)\n3\. `?lab\/deep`? \(deep\)/);
+    await alice
+      .says("/model")
+      .gets(/^Model: `?lab\/plain`? \(the default\)\.\nWhen it fails: `?lab\/words`?\./);
+    await alice
+      .says("/model list")
+      .gets(/1\. `?lab\/plain`? - in use\n2\. `?lab\/words`? \(words\)\n3\. `?lab\/deep`? \(deep\)/);
     for (const name of ["DEEP", "lab/deep", "deep", "3"]) {
       await alice.says(`/model ${name}`).gets(/^Model: `?lab\/deep`? for this conversation\.$/);
     }
@@ -208,7 +241,8 @@ describe("/model", () => {
   test("that somebody chose is strict: no fallback answers in its place", async () => {
     await begin();
     const alice = s.person("alice");
-    lab.script = ({ model, text }) => (model === "lab/words" ? { says: `words: ${text}` } : { fails: "auth" });
+    lab.script = ({ model, text }) =>
+      model === "lab/words" ? { says: `words: ${text}` } : { fails: "auth" };
     await alice.says("a").gets("words: a");
     await alice.says("/model lab/plain").gets(/lab\/plain/);
     await alice.says("b").gets(/refuses our key/);

@@ -25,7 +25,12 @@ describe("two addresses in one lane", () => {
     await tess.gets("re: one", /^re: three\n+four$|^re: four$/);
     expect(lou.sees()).toHaveLength(1);
     expect(s.model.asked.map((asked) => asked.text)).toEqual(["one", "two", "three\n\nfour"]);
-    expect((await s.rows()).map((row) => row.outcome)).toEqual(["answered", "answered", "answered", "answered"]);
+    expect((await s.rows()).map((row) => row.outcome)).toEqual([
+      "answered",
+      "answered",
+      "answered",
+      "answered",
+    ]);
   });
 });
 
@@ -34,7 +39,9 @@ describe("a stranger in an owner's chat", () => {
     const tool = waitTool(() => s.clock, 1_000);
     s = await stage({ config: shared, tools: [tool.tool] });
     s.model.answers(({ messages, text }) =>
-      messages.at(-1)?.role === "tool" || text !== "do it" ? `re: ${text}` : { calls: { name: "wait", args: {} } },
+      messages.at(-1)?.role === "tool" || text !== "do it"
+        ? `re: ${text}`
+        : { calls: { name: "wait", args: {} } },
     );
     const [olga, stan] = [s.person("olga", { chat: "room" }), s.person("stan", { chat: "room" })];
     olga.says("do it");
@@ -76,7 +83,9 @@ describe("a death in the middle of a turn", () => {
     const tool = waitTool(() => s.clock, 1_000);
     s = await stage({ tools: [tool.tool] });
     s.model.answers(({ users, messages }) =>
-      messages.at(-1)?.role === "user" && users.length === 1 ? { calls: { name: "wait", args: {} } } : { afterMs: 2_000, says: ["both"] },
+      messages.at(-1)?.role === "user" && users.length === 1
+        ? { calls: { name: "wait", args: {} } }
+        : { afterMs: 2_000, says: ["both"] },
     );
     const alice = s.person("alice");
     alice.says("first");
@@ -98,7 +107,9 @@ describe("a death in the middle of a turn", () => {
   test("does not start a tool that writes again: the model is told that its outcome is unknown", async () => {
     const tool = waitTool(() => s.clock, 60_000);
     s = await stage({ tools: [tool.tool] });
-    s.model.answers(({ messages }) => (messages.at(-1)?.role === "tool" ? "I looked" : { calls: { name: "wait", args: {} } }));
+    s.model.answers(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "I looked" : { calls: { name: "wait", args: {} } },
+    );
     const alice = s.person("alice");
     alice.says("do it");
     await s.until(() => tool.starts() === 1, "the tool's start");
@@ -116,7 +127,9 @@ describe("a stop and then a death", () => {
     const tool = waitTool(() => s.clock, 60_000);
     s = await stage({ tools: [tool.tool], telegram: { streaming: "edit" } });
     s.model.answers(({ text }) =>
-      text === "do it" ? { says: ["I begin ", "now"], pauseMs: 3_000, calls: { name: "wait", args: {} } } : `re: ${text}`,
+      text === "do it"
+        ? { says: ["I begin ", "now"], pauseMs: 3_000, calls: { name: "wait", args: {} } }
+        : `re: ${text}`,
     );
     const alice = s.person("alice");
     alice.says("do it");
@@ -124,7 +137,10 @@ describe("a stop and then a death", () => {
     expect(alice.sees().length).toBe(1);
     alice.says("/stop");
     // The stop is durable before anything else of it happens; that is the moment to die in.
-    await s.until(async () => (await s.rows({ id: "telegram:default:alice-alice-2" })).length > 0, "the stop");
+    await s.until(
+      async () => (await s.rows({ id: "telegram:default:alice-alice-2" })).length > 0,
+      "the stop",
+    );
     await s.kill();
     await s.start();
     await s.pass(5_000);
@@ -133,7 +149,9 @@ describe("a stop and then a death", () => {
     expect(row).toMatchObject({ outcome: "stopped", reason: "/stop" });
     const entries = await s.transcript("agent:main:telegram:dm:alice");
     const calls = entries.flatMap((entry) =>
-      entry.type === "assistant" ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [],
+      entry.type === "assistant"
+        ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+        : [],
     );
     const results = entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : []));
     expect(calls).toHaveLength(1);
@@ -193,13 +211,19 @@ describe("a preview that somebody removed", () => {
     const [preview] = s.telegram.sent("alice");
     if (preview === undefined) throw new Error("there is no preview");
     const { signal } = new AbortController();
-    await s.telegram.act?.(preview.to, { kind: "remove", messageId: preview.id }, { idempotencyKey: "r", signal });
+    await s.telegram.act?.(
+      preview.to,
+      { kind: "remove", messageId: preview.id },
+      { idempotencyKey: "r", signal },
+    );
     return alice;
   };
 
   test("is written anew once, also when nobody knows whether that arrived: it is no edit any more", async () => {
     const alice = await removed();
-    s.telegram.harm(() => ({ lose: new Fault("ambiguous", "the connection broke after the request was written") }));
+    s.telegram.harm(() => ({
+      lose: new Fault("ambiguous", "the connection broke after the request was written"),
+    }));
     await s.until(async () => (await s.deliveries({ troubled: true })).length === 1, "the trouble");
     await s.pass(60_000);
     expect(alice.sees()).toEqual(["This is an answer."]);
@@ -211,7 +235,8 @@ describe("a preview that somebody removed", () => {
       const { outbox } = s.store();
       const { record } = outbox;
       const away = new Fault("unavailable", "the disk is full");
-      outbox.record = (lease, changes) => (changes.some(({ to }) => to === "sent") ? Promise.reject(away) : record(lease, changes));
+      outbox.record = (lease, changes) =>
+        changes.some(({ to }) => to === "sent") ? Promise.reject(away) : record(lease, changes);
       await s.pass(20_000);
       await s.kill();
       await s.start();
@@ -226,7 +251,9 @@ describe("a preview that somebody removed", () => {
 describe("a poison message", () => {
   test("kills the process three times, the last time alone, and is buried; others are served", async () => {
     s = await stage();
-    s.model.answers(({ text }) => (text === "poison" ? { afterMs: 1_000, says: ["never"] } : { afterMs: 2_000, says: [`re: ${text}`] }));
+    s.model.answers(({ text }) =>
+      text === "poison" ? { afterMs: 1_000, says: ["never"] } : { afterMs: 2_000, says: [`re: ${text}`] },
+    );
     const [mallory, bob] = [s.person("mallory"), s.person("bob")];
     mallory.says("poison");
     for (let death = 1; death <= 2; death += 1) {
@@ -242,14 +269,22 @@ describe("a poison message", () => {
     await bob.gets("re: hello");
     bob.says("and again");
     await s.pass(1_500);
-    expect(s.model.asked.map((asked) => asked.text)).toEqual(["poison", "poison", "hello", "and again", "poison"]);
+    expect(s.model.asked.map((asked) => asked.text)).toEqual([
+      "poison",
+      "poison",
+      "hello",
+      "and again",
+      "poison",
+    ]);
     expect(s.reasons()).toEqual([expect.stringMatching(/^one turn is under suspicion.*now agent:main/)]);
     await s.kill();
     await s.start();
     await mallory.gets(/failed on your message for good/);
     await bob.gets("re: and again");
     expect(s.reasons()).toEqual([]);
-    expect((await s.rows({ outcome: "dead" })).map((row) => row.id)).toEqual(["telegram:default:mallory-mallory-1"]);
+    expect((await s.rows({ outcome: "dead" })).map((row) => row.id)).toEqual([
+      "telegram:default:mallory-mallory-1",
+    ]);
     expect(s.model.asked.filter((asked) => asked.text === "poison")).toHaveLength(3);
   });
 

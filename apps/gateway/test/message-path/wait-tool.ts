@@ -10,7 +10,11 @@ export interface WaitTool {
 }
 
 /** `clock` is asked for late, because the stage makes it. */
-export function waitTool(clock: () => Clock, forMs: number, { deaf = false, effect = "writes" as Tool["effect"] } = {}): WaitTool {
+export function waitTool(
+  clock: () => Clock,
+  forMs: number,
+  { deaf = false, effect = "writes" as Tool["effect"] } = {},
+): WaitTool {
   let starts = 0;
   return {
     starts: () => starts,

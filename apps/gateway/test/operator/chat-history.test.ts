@@ -15,9 +15,15 @@ test("a conversation of large messages is read back newest first, as far as a pa
     events: store.events,
   } as unknown as ChatOptions;
   const say = (n: number, chars: number) =>
-    store.events.append(conversationKey(address), `e${n}`, JSON.stringify({ role: "user", text: "x".repeat(chars), html: "", atMs: n }));
+    store.events.append(
+      conversationKey(address),
+      `e${n}`,
+      JSON.stringify({ role: "user", text: "x".repeat(chars), html: "", atMs: n }),
+    );
   const shown = async () =>
-    (await chatMethods(options).history({ limit: 200 }, { peer, scopes: ["read"] })).messages.map(({ atMs }) => atMs);
+    (await chatMethods(options).history({ limit: 200 }, { peer, scopes: ["read"] })).messages.map(
+      ({ atMs }) => atMs,
+    );
   for (let n = 1; n <= 30; n += 1) await say(n, 200_000);
   expect(await shown()).toEqual([21, 22, 23, 24, 25, 26, 27, 28, 29, 30]);
   await say(31, 3_000_000);

@@ -13,8 +13,11 @@ async function dead(at: OperateFixture, id: string): Promise<string> {
 test("a dead message is accepted again as a copy that means the same, once", async () => {
   const at = await operateFixture();
   const id = await dead(at, "1");
-  expect((await at.methods["dead.list"]({})).rows).toMatchObject([{ id, reason: "a bug: boom", text: "words 1" }]);
-  for (let ask = 0; ask < 2; ask += 1) expect(await at.methods["dead.retry"]({ id })).toEqual({ id: `${id}~2` });
+  expect((await at.methods["dead.list"]({})).rows).toMatchObject([
+    { id, reason: "a bug: boom", text: "words 1" },
+  ]);
+  for (let ask = 0; ask < 2; ask += 1)
+    expect(await at.methods["dead.retry"]({ id })).toEqual({ id: `${id}~2` });
   expect((await at.methods["dead.list"]({})).rows).toEqual([]);
   const turn = await at.take();
   expect(turn).toMatchObject({ lane, authority: "member", rows: [{ id: `${id}~2` }] });
@@ -33,7 +36,10 @@ test("a dead message is dropped once; what is not dead, not there or not readabl
   await at.accept("2");
   await expect(at.methods["dead.retry"]({ id: rowId("2") })).rejects.toThrow("it is waiting");
   await expect(at.methods["dead.retry"]({ id: "none" })).rejects.toMatchObject({ code: "missing" });
-  await at.accept("3", { payload: '{"strange":', as: { kind: "closed", outcome: "dead", reason: "unreadable" } });
+  await at.accept("3", {
+    payload: '{"strange":',
+    as: { kind: "closed", outcome: "dead", reason: "unreadable" },
+  });
   expect((await at.methods["dead.list"]({})).rows).toMatchObject([{ text: '{"strange":', sender: null }]);
   await expect(at.methods["dead.retry"]({ id: rowId("3") })).rejects.toMatchObject({ code: "unsupported" });
 });
@@ -55,12 +61,17 @@ test("only what did not arrive is sent again, and asking twice sends it once; a 
   const at = await operateFixture();
   await failed(at);
   await closedChats(at.store.cells).close(address, "blocked");
-  expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toMatchObject([{ id: "t/0", state: "failed" }]);
-  for (let ask = 0; ask < 2; ask += 1) expect(await at.methods["outbox.retry"]({ id: "t/0" })).toEqual({ id: "t/0~2" });
+  expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toMatchObject([
+    { id: "t/0", state: "failed" },
+  ]);
+  for (let ask = 0; ask < 2; ask += 1)
+    expect(await at.methods["outbox.retry"]({ id: "t/0" })).toEqual({ id: "t/0~2" });
   expect(await closedChats(at.store.cells).reason(address)).toBeNull();
   expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toEqual([]);
   const { deliveries } = await at.methods["outbox.list"]({});
-  expect(deliveries).toMatchObject([{ id: "t/0~2", cause: "t", state: "waiting", text: "two three", parts: { length: 2 } }]);
+  expect(deliveries).toMatchObject([
+    { id: "t/0~2", cause: "t", state: "waiting", text: "two three", parts: { length: 2 } },
+  ]);
   await expect(at.methods["outbox.retry"]({ id: "t/0~2" })).rejects.toThrow("still being delivered");
 });
 

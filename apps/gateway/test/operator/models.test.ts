@@ -39,7 +39,11 @@ async function methods() {
       },
     },
   };
-  const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => JSON.stringify(file) });
+  const { config } = await loadConfig({
+    env: {},
+    home: "/nowhere",
+    readFile: async () => JSON.stringify(file),
+  });
   return modelMethods({ config, models: wireModels(config, "/nowhere", clock, silentLog), clock });
 }
 
@@ -50,14 +54,22 @@ test("the list says what each can do, what it costs and who uses it", async () =
     ["lab/deep", ["main: fallback 1"]],
     ["rehearsal/rehearsal", []],
   ]);
-  expect(models[0]).toMatchObject({ alias: "quick", contextWindow: 9_000, price: { input: 1, output: 2 }, trouble: null });
+  expect(models[0]).toMatchObject({
+    alias: "quick",
+    contextWindow: 9_000,
+    price: { input: 1, output: 2 },
+    trouble: null,
+  });
   expect(models[1]).toMatchObject({ thinking: ["off", "low", "xhigh"], price: null });
   // A limit in dollars holds only what has a price; the rehearsal costs nothing.
   expect(models.map(({ uncappedFor }) => uncappedFor)).toEqual([[], ["main"], []]);
 });
 
 test("a test thinks as configured, calls a tool and goes on with its result, by alias too", async () => {
-  server.script({ toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }], usage: { input: 10, output: 5 } });
+  server.script({
+    toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }],
+    usage: { input: 10, output: 5 },
+  });
   server.script({ text: "harbour", usage: { input: 20, output: 5 } });
   const test = (await methods())["models.test"];
   expect(await test({ id: "QUICK" })).toMatchObject({
@@ -72,14 +84,27 @@ test("a test thinks as configured, calls a tool and goes on with its result, by 
   });
   expect(server.requests().map(({ lastToolResult }) => lastToolResult)).toEqual([null, "harbour"]);
   server.script({ text: "I have no tools" });
-  expect(await test({})).toMatchObject({ ok: true, toolCalling: false, roundTrip: null, text: "I have no tools" });
+  expect(await test({})).toMatchObject({
+    ok: true,
+    toolCalling: false,
+    roundTrip: null,
+    text: "I have no tools",
+  });
 });
 
 test("thinking that the server refuses is told as that, and the tools are tried without it", async () => {
-  server.script({ status: 400, body: JSON.stringify({ error: { message: "reasoning_effort is not supported with this model" } }) });
+  server.script({
+    status: 400,
+    body: JSON.stringify({ error: { message: "reasoning_effort is not supported with this model" } }),
+  });
   server.script({ toolCalls: [{ id: "c", name: "answer", args: { word: "parley" } }] }, { text: "harbour" });
   const told = await (await methods())["models.test"]({ id: "lab/deep" });
-  expect(told).toMatchObject({ ok: true, toolCalling: true, roundTrip: true, thinking: { level: "low", works: false } });
+  expect(told).toMatchObject({
+    ok: true,
+    toolCalling: true,
+    roundTrip: true,
+    thinking: { level: "low", works: false },
+  });
   expect(told.error?.message).toContain("reasoning_effort");
   expect(server.requests().map(({ body }) => body["reasoning_effort"])).toEqual(["low", "none", "none"]);
 });
@@ -95,5 +120,8 @@ test("a failure is told with its kind, and never with the key", async () => {
 test("the rehearsal passes its own test without a network", async () => {
   const models = modelsFrom({ providers: {}, clock, log: silentLog });
   const { config } = await loadConfig({ env: {}, home: "/nowhere", readFile: async () => "{}" });
-  expect(await modelMethods({ config, models, clock })["models.test"]({})).toMatchObject({ ok: true, toolCalling: true });
+  expect(await modelMethods({ config, models, clock })["models.test"]({})).toMatchObject({
+    ok: true,
+    toolCalling: true,
+  });
 });

@@ -1,5 +1,12 @@
 // A store in memory with what the operator's methods need, and ways to bring messages into any state.
-import { conversationKey, silentLog, type Address, type Inbound, type SessionKey, formatRowPayload } from "@parley/protocol";
+import {
+  conversationKey,
+  silentLog,
+  type Address,
+  type Inbound,
+  type SessionKey,
+  formatRowPayload,
+} from "@parley/protocol";
 import { sqliteStore, type NewRow, type Parcel, type Store, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
@@ -26,13 +33,24 @@ export async function operateFixture(): Promise<OperateFixture> {
   const fatal = (error: unknown): never => {
     throw error;
   };
-  const store = await sqliteStore({ path: ":memory:", clock, log: silentLog, bootId: "boot", onFatal: fatal });
+  const store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: fatal,
+  });
   onTestFinished(() => store.close());
   const want = { holder: "boot", leaseMs: 30_000, maxRows: 20 };
   return {
     store,
     clock,
-    methods: operateMethods({ store, closed: closedChats(store.cells), listNodes: readRoll(store.cells, clock), clock }),
+    methods: operateMethods({
+      store,
+      closed: closedChats(store.cells),
+      listNodes: readRoll(store.cells, clock),
+      clock,
+    }),
     async accept(id, { text = `words ${id}`, ...change } = {}) {
       await store.inbox.accept([{ ...rowOf(id, text, clock.now()), ...change }]);
     },

@@ -11,13 +11,25 @@ const answer = (end: "stop" | "toolUse"): AssistantEntry => ({
   usage: { ...noUsage, inputTokens: 10, outputTokens: 2, costUsd: 0.01 },
   atMs: 0,
 });
-const result: ToolResultEntry = { type: "toolResult", callId: "c1", name: "echo", content: [], isError: false, atMs: 0 };
-const step = (kind: "model" | "intent" | "result", body: object) => ({ kind, body: JSON.stringify({ kind, ...body }) });
+const result: ToolResultEntry = {
+  type: "toolResult",
+  callId: "c1",
+  name: "echo",
+  content: [],
+  isError: false,
+  atMs: 0,
+};
+const step = (kind: "model" | "intent" | "result", body: object) => ({
+  kind,
+  body: JSON.stringify({ kind, ...body }),
+});
 
 test("a message that waits says for what", async () => {
   const { clock, methods, accept, take } = await operateFixture();
   await accept("1");
-  expect((await methods.why({ query: "words 1" })).now).toMatch(/^it waits for a turn, looked at again at 2026/);
+  expect((await methods.why({ query: "words 1" })).now).toMatch(
+    /^it waits for a turn, looked at again at 2026/,
+  );
   const turn = await take();
   await clock.advance(500);
   await accept("2");
@@ -35,16 +47,26 @@ test("a turn that runs is told by its log: a tool that began, then its result, a
   await accept("1");
   const turn = await take();
   await store.turns.checkpoint(turn, 0, {
-    steps: [step("model", { entry: answer("toolUse"), bad: [], closing: false }), step("intent", { callId: "c1", name: "echo" })],
+    steps: [
+      step("model", { entry: answer("toolUse"), bad: [], closing: false }),
+      step("intent", { callId: "c1", name: "echo" }),
+    ],
   });
   const told = async () => (await methods.why({ query: turn.id })).turn;
   const asked = { kind: "model", name: "fake/m1", end: "toolUse" };
-  expect(await told()).toMatchObject({ state: "running", steps: [asked, { kind: "tool", name: "echo", end: "started" }] });
+  expect(await told()).toMatchObject({
+    state: "running",
+    steps: [asked, { kind: "tool", name: "echo", end: "started" }],
+  });
   await store.turns.checkpoint(turn, 2, { steps: [step("result", { entry: result })] });
   await accept("2");
   await store.turns.absorb(turn, 3, 5);
   expect(await told()).toMatchObject({
-    steps: [asked, { kind: "tool", name: "echo", end: "ok" }, { kind: "joined", name: rowId("2"), end: "ok" }],
+    steps: [
+      asked,
+      { kind: "tool", name: "echo", end: "ok" },
+      { kind: "joined", name: rowId("2"), end: "ok" },
+    ],
     rows: [rowId("1"), rowId("2")],
     inputTokens: 10,
     outputTokens: 2,
@@ -57,10 +79,14 @@ test("a turn that waits for an answer names its ticket, one that was given back 
   const { store, clock, methods, accept, take } = await operateFixture();
   await accept("1");
   await store.turns.park(await take(), { tickets: ["t1"], wake: "answer", untilMs: clock.now() + 60_000 });
-  expect((await methods.why({ query: rowId("1") })).now).toMatch(/^its turn waits for an answer \(t1\), looked at again at /);
+  expect((await methods.why({ query: rowId("1") })).now).toMatch(
+    /^its turn waits for an answer \(t1\), looked at again at /,
+  );
   await clock.advance(60_000);
   await store.turns.release(await take(), { afterMs: 9_000, reason: "the model is down", refund: true });
-  expect((await methods.why({ query: rowId("1") })).now).toMatch(/^its turn was given back, looked at again at /);
+  expect((await methods.why({ query: rowId("1") })).now).toMatch(
+    /^its turn was given back, looked at again at /,
+  );
 });
 
 test("an answered message is told to its receipts, and found by the platform's id of the answer", async () => {
@@ -69,8 +95,17 @@ test("an answered message is told to its receipts, and found by the platform's i
   await clock.advance(250);
   const turn = await take();
   await clock.advance(1_200);
-  const entries = [{ type: "user", content: [], rows: [rowId("1")], atMs: 0 }, answer("toolUse"), result, answer("stop")];
-  await store.turns.commit(turn, turn.id, { outcome: "answered", reason: "stop", entries: entries.map((entry) => JSON.stringify(entry)) });
+  const entries = [
+    { type: "user", content: [], rows: [rowId("1")], atMs: 0 },
+    answer("toolUse"),
+    result,
+    answer("stop"),
+  ];
+  await store.turns.commit(turn, turn.id, {
+    outcome: "answered",
+    reason: "stop",
+    entries: entries.map((entry) => JSON.stringify(entry)),
+  });
   const parcel = await deliver(`${turn.id}/0`, turn.id, "hi there", "and more");
   const name = { delivery: `${turn.id}/0` };
   await store.outbox.record(parcel, [
@@ -83,7 +118,13 @@ test("an answered message is told to its receipts, and found by the platform's i
     row: { id: rowId("1"), outcome: "answered" },
     waitedMs: 250,
     turn: { state: "done", attempt: 1, inputTokens: 20 },
-    deliveries: [{ state: "waiting", text: "hi there and more", parts: [{ state: "sent", messageId: "88" }, { state: "sending" }] }],
+    deliveries: [
+      {
+        state: "waiting",
+        text: "hi there and more",
+        parts: [{ state: "sent", messageId: "88" }, { state: "sending" }],
+      },
+    ],
     now: "its answer is being delivered",
   });
   expect(story.words.map((line) => line.trimEnd().replaceAll(/\d{4}-\S+Z/g, "TIME"))).toEqual([
@@ -107,7 +148,10 @@ test("an answered message is told to its receipts, and found by the platform's i
 
 test("a refused message says why, without its words", async () => {
   const { methods, accept } = await operateFixture();
-  await accept("1", { payload: "", as: { kind: "closed", outcome: "refused", reason: "sender is not in allowFrom" } });
+  await accept("1", {
+    payload: "",
+    as: { kind: "closed", outcome: "refused", reason: "sender is not in allowFrom" },
+  });
   const story = await methods.why({ query: "m1" });
   expect(story).toMatchObject({ admitted: false, turn: null, row: { text: "", sender: null }, now: null });
   expect(story.words).toContain("Refused    sender is not in allowFrom");

@@ -44,7 +44,12 @@ test("the watchdog is told at half its time, not while the store is silent, and 
 test("a store that answers with trouble is alive", async () => {
   const clock = virtualClock();
   let pings = 0;
-  const stop = keepWatchdog(1_000, { check: async () => ({ ok: false, reason: "the disk is full" }) }, () => (pings += 1), clock);
+  const stop = keepWatchdog(
+    1_000,
+    { check: async () => ({ ok: false, reason: "the disk is full" }) },
+    () => (pings += 1),
+    clock,
+  );
   await clock.advance(1_000);
   stop();
   expect(pings).toBe(1);
@@ -52,7 +57,11 @@ test("a store that answers with trouble is alive", async () => {
 
 test.for([
   ["nothing found", async () => [], null],
-  ["a finding", async () => ["row 1 missing from index x", "more"], /^\/s\.db is damaged \(row 1 missing from index x\): .*parley restore/],
+  [
+    "a finding",
+    async () => ["row 1 missing from index x", "more"],
+    /^\/s\.db is damaged \(row 1 missing from index x\): .*parley restore/,
+  ],
   ["a file that cannot be read", () => Promise.reject(new Fault("invalid", "no database")), /^no database$/],
   ["a check that could not run", () => Promise.reject(new Fault("unavailable", "no memory")), null],
   ["a check that was stopped", () => Promise.reject(new Fault("aborted", "stops")), null],

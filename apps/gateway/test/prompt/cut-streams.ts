@@ -28,20 +28,32 @@ const sse = (api: ModelApi, wire: ModelWire, whole: RegExp): Recording => ({
   api,
   path: "/v1",
   contentType: "text/event-stream",
-  calling: streamBytes(modelStep.parse({ text: said, toolCalls: [{ id: "c1", name: "pay", args: { cents: 100 } }] }), {
-    wire,
-    model: "fake",
-  }),
+  calling: streamBytes(
+    modelStep.parse({ text: said, toolCalls: [{ id: "c1", name: "pay", args: { cents: 100 } }] }),
+    {
+      wire,
+      model: "fake",
+    },
+  ),
   saying: streamBytes(modelStep.parse({ text: afterwards }), { wire, model: "fake" }),
   whole,
 });
 const gemini = (...chunks: readonly object[]): Buffer =>
-  Buffer.from(chunks.map((candidate) => `data: ${JSON.stringify({ candidates: [candidate] })}\r\n\r\n`).join(""));
-const geminiSays = (part: object, more: object = {}): object => ({ content: { role: "model", parts: [part] }, index: 0, ...more });
+  Buffer.from(
+    chunks.map((candidate) => `data: ${JSON.stringify({ candidates: [candidate] })}\r\n\r\n`).join(""),
+  );
+const geminiSays = (part: object, more: object = {}): object => ({
+  content: { role: "model", parts: [part] },
+  index: 0,
+  ...more,
+});
 const lines = (...messages: readonly object[]): Buffer =>
   Buffer.from(
     [
-      ...messages.map((message) => ({ message: { role: "assistant", content: "", ...message }, done: false })),
+      ...messages.map((message) => ({
+        message: { role: "assistant", content: "", ...message },
+        done: false,
+      })),
       { message: {}, done: true, done_reason: "stop" },
     ]
       .map((each) => `${JSON.stringify(each)}\n`)
@@ -68,18 +80,28 @@ export const recordings: readonly Recording[] = [
     api: "ollama",
     path: "",
     contentType: "application/x-ndjson",
-    calling: lines({ content: said }, { tool_calls: [{ function: { name: "pay", arguments: { cents: 100 } } }] }),
+    calling: lines(
+      { content: said },
+      { tool_calls: [{ function: { name: "pay", arguments: { cents: 100 } } }] },
+    ),
     saying: lines({ content: afterwards }),
     whole: /"done":true/,
   },
 ];
 
 /** How many of the cuts were told as torn. */
-export async function cutThroughLoop(recording: Recording, offsets: (bytes: Buffer) => readonly number[]): Promise<number> {
+export async function cutThroughLoop(
+  recording: Recording,
+  offsets: (bytes: Buffer) => readonly number[],
+): Promise<number> {
   const { api, path, contentType, calling, saying, whole } = recording;
   let bodies: Buffer[] = [];
   const server = createServer((request, response) => {
-    request.resume().on("end", () => response.writeHead(200, { "content-type": contentType }).end(bodies.shift() ?? saying));
+    request
+      .resume()
+      .on("end", () =>
+        response.writeHead(200, { "content-type": contentType }).end(bodies.shift() ?? saying),
+      );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
@@ -103,7 +125,13 @@ export async function cutThroughLoop(recording: Recording, offsets: (bytes: Buff
 
   const oneTurn = async (): Promise<LoopEnd> => {
     const steps: JournalStep[] = [];
-    const scope = { session: formatSessionKey({ agent: "main", kind: "main" }), agent: "main", turn: "t", workspace: "/w", env: {} };
+    const scope = {
+      session: formatSessionKey({ agent: "main", kind: "main" }),
+      agent: "main",
+      turn: "t",
+      workspace: "/w",
+      env: {},
+    };
     for await (const event of runLoop(
       {
         system: { stable: "s", volatile: "" },
@@ -148,7 +176,12 @@ export async function cutThroughLoop(recording: Recording, offsets: (bytes: Buff
       bodies = [saying.subarray(0, at)];
       const end = await oneTurn();
       if (end.stop === "error") torn += 1;
-      else expect([at, end.finalText, whole.test(saying.subarray(0, at).toString())]).toEqual([at, afterwards, true]);
+      else
+        expect([at, end.finalText, whole.test(saying.subarray(0, at).toString())]).toEqual([
+          at,
+          afterwards,
+          true,
+        ]);
     }
     return torn;
   } finally {

@@ -9,20 +9,35 @@ import { inSituation } from "./claims/situation.ts";
 
 test("docs/prompt.md lists every claim with its check", () => {
   const page = readFileSync(new URL("../../../../docs/prompt.md", import.meta.url), "utf8");
-  const rows = claims.map(({ id, section, says }) => `| \`${id}\` | ${section} | ${says.replaceAll("|", "\\|")} |`);
+  const rows = claims.map(
+    ({ id, section, says }) => `| \`${id}\` | ${section} | ${says.replaceAll("|", "\\|")} |`,
+  );
   expect(rows.filter((row) => !page.includes(`${row}\n`))).toEqual([]);
   expect(page.match(/^\| `[a-z_.]+` \| [A-Z]/gm)).toHaveLength(rows.length);
 });
 
 /** What prompts once said, or might: each is noticed in a prompt in which it is not so. */
 const planted: readonly (readonly [says: string, plant: (prompt: string) => string])[] = [
-  ["update.run updates", (p) => p.replace("config.apply replaces all,", "config.apply replaces all, update.run updates,")],
-  ["a command that does not exist", (p) => p.replace("- `parley status`", "- `parley upgrade`: fetch the newest\n- `parley status`")],
+  [
+    "update.run updates",
+    (p) => p.replace("config.apply replaces all,", "config.apply replaces all, update.run updates,"),
+  ],
+  [
+    "a command that does not exist",
+    (p) => p.replace("- `parley status`", "- `parley upgrade`: fetch the newest\n- `parley status`"),
+  ],
   [
     "polls and voice without a tool",
-    (p) => p.replace("\nLonger replies", "\nCurrent channel supports: send, polls, voice notes, pins.\nLonger replies"),
+    (p) =>
+      p.replace(
+        "\nLonger replies",
+        "\nCurrent channel supports: send, polls, voice notes, pins.\nLonger replies",
+      ),
   ],
-  ["spoken replies", (p) => p.replace("\n## Channel\n", "\n## Voice (TTS)\n\nYour replies are spoken.\n\n## Channel\n")],
+  [
+    "spoken replies",
+    (p) => p.replace("\n## Channel\n", "\n## Voice (TTS)\n\nYour replies are spoken.\n\n## Channel\n"),
+  ],
   [
     "reactions without a tool",
     (p) =>
@@ -31,16 +46,38 @@ const planted: readonly (readonly [says: string, plant: (prompt: string) => stri
         "\n## Reactions\n\nReactions are enabled in EXTENSIVE mode. Feel free to react liberally:\n\n## Runtime\n",
       ),
   ],
-  ["capabilities without a tool", (p) => p.replace("capabilities=replyTags", "capabilities=inlineButtons,polls,replyTags")],
-  ["docs that are not there", (p) => p.replace(/^Parley docs: .*$/m, "Parley docs: https://parley.example/docs")],
-  ["a working directory that is not there", (p) => p.replace(/^(Your working directory is: ).*$/m, "$1/home/nobody/workspace")],
-  ["a skill that cannot be read", (p) => p.replace(/<location>.*<\/location>/, "<location>skills/none/SKILL.md</location>")],
-  ["somebody else as an owner", (p) => p.replace("Authorized senders: ", "Authorized senders: telegram:666, ")],
+  [
+    "capabilities without a tool",
+    (p) => p.replace("capabilities=replyTags", "capabilities=inlineButtons,polls,replyTags"),
+  ],
+  [
+    "docs that are not there",
+    (p) => p.replace(/^Parley docs: .*$/m, "Parley docs: https://parley.example/docs"),
+  ],
+  [
+    "a working directory that is not there",
+    (p) => p.replace(/^(Your working directory is: ).*$/m, "$1/home/nobody/workspace"),
+  ],
+  [
+    "a skill that cannot be read",
+    (p) => p.replace(/<location>.*<\/location>/, "<location>skills/none/SKILL.md</location>"),
+  ],
+  [
+    "somebody else as an owner",
+    (p) => p.replace("Authorized senders: ", "Authorized senders: telegram:666, "),
+  ],
   [
     "a tool that is not there",
-    (p) => p.replace("\n## Messaging\n\n", "\n## Messaging\n\n- Cross-session messaging → use `sessions_send`(sessionKey, message).\n"),
+    (p) =>
+      p.replace(
+        "\n## Messaging\n\n",
+        "\n## Messaging\n\n- Cross-session messaging → use `sessions_send`(sessionKey, message).\n",
+      ),
   ],
-  ["a sentence that nobody has looked at", (p) => p.replace("\n## Safety\n\n", "\n## Safety\n\nThe moon is full tonight.\n")],
+  [
+    "a sentence that nobody has looked at",
+    (p) => p.replace("\n## Safety\n\n", "\n## Safety\n\nThe moon is full tonight.\n"),
+  ],
 ];
 
 /** They speak of what is not built, so no prompt has them. */

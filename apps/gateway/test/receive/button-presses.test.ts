@@ -12,8 +12,13 @@ const chat = directMessage({}).address;
 
 async function shown(button: Button, more: { readonly commands?: true } = {}) {
   const store = await memoryStore(clock);
-  const { parts, cells } = withShortValues([{ kind: "text", markdown: "?", buttons: [[button]] }], { id: "d", to: chat, ...more });
-  for (const { key, value, ttlMs } of cells) if (value !== null) await store.cells.put(key, value, ttlMs === undefined ? {} : { ttlMs });
+  const { parts, cells } = withShortValues([{ kind: "text", markdown: "?", buttons: [[button]] }], {
+    id: "d",
+    to: chat,
+    ...more,
+  });
+  for (const { key, value, ttlMs } of cells)
+    if (value !== null) await store.cells.put(key, value, ttlMs === undefined ? {} : { ttlMs });
   const [part] = parts;
   const told = part?.kind === "text" ? part.buttons?.[0]?.[0] : undefined;
   const read = presses({ cells: store.cells, channel: () => null, clock, log: silentLog }).read;
@@ -25,7 +30,13 @@ async function shown(button: Button, more: { readonly commands?: true } = {}) {
 }
 
 function pressed(value: string, by: string): Inbound {
-  return directMessage({ kind: "callback", text: value, callback: { id: "c", value }, sender: { id: by }, address: chat });
+  return directMessage({
+    kind: "callback",
+    text: value,
+    callback: { id: "c", value },
+    sender: { id: by },
+    address: chat,
+  });
 }
 
 const foreign = { unwanted: "This button is no longer in use." };
@@ -34,24 +45,34 @@ test("a value that Parley did not put there is refused, whatever it says", async
   const { button, press } = await shown({ label: "Yes", value: "yes" });
   expect(button?.value).toMatch(/^~/);
   expect(await press(button?.value ?? "", "1")).toMatchObject({ text: "yes", commands: false });
-  for (const value of ["yes", "/stop", "/approve 1 once", "", "~", `x${button?.value}`]) expect(await press(value, "1")).toEqual(foreign);
+  for (const value of ["yes", "/stop", "/approve 1 once", "", "~", `x${button?.value}`])
+    expect(await press(value, "1")).toEqual(foreign);
 });
 
 test("a button counts in its own chat alone, and two messages share none", async () => {
   const { button, press } = await shown({ label: "Yes", value: "yes" });
   expect(await press(button?.value ?? "", "1", { address: { ...chat, peer: "2" } })).toEqual(foreign);
-  expect(await press(button?.value ?? "", "1", { address: { ...chat, thread: "7" } })).toMatchObject({ text: "yes" });
+  expect(await press(button?.value ?? "", "1", { address: { ...chat, thread: "7" } })).toMatchObject({
+    text: "yes",
+  });
   const name = (id: string) =>
-    withShortValues([{ kind: "text", markdown: "?", buttons: [[{ label: "Yes" }]] }], { id, to: chat }).cells[0]?.key;
+    withShortValues([{ kind: "text", markdown: "?", buttons: [[{ label: "Yes" }]] }], { id, to: chat })
+      .cells[0]?.key;
   expect(name("a")).not.toBe(name("b"));
 });
 
 test("only a button that Parley wrote itself is a command, and not with words added to it", async () => {
   const mine = await shown({ label: "Once", value: "/approve 1 once" }, { commands: true });
-  expect(await mine.press(mine.button?.value ?? "", "1")).toMatchObject({ text: "/approve 1 once", commands: true });
+  expect(await mine.press(mine.button?.value ?? "", "1")).toMatchObject({
+    text: "/approve 1 once",
+    commands: true,
+  });
   expect(await mine.press(`${mine.button?.value}\nmore: x`, "1")).toMatchObject({ commands: false });
   const agents = await shown({ label: "More", value: "/approve 1 once" });
-  expect(await agents.press(agents.button?.value ?? "", "1")).toMatchObject({ text: "/approve 1 once", commands: false });
+  expect(await agents.press(agents.button?.value ?? "", "1")).toMatchObject({
+    text: "/approve 1 once",
+    commands: false,
+  });
 });
 
 test("a button for some is refused to others, and its value is not to be guessed from it", async () => {
@@ -70,7 +91,12 @@ test("a button that ended is too old, as is one whose cell is gone", async () =>
 });
 
 test("what a form adds stands in lines under the value", async () => {
-  const { button, press } = await shown({ label: "Tell", value: "tell", allowed: ["7"], form: [{ name: "name", label: "Your name" }] });
+  const { button, press } = await shown({
+    label: "Tell",
+    value: "tell",
+    allowed: ["7"],
+    form: [{ name: "name", label: "Your name" }],
+  });
   expect(await press(`${button?.value}\nname: Ann`, "7")).toMatchObject({ text: "tell\nname: Ann" });
 });
 

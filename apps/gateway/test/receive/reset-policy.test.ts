@@ -9,7 +9,12 @@ const hourMs = 3_600_000;
 const key = "agent:main:telegram:dm:5" as SessionKey;
 
 /** A session begun at `from`; says how often it began anew until each of the later times, when somebody spoke. */
-async function epochs(reset: ResetPolicy, timeZone: string, from: string, ...times: readonly string[]): Promise<number[]> {
+async function epochs(
+  reset: ResetPolicy,
+  timeZone: string,
+  from: string,
+  ...times: readonly string[]
+): Promise<number[]> {
   const clock = virtualClock({ startMs: Date.parse(from) });
   const store = await memoryStore(clock);
   const speak = spokenIn({
@@ -40,9 +45,23 @@ describe("daily", () => {
       ["2026-03-10T04:00:00Z", "2026-03-10T23:59:00Z", "2026-03-11T03:59:59Z"],
       [1, 1, 1],
     ],
-    ["days pass", "UTC", at4, "2026-03-10T12:00:00Z", ["2026-03-11T03:59:00Z", "2026-03-11T04:00:00Z", "2026-03-20T05:00:00Z"], [0, 1, 2]],
+    [
+      "days pass",
+      "UTC",
+      at4,
+      "2026-03-10T12:00:00Z",
+      ["2026-03-11T03:59:00Z", "2026-03-11T04:00:00Z", "2026-03-20T05:00:00Z"],
+      [0, 1, 2],
+    ],
     ["the zone is behind", "America/New_York", at4, "2026-01-10T08:59:00Z", ["2026-01-10T09:00:00Z"], [1]],
-    ["the zone is ahead by a quarter of an hour", "Asia/Kathmandu", at4, "2026-01-09T22:14:00Z", ["2026-01-09T22:15:00Z"], [1]],
+    [
+      "the zone is ahead by a quarter of an hour",
+      "Asia/Kathmandu",
+      at4,
+      "2026-01-09T22:14:00Z",
+      ["2026-01-09T22:15:00Z"],
+      [1],
+    ],
     // Berlin, 29 March 2026: 02:00 becomes 03:00 at 01:00 UTC.
     [
       "the hour is skipped in spring",
@@ -61,9 +80,23 @@ describe("daily", () => {
       ["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"],
       [1, 1, 1],
     ],
-    ["a day of 25 hours", "Europe/Berlin", at4, "2026-10-24T02:00:00Z", ["2026-10-25T02:59:00Z", "2026-10-25T03:00:00Z"], [0, 1]],
+    [
+      "a day of 25 hours",
+      "Europe/Berlin",
+      at4,
+      "2026-10-24T02:00:00Z",
+      ["2026-10-25T02:59:00Z", "2026-10-25T03:00:00Z"],
+      [0, 1],
+    ],
     ["midnight", "UTC", { mode: "daily", atHour: 0 }, "2026-03-10T23:59:59Z", ["2026-03-11T00:00:00Z"], [1]],
-    ["the year turns", "UTC", at4, "2026-12-31T23:00:00Z", ["2027-01-01T03:00:00Z", "2027-01-01T04:00:00Z"], [0, 1]],
+    [
+      "the year turns",
+      "UTC",
+      at4,
+      "2026-12-31T23:00:00Z",
+      ["2027-01-01T03:00:00Z", "2027-01-01T04:00:00Z"],
+      [0, 1],
+    ],
   ] as const)("%s, %s", async ([, timeZone, policy, from, times, expected]) => {
     expect(await epochs(policy, timeZone, from, ...times)).toEqual(expected);
   });
@@ -72,7 +105,12 @@ describe("daily", () => {
 describe("after a pause", () => {
   test("as long as it says, counted from the last word", async () => {
     const idle: ResetPolicy = { mode: "idle", atHour: 4, idleMinutes: 60 };
-    const times = ["2026-01-01T10:59:00Z", "2026-01-01T11:58:00Z", "2026-01-01T12:58:00Z", "2026-01-02T10:00:00Z"];
+    const times = [
+      "2026-01-01T10:59:00Z",
+      "2026-01-01T11:58:00Z",
+      "2026-01-01T12:58:00Z",
+      "2026-01-02T10:00:00Z",
+    ];
     expect(await epochs(idle, "UTC", "2026-01-01T10:00:00Z", ...times)).toEqual([0, 0, 1, 2]);
   });
 
@@ -99,13 +137,24 @@ describe("after a pause", () => {
 });
 
 test("never by itself when the mode is none", async () => {
-  expect(await epochs({ mode: "none", atHour: 4, idleMinutes: 1 }, "UTC", "2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z")).toEqual([0]);
+  expect(
+    await epochs(
+      { mode: "none", atHour: 4, idleMinutes: 1 },
+      "UTC",
+      "2026-01-01T00:00:00Z",
+      "2026-06-01T00:00:00Z",
+    ),
+  ).toEqual([0]);
 });
 
 test("not while messages wait or a turn runs: these end where they began", async () => {
   const clock = virtualClock({ startMs: 0 });
   const store = await memoryStore(clock);
-  const config = { reset: { mode: "idle", atHour: 4, idleMinutes: 1 } as const, resetByType: {}, resetByChannel: {} };
+  const config = {
+    reset: { mode: "idle", atHour: 4, idleMinutes: 1 } as const,
+    resetByType: {},
+    resetByChannel: {},
+  };
   const speak = spokenIn({ config, timeZone: "UTC", sessions: store.sessions, inbox: store.inbox, clock });
   await speak(key, directMessage());
   await store.inbox.accept([

@@ -20,12 +20,34 @@ const cell = `approval:${ticket}`;
 export function makeApprovalPlan(seed: number): Plan {
   const draw = draws(seed);
   const harms: readonly Harm[] = ["crash before", "crash after", "fail before", "fail after", "slow"];
-  const ports = ["turns.take", "turns.checkpoint", "turns.checkpoint", "turns.park", "turns.commit", "cells.get", "cells.remove", "tool"];
+  const ports = [
+    "turns.take",
+    "turns.checkpoint",
+    "turns.checkpoint",
+    "turns.park",
+    "turns.commit",
+    "cells.get",
+    "cells.remove",
+    "tool",
+  ];
   const troubles = Array.from({ length: Math.floor(draw("troubles") * 4) }, (_, i): Trouble => {
     const port = ports[Math.floor(draw(`port ${i}`) * ports.length)] ?? "turns.take";
-    return { port, nth: 1 + Math.floor(draw(`nth ${i}`) * 3), harm: harms[Math.floor(draw(`harm ${i}`) * harms.length)] ?? "slow" };
+    return {
+      port,
+      nth: 1 + Math.floor(draw(`nth ${i}`) * 3),
+      harm: harms[Math.floor(draw(`harm ${i}`) * harms.length)] ?? "slow",
+    };
   });
-  return { seed, scope: "per-channel-peer", store: "node", streaming: "off", queue: "steer", calm: false, acts: [], troubles };
+  return {
+    seed,
+    scope: "per-channel-peer",
+    store: "node",
+    streaming: "off",
+    queue: "steer",
+    calm: false,
+    acts: [],
+    troubles,
+  };
 }
 
 /** `apart`: the planted bug, an approval that is used up in a write of its own. */
@@ -33,7 +55,13 @@ export async function simulateApproval(plan: Plan, apart = false): Promise<Simul
   const at = world(plan);
   const { time } = at;
   const clock = { now: time.now, mono: time.now, after: () => ({ cancel() {} }) };
-  const store = await sqliteStore({ path: ":memory:", clock, log: silentLog, bootId: "world", onFatal: () => {} });
+  const store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "world",
+    onFatal: () => {},
+  });
   const book = witnessBook();
   let boots = 0;
   let effects = 0;
@@ -64,11 +92,18 @@ export async function simulateApproval(plan: Plan, apart = false): Promise<Simul
     let length = turn.log.length;
     if (!logged("model")) {
       const steps = [{ kind: "model", body: "a call that needs an approval" }] as const;
-      length = await port.turns.checkpoint(turn, length, { steps, cells: [{ key: cell, value: "open", expect: 0 }] });
+      length = await port.turns.checkpoint(turn, length, {
+        steps,
+        cells: [{ key: cell, value: "open", expect: 0 }],
+      });
     }
     const decided = turn.rows.some((row) => row.ticket === ticket);
     if (!decided) {
-      await port.turns.park(turn, { tickets: [ticket], wake: "answer", untilMs: self.clock.now() + 3_600_000 });
+      await port.turns.park(turn, {
+        tickets: [ticket],
+        wake: "answer",
+        untilMs: self.clock.now() + 3_600_000,
+      });
       return { settled: true };
     }
     let end = "outcome unknown";
@@ -91,23 +126,41 @@ export async function simulateApproval(plan: Plan, apart = false): Promise<Simul
   }
 
   boot();
-  const row = (id: string, as: NewRow["as"]): NewRow => ({ id, pool: "main", lane, conversation, authority: "owner", as, payload: "{}" });
+  const row = (id: string, as: NewRow["as"]): NewRow => ({
+    id,
+    pool: "main",
+    lane,
+    conversation,
+    authority: "owner",
+    as,
+    payload: "{}",
+  });
   time.after(10, () => void store.inbox.accept([row("asks", { kind: "work" })]));
   const decidedAtMs = at.draw("decided") * 2_000;
   time.after(
     50 + decidedAtMs,
-    () => void store.inbox.accept([{ ...row("decides", { kind: "work", ticket }), subject: `ticket:${ticket}` }]),
+    () =>
+      void store.inbox.accept([{ ...row("decides", { kind: "work", ticket }), subject: `ticket:${ticket}` }]),
   );
   await time.run(time.now() + 60_000, () => false);
   at.heal();
   await time.run(time.now() + 30 * 60_000, () => told !== "" || at.violations.length > 0);
 
   const [asked] = await store.inbox.find({ id: "asks", limit: 1 });
-  if (asked?.outcome !== "answered") at.broken("liveness", `the turn was approved and never ended: its row is ${asked?.state}`);
+  if (asked?.outcome !== "answered")
+    at.broken("liveness", `the turn was approved and never ended: its row is ${asked?.state}`);
   if (effects > 1) at.broken("I7", `the approved call was made ${effects} times`);
   if (asked?.reason === "the approval is gone")
     at.broken("I7", "the approval was used up, and the call it was for was never made nor told");
-  if ((await store.cells.get(cell)) !== null && asked?.outcome === "answered") at.broken("I7", "the approval can be used again");
+  if ((await store.cells.get(cell)) !== null && asked?.outcome === "answered")
+    at.broken("I7", "the approval can be used again");
   await store.close();
-  return { violations: at.violations, history: at.history(), hash: at.hash(), boots, harmed: at.harmed(), shown: effects };
+  return {
+    violations: at.violations,
+    history: at.history(),
+    hash: at.hash(),
+    boots,
+    harmed: at.harmed(),
+    shown: effects,
+  };
 }

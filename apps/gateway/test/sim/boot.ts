@@ -84,7 +84,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
   }
   const nodes = options.seat === undefined ? null : clusterOf(options, options.seat, channels, log);
   const isLed = (key: string): boolean => nodes !== null && key !== `web:${account}`;
-  const model = withFallbacks([simulatedModel(world, life, models)], { clock, ids, log, cooldowns: cooldowns(clock) });
+  const model = withFallbacks([simulatedModel(world, life, models)], {
+    clock,
+    ids,
+    log,
+    cooldowns: cooldowns(clock),
+  });
   const tools = simulatedTools(life, options.effects);
   const config = simulatedConfig(world.plan);
   const core = gatewayCore({
@@ -117,7 +122,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
   });
   const alone = [...channels.keys()].filter((key) => !isLed(key));
   const pools = core.start(undefined, { turns: options.seat?.role !== "edge", accounts: alone });
-  await Promise.all(alone.flatMap((key) => channels.get(key) ?? []).map((channel) => channel.start(core.receive)));
+  await Promise.all(
+    alone.flatMap((key) => channels.get(key) ?? []).map((channel) => channel.start(core.receive)),
+  );
   if (options.seat !== undefined && nodes !== null) {
     const { bus } = options.seat;
     core.running.tellOthers((turn) => bus.tell("stop", turn));
@@ -169,7 +176,11 @@ function clusterOf(options: BootOptions, seat: Seat, channels: Map<string, Chann
   });
 }
 
-function driverOf({ world, life, discord, flaws, seat }: BootOptions, name: string, platform: Platform): Channel {
+function driverOf(
+  { world, life, discord, flaws, seat }: BootOptions,
+  name: string,
+  platform: Platform,
+): Channel {
   switch (name) {
     case "telegram":
       return polledChannel(world, life, platform, flaws);
@@ -187,7 +198,8 @@ function simulatedLog(world: World): Log {
     warn: (fields, message) => world.note(`warn: ${message} ${told(fields)}`),
     error(fields, message) {
       world.note(`error: ${message} ${told(fields)}`);
-      if (message.includes("by a bug") || message.includes("could not bury")) world.broken("bug", `${message}: ${told(fields)}`);
+      if (message.includes("by a bug") || message.includes("could not bury"))
+        world.broken("bug", `${message}: ${told(fields)}`);
     },
     child: () => log,
   };

@@ -43,7 +43,8 @@ export function polledChannel(world: World, life: Life, platform: Platform, flaw
   const inFlight = new Set<Promise<unknown>>();
   let stopped = false;
 
-  const fetched = (): Promise<void> => new Promise((resolve) => platform.whenPending(() => world.time.after(1, resolve, life)));
+  const fetched = (): Promise<void> =>
+    new Promise((resolve) => platform.whenPending(() => world.time.after(1, resolve, life)));
 
   async function poll(receive: Receive): Promise<void> {
     // Nothing is remembered over a restart: the platform offers everything that is not confirmed.
@@ -64,7 +65,9 @@ export function polledChannel(world: World, life: Life, platform: Platform, flaw
         await work.finally(() => inFlight.delete(work));
         offset = next;
         // The next poll confirms; so that a quiet platform is confirmed too, it is told at once.
-        await life.request(`${platform.traits.name}.poll`, `confirm ${offset}`, () => platform.confirm(offset));
+        await life.request(`${platform.traits.name}.poll`, `confirm ${offset}`, () =>
+          platform.confirm(offset),
+        );
       } catch (error) {
         if (!(error instanceof Fault)) world.broken("bug", `receive threw ${String(error)}`);
         await sleep(life.clock, retryMs);
@@ -85,7 +88,12 @@ export function polledChannel(world: World, life: Life, platform: Platform, flaw
 }
 
 /** `isHere`: whether this process is the one that people's clients are connected to. */
-export function pushedChannel(world: World, life: Life, platform: Platform, isHere: () => boolean = () => true): Channel {
+export function pushedChannel(
+  world: World,
+  life: Life,
+  platform: Platform,
+  isHere: () => boolean = () => true,
+): Channel {
   const inFlight = new Set<Promise<unknown>>();
   const asking = new Set<string>();
   let stopped = false;
@@ -153,6 +161,8 @@ function outbound(life: Life, platform: Platform): Omit<Channel, "start" | "stop
         onUnknown: () => platform.unknown.add(idempotencyKey),
       }),
     act: (to, action, { idempotencyKey, signal }) =>
-      life.request(`${name}.act`, `${idempotencyKey} ${action.kind}`, () => platform.perform(to, action), { signal }),
+      life.request(`${name}.act`, `${idempotencyKey} ${action.kind}`, () => platform.perform(to, action), {
+        signal,
+      }),
   };
 }

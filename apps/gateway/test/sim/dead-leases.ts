@@ -11,7 +11,10 @@ export async function freeLeases(store: Store, accounts: readonly string[], of: 
   const free = async (lanes: Store["turns"] | Store["outbox"], pool: string): Promise<void> => {
     for (const { lane, holder, token } of await lanes.list(pool, all)) {
       if (!isDead(holder)) continue;
-      await lanes.release({ lane, holder, token }, { afterMs: 0, reason: "its holder is gone", refund: false });
+      await lanes.release(
+        { lane, holder, token },
+        { afterMs: 0, reason: "its holder is gone", refund: false },
+      );
       freed += 1;
     }
   };

@@ -2,7 +2,15 @@
 // noted, or begins a new one and reads back the history; a nonce stops a repeat for a while only, and what we said can be read back; a
 // slash command waits to be filled in.
 import type { Channel, Receive, SendOptions } from "@parley/channels";
-import { conversationKey, isFault, sleep, type Address, type Inbound, type Receipt, type RenderedPart } from "@parley/protocol";
+import {
+  conversationKey,
+  isFault,
+  sleep,
+  type Address,
+  type Inbound,
+  type Receipt,
+  type RenderedPart,
+} from "@parley/protocol";
 import { account, plain, type DriverFlaws } from "./channels.ts";
 import type { Life } from "./life.ts";
 import type { Offered, Platform } from "./platform.ts";
@@ -25,7 +33,10 @@ export interface DiscordMemory {
 /** As in life: Discord keeps a nonce for "the past few minutes", and the product trusts it for two. */
 const nonceLivesMs = 180_000;
 
-export function discordMemory({ draw, plan }: Pick<World, "draw" | "plan">, flaws: DriverFlaws): DiscordMemory {
+export function discordMemory(
+  { draw, plan }: Pick<World, "draw" | "plan">,
+  flaws: DriverFlaws,
+): DiscordMemory {
   const isBlind = draw("discord is blind") < 0.2;
   // What a paused leader's last request does after its successor looked nobody can see but by its nonce.
   const forgets = plan.nodes === undefined && !isBlind && draw("discord forgets nonces") < 0.4;
@@ -43,7 +54,13 @@ const retryMs = 1_000;
 /** Events that a new session's look at the history brings although they were accepted before. */
 const overlap = 3;
 
-export function gatewayChannel(world: World, life: Life, platform: Platform, memory: DiscordMemory, flaws: DriverFlaws): Channel {
+export function gatewayChannel(
+  world: World,
+  life: Life,
+  platform: Platform,
+  memory: DiscordMemory,
+  flaws: DriverFlaws,
+): Channel {
   const inFlight = new Set<Promise<unknown>>();
   const { isBlind, tokenMs } = memory;
   /** Slash commands that this process was told of. */
@@ -75,9 +92,13 @@ export function gatewayChannel(world: World, life: Life, platform: Platform, mem
     const { harm } = world.harmOf("discord.session");
     await life.request("discord.connect", harm === "gone" ? "identify" : "resume", () => {});
     if (harm !== "gone") return;
-    platform.forget(({ inbound }) => inbound.kind !== "message" || !memory.watched.has(conversationKey(inbound.address)));
+    platform.forget(
+      ({ inbound }) => inbound.kind !== "message" || !memory.watched.has(conversationKey(inbound.address)),
+    );
     const missed = platform.pending();
-    const history = [...platform.recent(overlap), ...missed.map(({ inbound }) => inbound)].filter(({ kind }) => kind === "message");
+    const history = [...platform.recent(overlap), ...missed.map(({ inbound }) => inbound)].filter(
+      ({ kind }) => kind === "message",
+    );
     if (flaws.skipsHistory === true) platform.confirm((missed.at(-1)?.number ?? 0) + 1);
     else if (history.length > 0) await handOver(receive, history, missed.at(-1)?.number ?? 0);
   };
@@ -109,7 +130,12 @@ export function gatewayChannel(world: World, life: Life, platform: Platform, mem
   const taken = async (key: string, answers: readonly string[]): Promise<string | null> => {
     for (const event of answers) {
       const open = memory.open.get(event) ?? arrived.get(event);
-      if (open === undefined || (open.takenBy !== undefined && open.takenBy !== key) || life.clock.now() - open.atMs > tokenMs) continue;
+      if (
+        open === undefined ||
+        (open.takenBy !== undefined && open.takenBy !== key) ||
+        life.clock.now() - open.atMs > tokenMs
+      )
+        continue;
       if (open.takenBy === undefined)
         await life.request(
           "discord.note",
@@ -121,14 +147,21 @@ export function gatewayChannel(world: World, life: Life, platform: Platform, mem
     return null;
   };
 
-  const send = async (to: Address, part: RenderedPart, { idempotencyKey: key, signal, answers = [] }: SendOptions): Promise<Receipt> => {
+  const send = async (
+    to: Address,
+    part: RenderedPart,
+    { idempotencyKey: key, signal, answers = [] }: SendOptions,
+  ): Promise<Receipt> => {
     const onUnknown = (): void => void platform.unknown.add(key);
     const event = await taken(key, answers);
     if (event !== null) {
       const filled = await life.request(
         "discord.send",
         `${key} in place of ${event}`,
-        () => (world.time.now() - (memory.open.get(event)?.atMs ?? 0) > tokenMs + 1_000 ? null : platform.post(to, part, key, event)),
+        () =>
+          world.time.now() - (memory.open.get(event)?.atMs ?? 0) > tokenMs + 1_000
+            ? null
+            : platform.post(to, part, key, event),
         { signal, onUnknown },
       );
       if (filled !== null) return filled;
@@ -144,12 +177,19 @@ export function gatewayChannel(world: World, life: Life, platform: Platform, mem
     health: () => ({ state: "ok" }),
     send,
     act: (to, action, { idempotencyKey, signal }) =>
-      life.request("discord.act", `${idempotencyKey} ${action.kind}`, () => platform.perform(to, action), { signal }),
+      life.request("discord.act", `${idempotencyKey} ${action.kind}`, () => platform.perform(to, action), {
+        signal,
+      }),
     ...(flaws.sendsBlindly === true
       ? {}
       : {
           sentSince: (to: Address, part: RenderedPart, sinceMs: number, signal: AbortSignal) =>
-            life.request("discord.read", conversationKey(to), () => (isBlind ? null : platform.saying(to, part, sinceMs)), { signal }),
+            life.request(
+              "discord.read",
+              conversationKey(to),
+              () => (isBlind ? null : platform.saying(to, part, sinceMs)),
+              { signal },
+            ),
         }),
     async start(receive) {
       void listen(receive);

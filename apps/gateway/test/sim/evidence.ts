@@ -33,12 +33,15 @@ const all = 100_000;
 
 export async function evidence(seen: Seen, store: Store): Promise<Evidence> {
   const rows = (await store.inbox.find({ dismissed: true, limit: all })).toReversed();
-  const deliveries = new Map((await store.outbox.find({ limit: all })).map((delivery) => [delivery.id, delivery]));
+  const deliveries = new Map(
+    (await store.outbox.find({ limit: all })).map((delivery) => [delivery.id, delivery]),
+  );
   const transcripts: Line[] = [];
   for (const { key, epoch } of await store.sessions.list({ limit: all })) {
     for (let each = 0; each <= epoch; each += 1) {
       const lines = await store.sessions.transcript(key as SessionKey, { epoch: each, limit: all });
-      for (const line of lines) transcripts.push({ ...line, session: key, entry: JSON.parse(line.body) as Entry });
+      for (const line of lines)
+        transcripts.push({ ...line, session: key, entry: JSON.parse(line.body) as Entry });
     }
   }
   const rowsOfTurn = Map.groupBy(

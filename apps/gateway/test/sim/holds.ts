@@ -16,7 +16,9 @@ export async function holds(scenario: Scenario, firstSeed: number, count: number
     return false;
   });
   const told =
-    found === null ? "" : `${tellPlan(found.shrunk)}\n${tellViolations(found.after.violations)}\n${JSON.stringify(found.shrunk)}`;
+    found === null
+      ? ""
+      : `${tellPlan(found.shrunk)}\n${tellViolations(found.after.violations)}\n${JSON.stringify(found.shrunk)}`;
   expect(told).toBe("");
   expect(runs).toBe(count);
   // A simulation in which nothing goes wrong shows nothing.

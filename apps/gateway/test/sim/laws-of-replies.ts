@@ -12,7 +12,8 @@ export function judgeReplies(evidence: Evidence): void {
     for (const message of platform.shown) {
       for (const text of message.texts) {
         const leaked = hidden.find((word) => text.includes(word));
-        if (leaked !== undefined) world.broken("I8", `${message.messageId} showed ${leaked}: ${JSON.stringify(text)}`);
+        if (leaked !== undefined)
+          world.broken("I8", `${message.messageId} showed ${leaked}: ${JSON.stringify(text)}`);
       }
       judgeAddress(evidence, platform, message);
     }
@@ -26,22 +27,33 @@ export function judgeReplies(evidence: Evidence): void {
   for (const [turn, taken] of rowsOfTurn) {
     if (taken.some((row) => row.outcome !== "answered" && row.outcome !== "dead")) continue;
     const delivery = evidence.deliveries.get(`${turn}/0`) ?? evidence.deliveries.get(`${turn}/buried`);
-    if (delivery === undefined) world.broken("liveness", `${turn} ended ${taken[0]?.outcome} and nothing was ever to be said`);
+    if (delivery === undefined)
+      world.broken("liveness", `${turn} ended ${taken[0]?.outcome} and nothing was ever to be said`);
     else if (!delivery.done) world.broken("liveness", `${delivery.id} was never delivered`);
   }
   for (const row of rows) {
     if (row.outcome !== "answered") continue;
     const said = [...evidence.deliveries.values()].filter((delivery) => delivery.cause === row.turn);
     const number = numberOf(row);
-    const seen = [...platforms.values()].flatMap(({ shown }) => shown.filter(({ key }) => key.startsWith(`${row.turn}/`)));
+    const seen = [...platforms.values()].flatMap(({ shown }) =>
+      shown.filter(({ key }) => key.startsWith(`${row.turn}/`)),
+    );
     const arrived = said.every((delivery) => delivery.parts.every((part) => part.state === "sent"));
-    if (number !== null && arrived && !seen.some((message) => message.texts.some((text) => answered(text).includes(number)))) {
+    if (
+      number !== null &&
+      arrived &&
+      !seen.some((message) => message.texts.some((text) => answered(text).includes(number)))
+    ) {
       world.broken("liveness", `#${number} counts as answered by ${row.turn}, and no message says so`);
     }
   }
 }
 
-function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, { forgotten }: Platform, message: Shown): void {
+function judgeAddress(
+  { world, rowsOfTurn, rows, deliveries }: Evidence,
+  { forgotten }: Platform,
+  message: Shown,
+): void {
   const { delivery } = partOf(message);
   // What did not arrive is told to the owners, where they are, and to nobody else.
   if (delivery.startsWith("trouble:")) {
@@ -50,9 +62,12 @@ function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, { forgo
     return;
   }
   // A word about what was dropped, cut or refused goes to those whose turn it is about.
-  const told = /^(?:dropped|overflow|failed):/.test(delivery) ? (deliveries.get(delivery)?.cause ?? null) : null;
+  const told = /^(?:dropped|overflow|failed):/.test(delivery)
+    ? (deliveries.get(delivery)?.cause ?? null)
+    : null;
   const turn = told ?? turnOfDelivery(delivery);
-  const causes = turn === null ? rows.filter((row) => `notice:${row.id}` === delivery) : (rowsOfTurn.get(turn) ?? []);
+  const causes =
+    turn === null ? rows.filter((row) => `notice:${row.id}` === delivery) : (rowsOfTurn.get(turn) ?? []);
   // A command answers before it has its row. Killed in between, it gets the row when it is told again, unless Discord forgot it.
   if (causes.length === 0 && forgotten.has(delivery.replace("notice:", ""))) return;
   if (causes.length === 0) world.broken("I6", `${message.messageId} shows ${delivery}, which no row caused`);
@@ -60,7 +75,8 @@ function judgeAddress({ world, rowsOfTurn, rows, deliveries }: Evidence, { forgo
     if (row.conversation !== message.conversation)
       world.broken("I6", `${delivery} answers ${row.conversation} and was shown in ${message.conversation}`);
   }
-  if (!deliveries.has(delivery)) world.broken("I6", `${message.messageId} shows ${delivery}, which the outbox does not know`);
+  if (!deliveries.has(delivery))
+    world.broken("I6", `${message.messageId} shows ${delivery}, which the outbox does not know`);
 }
 
 /** A preview and the reply that took its place are one. */
@@ -86,7 +102,8 @@ function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messa
       const seqs = (turn === null ? [] : (rowsOfTurn.get(turn) ?? [])).map((row) => row.seq);
       if (seqs.length > 0 && turn !== newestTurn) {
         newestTurn = turn;
-        if (Math.min(...seqs) < newest) world.broken("I4", `${reply} in ${conversation} came after the answer to a newer message`);
+        if (Math.min(...seqs) < newest)
+          world.broken("I4", `${reply} in ${conversation} came after the answer to a newer message`);
         newest = Math.max(newest, ...seqs);
       }
     }
@@ -95,7 +112,11 @@ function judgeOrder({ world, rowsOfTurn }: Evidence, conversation: string, messa
   }
 }
 
-function judgeDoubles({ world, deliveries, rowsOfTurn }: Evidence, idempotent: boolean, messages: readonly Shown[]): void {
+function judgeDoubles(
+  { world, deliveries, rowsOfTurn }: Evidence,
+  idempotent: boolean,
+  messages: readonly Shown[],
+): void {
   for (const [key, copies] of Map.groupBy(messages, (message) => message.key)) {
     if (copies.length < 2) continue;
     const { delivery, part } = partOf({ key });
@@ -116,7 +137,8 @@ function judgeDoubles({ world, deliveries, rowsOfTurn }: Evidence, idempotent: b
       // What a turn said in blocks before it was stopped stays, and its messages may be answered by the next one.
       if (rowsOfTurn.get(turn ?? "")?.some((row) => row.outcome !== "answered") === true) continue;
       const before = answers.get(number);
-      if (before !== undefined && before !== turn) world.broken("I5", `#${number} was answered by ${before} and again by ${turn}`);
+      if (before !== undefined && before !== turn)
+        world.broken("I5", `#${number} was answered by ${before} and again by ${turn}`);
       answers.set(number, turn);
     }
   }

@@ -7,18 +7,29 @@ import { numberOf, type Evidence } from "./evidence.ts";
 export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcripts }: Evidence): void {
   const byId = new Map(rows.map((row) => [row.id, row]));
   for (const [name, { confirmed }] of platforms) {
-    for (const id of confirmed) if (!byId.has(id)) world.broken("I1", `${name} saw ${id} acknowledged, and it has no row`);
+    for (const id of confirmed)
+      if (!byId.has(id)) world.broken("I1", `${name} saw ${id} acknowledged, and it has no row`);
   }
 
-  const asides = new Set(world.plan.acts.flatMap((act) => (act.kind === "say" && act.aside === true ? [act.n] : [])));
-  const deadly = new Set(world.plan.acts.flatMap((act) => (act.kind === "say" && act.script.kills === true ? [act.n] : [])));
+  const asides = new Set(
+    world.plan.acts.flatMap((act) => (act.kind === "say" && act.aside === true ? [act.n] : [])),
+  );
+  const deadly = new Set(
+    world.plan.acts.flatMap((act) => (act.kind === "say" && act.script.kills === true ? [act.n] : [])),
+  );
   for (const row of rows) {
     const isDeadly = deadly.has(numberOf(row) ?? -1);
-    if (isDeadly && row.outcome !== "dead") world.broken("suspects", `${row.id} kills the process, and ended ${row.outcome}`);
+    if (isDeadly && row.outcome !== "dead")
+      world.broken("suspects", `${row.id} kills the process, and ended ${row.outcome}`);
     if (!isDeadly && row.outcome === "dead" && row.reason?.startsWith("the process died") === true)
       world.broken("suspects", `${row.id} was buried (${row.reason}), and it kills nobody`);
     const told = `${row.id} (#${numberOf(row) ?? "-"})`;
-    if (asides.has(numberOf(row) ?? -1) && row.version === 0 && row.turn !== null && row.outcome !== "context") {
+    if (
+      asides.has(numberOf(row) ?? -1) &&
+      row.version === 0 &&
+      row.turn !== null &&
+      row.outcome !== "context"
+    ) {
       world.broken("I13", `${told} was meant for nobody and was taken by ${row.turn}`);
     }
     // What was not meant for the product waits until a turn reads it, or newer words push it out.
@@ -31,7 +42,10 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     }
     if (row.payload !== "" && row.conversation.endsWith(":mallory"))
       world.broken("I13", `${told} of an unknown sender was kept with its words`);
-    if (row.reason?.startsWith("interrupted") === true && !rows.some((later) => later.lane === row.lane && later.seq > row.seq)) {
+    if (
+      row.reason?.startsWith("interrupted") === true &&
+      !rows.some((later) => later.lane === row.lane && later.seq > row.seq)
+    ) {
       world.broken("I2", `${told} was interrupted by a newer message, and there is none`);
     }
   }
@@ -42,7 +56,8 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     (row) => numberOf(row),
   );
   for (const [number, same] of firsts) {
-    if (same.length > 1) world.broken("I3", `#${number} has ${same.length} rows: ${same.map((row) => row.id).join(", ")}`);
+    if (same.length > 1)
+      world.broken("I3", `#${number} has ${same.length} rows: ${same.map((row) => row.id).join(", ")}`);
   }
 
   for (const [turn, taken] of rowsOfTurn) {
@@ -50,12 +65,16 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     for (const row of taken) {
       if (row.conversation !== first?.conversation)
         world.broken("I6", `${turn} holds rows of ${first?.conversation} and ${row.conversation}`);
-      if (row.authority !== first?.authority) world.broken("authority", `${turn} holds rows of ${first?.authority} and ${row.authority}`);
+      if (row.authority !== first?.authority)
+        world.broken("authority", `${turn} holds rows of ${first?.authority} and ${row.authority}`);
     }
     const reason = book.stops.get(turn);
     const alive = taken.filter((row) => row.outcome !== "stopped");
     if (reason !== undefined && alive.length > 0) {
-      world.broken("stop", `${turn} was told to stop (${reason}), and ${alive.map((row) => `${row.id} ended ${row.outcome}`).join(", ")}`);
+      world.broken(
+        "stop",
+        `${turn} was told to stop (${reason}), and ${alive.map((row) => `${row.id} ended ${row.outcome}`).join(", ")}`,
+      );
     }
     judgeTranscript(turn, taken);
   }
@@ -63,12 +82,15 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
   const lanes = new Map<string, string>();
   for (const row of rows) {
     const known = lanes.get(row.conversation);
-    if (known !== undefined && known !== row.lane) world.broken("I14", `${row.conversation} is in ${known} and in ${row.lane}`);
+    if (known !== undefined && known !== row.lane)
+      world.broken("I14", `${row.conversation} is in ${known} and in ${row.lane}`);
     lanes.set(row.conversation, row.lane);
     const owner = row.payload !== "" && parseRowPayload(row.payload).owner;
-    if ((row.authority === "owner") !== owner) world.broken("authority", `${row.id} has authority ${row.authority} and owner ${owner}`);
+    if ((row.authority === "owner") !== owner)
+      world.broken("authority", `${row.id} has authority ${row.authority} and owner ${owner}`);
   }
-  if (world.plan.scope !== "main" && new Set(lanes.values()).size !== lanes.size) world.broken("I14", "two conversations share a session");
+  if (world.plan.scope !== "main" && new Set(lanes.values()).size !== lanes.size)
+    world.broken("I14", "two conversations share a session");
 
   /** What the transcript says that a turn answered is exactly what it held. */
   function judgeTranscript(turn: string, taken: readonly RowView[]): void {
@@ -76,8 +98,10 @@ export function judgeRows({ world, platforms, book, rows, rowsOfTurn, transcript
     const ids = said.flatMap((line) => (line.entry.type === "user" ? line.entry.rows : []));
     if (ids.length === 0) return;
     const held = taken.map((row) => row.id);
-    for (const id of ids) if (!held.includes(id)) world.broken("I3", `${turn} read ${id}, which it does not hold`);
-    for (const id of held) if (!ids.includes(id)) world.broken("I3", `${turn} holds ${id}, which its transcript does not have`);
+    for (const id of ids)
+      if (!held.includes(id)) world.broken("I3", `${turn} read ${id}, which it does not hold`);
+    for (const id of held)
+      if (!ids.includes(id)) world.broken("I3", `${turn} holds ${id}, which its transcript does not have`);
     if (new Set(ids).size !== ids.length) world.broken("I3", `${turn} read a row twice: ${ids.join(", ")}`);
   }
 }

@@ -7,19 +7,26 @@ import { markers } from "./model.ts";
 const mostTimers = 60;
 
 export function judgeTurns({ world, effects, transcripts, timers, running, rows, book }: Evidence): void {
-  for (const [call, count] of effects) if (count > 1) world.broken("I7", `${call} had its effect ${count} times`);
+  for (const [call, count] of effects)
+    if (count > 1) world.broken("I7", `${call} had its effect ${count} times`);
 
   for (const [session, lines] of Map.groupBy(transcripts, (line) => line.session)) {
     const seqs = lines.map((line) => line.seq).toSorted((a, b) => a - b);
-    if (seqs.some((seq, index) => seq !== index + 1)) world.broken("I11", `the transcript of ${session} has holes: ${seqs.join(" ")}`);
+    if (seqs.some((seq, index) => seq !== index + 1))
+      world.broken("I11", `the transcript of ${session} has holes: ${seqs.join(" ")}`);
     for (const [turn, own] of Map.groupBy(lines, (line) => line.turn)) {
       const calls = own.flatMap(({ entry }) =>
-        entry.type === "assistant" ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [],
+        entry.type === "assistant"
+          ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+          : [],
       );
       const results = own.flatMap(({ entry }) => (entry.type === "toolResult" ? [entry.callId] : []));
       judgeTrail(turn, own);
       if (calls.join() !== results.join())
-        world.broken("I11", `${turn} called ${calls.join() || "nothing"} and has results of ${results.join() || "nothing"}`);
+        world.broken(
+          "I11",
+          `${turn} called ${calls.join() || "nothing"} and has results of ${results.join() || "nothing"}`,
+        );
     }
   }
 
@@ -31,7 +38,8 @@ export function judgeTurns({ world, effects, transcripts, timers, running, rows,
   function judgeTrail(turn: string, lines: readonly Line[]): void {
     const trail: string[] = [];
     for (const { entry } of lines) {
-      if (entry.type === "user") trail.push(...entry.content.flatMap((part) => (part.type === "text" ? markers(part.text) : [])));
+      if (entry.type === "user")
+        trail.push(...entry.content.flatMap((part) => (part.type === "text" ? markers(part.text) : [])));
       if (entry.type === "toolResult") trail.push(entry.callId);
       if (entry.type !== "assistant") continue;
       for (const part of entry.content) {

@@ -65,9 +65,12 @@ export function life(world: World, bootId: string, onDeath: () => void, skewMs =
       const wayMs = harm === "slow" ? slowMs(world, port, nth) : world.latencyMs(port, nth);
       return new Promise((resolve, reject) => {
         if (harm === "crash before") return self.die(`${port}#${nth}`);
-        if (harm === "fail before") return later(wayMs, () => reject(new Fault("unavailable", "simulated: could not connect")));
+        if (harm === "fail before")
+          return later(wayMs, () => reject(new Fault("unavailable", "simulated: could not connect")));
         if (harm === "limited")
-          return later(wayMs, () => reject(new Fault("rate_limited", "simulated: too fast", { retryAfterMs: 2_000 })));
+          return later(wayMs, () =>
+            reject(new Fault("rate_limited", "simulated: too fast", { retryAfterMs: 2_000 })),
+          );
 
         const arrive = (): void => {
           over();
@@ -112,7 +115,8 @@ export function life(world: World, bootId: string, onDeath: () => void, skewMs =
           travelling.delete(cut);
           signal?.removeEventListener("abort", abort);
         };
-        if (signal?.aborted === true) return reject(new Fault("aborted", "simulated: aborted before it began"));
+        if (signal?.aborted === true)
+          return reject(new Fault("aborted", "simulated: aborted before it began"));
         if (harm === "vague") return later(wayMs, unknown);
         travelling.add(cut);
         signal?.addEventListener("abort", abort, { once: true });

@@ -26,7 +26,8 @@ if (isMainThread) await main();
 else parentPort?.postMessage(await work(workerData as Share));
 
 async function work({ firstSeed, runs, stride, plant }: Share): Promise<Report> {
-  const scenario = [messages, nodes, deaths, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
+  const scenario =
+    [messages, nodes, deaths, ...plantedScenarios].find((each) => each.name === plant) ?? messages;
   const seeds = Array.from({ length: Math.ceil(runs / stride) }, (_, index) => firstSeed + index * stride);
   let count = 0;
   const sum = { boots: 0, harmed: 0, shown: 0 };
@@ -54,7 +55,9 @@ async function main(): Promise<void> {
   const [seed, runs] = [Number(values.seed), Number(values.runs)];
   const known = [messages, nodes, deaths, ...plantedScenarios].map((each) => each.name);
   if (!Number.isInteger(seed) || !Number.isInteger(runs) || runs < 1 || !known.includes(plant)) {
-    console.error(`Usage: npm run simulate -- --seed S --runs N [--nodes] [--plant ${known.join("|")}] [--verbose]`);
+    console.error(
+      `Usage: npm run simulate -- --seed S --runs N [--nodes] [--plant ${known.join("|")}] [--verbose]`,
+    );
     process.exitCode = 2;
     return;
   }
@@ -62,10 +65,13 @@ async function main(): Promise<void> {
   const threads = Math.min(2, availableParallelism(), runs);
   const startedMs = performance.now();
   const reports = await Promise.all(
-    Array.from({ length: threads }, (_, index) => onThread({ firstSeed: seed + index, runs: runs - index, stride: threads, plant })),
+    Array.from({ length: threads }, (_, index) =>
+      onThread({ firstSeed: seed + index, runs: runs - index, stride: threads, plant }),
+    ),
   );
   const seconds = (performance.now() - startedMs) / 1000;
-  const total = (read: (report: Report) => number): number => reports.reduce((sum, report) => sum + read(report), 0);
+  const total = (read: (report: Report) => number): number =>
+    reports.reduce((sum, report) => sum + read(report), 0);
   console.log(
     `${total((it) => it.runs)} schedules from seed ${seed} in ${seconds.toFixed(1)} s (${(total((it) => it.runs) / seconds).toFixed(0)} a second): ` +
       `${total((it) => it.boots)} boots, ${total((it) => it.harmed)} harms, ${total((it) => it.shown)} messages shown`,

@@ -7,15 +7,28 @@ const chats: readonly Chat[] = ["olga", "petra", "dora", "web", "loopback"];
 
 export function makeDeathsPlan(seed: number): Plan {
   const draw = draws(seed);
-  const script = (name: string): Script => ({ tools: [], answer: "plain", pieces: 1, pauseMs: Math.round(500 + draw(name) * 2_500) });
+  const script = (name: string): Script => ({
+    tools: [],
+    answer: "plain",
+    pieces: 1,
+    pauseMs: Math.round(500 + draw(name) * 2_500),
+  });
   const acts: Act[] = [];
   for (let i = 0; i < 2 + Math.floor(draw("acts") * 4); i += 1) {
     const chat = chats[Math.floor(draw(`chat ${i}`) * chats.length)] ?? "olga";
-    const from = { olga: "olga", petra: "petra", dora: "dora", web: "web-1", loopback: "lou" }[chat as string] ?? "olga";
+    const from =
+      { olga: "olga", petra: "petra", dora: "dora", web: "web-1", loopback: "lou" }[chat as string] ?? "olga";
     const atMs = Math.round(draw(`at ${i}`) * 3_000);
     // Some say all they have to say at once: it becomes one turn.
     for (let k = 0; k < 1 + Math.floor(draw(`more ${i}`) ** 2 * 4); k += 1)
-      acts.push({ atMs: atMs + k, chat, from, kind: "say", n: 100 * (i + 1) + k, script: script(`pause ${i} ${k}`) });
+      acts.push({
+        atMs: atMs + k,
+        chat,
+        from,
+        kind: "say",
+        n: 100 * (i + 1) + k,
+        script: script(`pause ${i} ${k}`),
+      });
   }
   const poison = draw("poison") < 0.6 ? Math.floor(draw("which") * acts.length) : -1;
   const troubles: Trouble[] = [];
@@ -34,7 +47,9 @@ export function makeDeathsPlan(seed: number): Plan {
     queue: draw("queue") < 0.7 ? "steer" : "collect",
     calm: true,
     acts: acts
-      .map((act, at) => (at === poison && act.kind === "say" ? { ...act, script: { ...act.script, kills: true } } : act))
+      .map((act, at) =>
+        at === poison && act.kind === "say" ? { ...act, script: { ...act.script, kills: true } } : act,
+      )
       .toSorted((a, b) => a.atMs - b.atMs),
     troubles,
   };

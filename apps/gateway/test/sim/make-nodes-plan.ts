@@ -16,7 +16,8 @@ export function makeNodesPlan(seed: number): Plan {
     [1, ["all", "all", "all"]],
   ] as const);
   const nodes = roles.map((role, index): PlannedNode => {
-    const skewMs = draw(`skew ${index}`) < 0.5 ? 0 : Math.round((draw(`skew of ${index}`) - 0.5) * mostSkewMs * 2);
+    const skewMs =
+      draw(`skew ${index}`) < 0.5 ? 0 : Math.round((draw(`skew of ${index}`) - 0.5) * mostSkewMs * 2);
     return { role, skewMs };
   });
   const troubles = plan.troubles.map((trouble, index): Trouble =>

@@ -66,16 +66,32 @@ function makeActs(draw: Draw): readonly Act[] {
     ] as const);
     if (kind === "say") {
       const aside = (chat === "room" || chat === "den") && draw(`aside ${i}`) < 0.3;
-      acts.push({ atMs, chat, from, kind, n: i, script: makeScript(draw, `${i}`), ...(aside ? { aside } : {}) });
+      acts.push({
+        atMs,
+        chat,
+        from,
+        kind,
+        n: i,
+        script: makeScript(draw, `${i}`),
+        ...(aside ? { aside } : {}),
+      });
       // Second thoughts, while the answer to the first is on its way.
       for (let k = 1, soMs = atMs; k < 4 && draw(`more ${i} ${k}`) < 0.3; k += 1) {
         soMs += Math.round(50 + draw(`after ${i} ${k}`) * 2_500);
-        acts.push({ atMs: soMs, chat, from, kind, n: 100_000 * (i + 1) + k, script: makeScript(draw, `${i} ${k}`) });
+        acts.push({
+          atMs: soMs,
+          chat,
+          from,
+          kind,
+          n: 100_000 * (i + 1) + k,
+          script: makeScript(draw, `${i} ${k}`),
+        });
       }
     }
     if (kind === "flood") {
       const size = 5 + Math.floor(draw(`size ${i}`) * 25);
-      for (let k = 0; k < size; k += 1) acts.push({ atMs: atMs + k * 3, chat, from, kind: "say", n: 1000 * (i + 1) + k, script: short });
+      for (let k = 0; k < size; k += 1)
+        acts.push({ atMs: atMs + k * 3, chat, from, kind: "say", n: 1000 * (i + 1) + k, script: short });
     } else if (kind === "edit" && said?.kind === "say") {
       acts.push({ atMs: Math.max(atMs, said.atMs + 50), chat, from, kind, of: said.n });
     } else if (kind === "command") {
@@ -152,14 +168,34 @@ const ports: readonly (readonly [weight: number, port: string, calls: number, ha
   [1, "sessions.transcript", 10, ["crash before", "fail before", "slow"]],
   [1, "sessions.reset", 2, ["crash before", "crash after", "fail before", "fail after"]],
   [3, "telegram.poll", 10, ["crash before", "crash after", "fail before", "redeliver", "slow"]],
-  [6, "telegram.send", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
-  [4, "telegram.act", 12, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
+  [
+    6,
+    "telegram.send",
+    10,
+    ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"],
+  ],
+  [
+    4,
+    "telegram.act",
+    12,
+    ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"],
+  ],
   [3, "discord.session", 4, ["gone"]],
   [2, "discord.event", 6, ["drop"]],
   [1, "discord.connect", 3, ["crash before", "crash after", "fail before", "fail after", "slow"]],
   [3, "discord.note", 8, ["crash before", "crash after", "fail before", "fail after", "slow"]],
-  [6, "discord.send", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
-  [3, "discord.act", 10, ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"]],
+  [
+    6,
+    "discord.send",
+    10,
+    ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"],
+  ],
+  [
+    3,
+    "discord.act",
+    10,
+    ["crash before", "crash after", "fail before", "fail after", "vague", "limited", "slow"],
+  ],
   [2, "discord.read", 3, ["crash before", "fail before", "fail after", "slow"]],
   [2, "web.receive", 5, ["crash before", "crash after", "fail after"]],
   [2, "web.send", 6, ["crash before", "crash after", "fail before", "fail after", "vague", "slow"]],
@@ -178,7 +214,8 @@ function makeTroubles(draw: Draw): readonly Trouble[] {
     const sort = draw(`sort ${i}`);
     if (sort < 0.08) return { atMs, process: "kill" };
     if (sort < 0.14) return { atMs, process: "terminate" };
-    if (sort < 0.18) return { atMs, process: "freeze", forMs: 1_000 + Math.round(draw(`freeze ${i}`) * 120_000) };
+    if (sort < 0.18)
+      return { atMs, process: "freeze", forMs: 1_000 + Math.round(draw(`freeze ${i}`) * 120_000) };
     const [port, calls, harms] = weighted(
       draw(`port ${i}`),
       ports.map(([weight, ...rest]) => [weight, rest] as const),

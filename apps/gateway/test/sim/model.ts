@@ -49,7 +49,12 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
       if (tool === undefined) return yield end("stop", [{ type: "text", text }]);
       await sleep(life.clock, script.pauseMs, signal);
       if (signal.aborted) return yield end("aborted", [], "aborted");
-      const call = { type: "toolCall", id: `call-${fresh.at(-1)}-${done}`, name: tool, args: { trail: [...trail] } } as const;
+      const call = {
+        type: "toolCall",
+        id: `call-${fresh.at(-1)}-${done}`,
+        name: tool,
+        args: { trail: [...trail] },
+      } as const;
       yield call;
       yield end("toolUse", [call]);
     },
@@ -58,14 +63,22 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
 
 const plain: Script = { tools: [], answer: "plain", pieces: 1, pauseMs: 10 };
 
-function failureOf({ calls }: ModelBook, { fails }: Script, n: number): NonNullable<Script["fails"]>["how"] | null {
+function failureOf(
+  { calls }: ModelBook,
+  { fails }: Script,
+  n: number,
+): NonNullable<Script["fails"]>["how"] | null {
   if (fails === undefined) return null;
   const count = (calls.get(n) ?? 0) + 1;
   calls.set(n, count);
   return count <= fails.times ? fails.how : null;
 }
 
-async function* fail(life: Life, how: NonNullable<Script["fails"]>["how"], signal: AbortSignal): AsyncGenerator<ModelEvent> {
+async function* fail(
+  life: Life,
+  how: NonNullable<Script["fails"]>["how"],
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
   if (how === "hang") {
     await sleep(life.clock, 86_400_000, signal);
     return yield end("aborted", [], "aborted");
@@ -76,12 +89,20 @@ async function* fail(life: Life, how: NonNullable<Script["fails"]>["how"], signa
 }
 
 function end(stop: StopReason, content: readonly AssistantContent[], error?: ModelErrorKind): ModelEvent {
-  return { type: "end", stop, content, usage: noUsage, ...(error === undefined ? {} : { error: { kind: error, message: "simulated" } }) };
+  return {
+    type: "end",
+    stop,
+    content,
+    usage: noUsage,
+    ...(error === undefined ? {} : { error: { kind: error, message: "simulated" } }),
+  };
 }
 
 /** What came since the last answer in words. */
 function trailOf(messages: ModelRequest["messages"]): readonly string[] {
-  const from = messages.findLastIndex((message) => message.role === "assistant" && textOf(message).includes(answerStart));
+  const from = messages.findLastIndex(
+    (message) => message.role === "assistant" && textOf(message).includes(answerStart),
+  );
   return messages.slice(from + 1).flatMap((message) => {
     if (message.role === "user") return markers(textOf(message));
     return message.role === "tool" ? [message.callId] : [];
@@ -103,7 +124,10 @@ function answerText(fresh: readonly number[], { answer }: Script): string {
     case "plain":
       return `${named} Here you are.`;
     case "long":
-      return [named, ...Array.from({ length: 8 }, (_, line) => `Line ${line} of a long answer, with words to fill it up.`)].join("\n\n");
+      return [
+        named,
+        ...Array.from({ length: 8 }, (_, line) => `Line ${line} of a long answer, with words to fill it up.`),
+      ].join("\n\n");
     case "silent":
       return "NO_REPLY";
     case "thinking":
@@ -115,5 +139,7 @@ function answerText(fresh: readonly number[], { answer }: Script): string {
 
 function pieces(text: string, count: number): readonly string[] {
   const size = Math.max(1, Math.ceil(text.length / count));
-  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+    text.slice(i * size, (i + 1) * size),
+  );
 }

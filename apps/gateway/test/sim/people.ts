@@ -39,7 +39,12 @@ export function people(world: World, platforms: ReadonlyMap<string, Platform>): 
   return () => left;
 }
 
-function inboundOf(act: Act, index: number, nowMs: number, said: ReadonlyMap<number, Inbound>): Inbound | null {
+function inboundOf(
+  act: Act,
+  index: number,
+  nowMs: number,
+  said: ReadonlyMap<number, Inbound>,
+): Inbound | null {
   const { channel, kind, peer } = places[act.chat];
   const inbound: Inbound = {
     id: `${channel}:${account}:event-${index}`,

@@ -47,7 +47,12 @@ export type Trouble =
   | { readonly atMs: number; readonly process: "kill" | "terminate"; readonly node?: number }
   | { readonly atMs: number; readonly process: "freeze"; readonly forMs: number; readonly node?: number }
   /** Between a node and the store: nothing arrives, or what arrives is not answered. */
-  | { readonly atMs: number; readonly process: "cut off" | "deaf"; readonly forMs: number; readonly node: number };
+  | {
+      readonly atMs: number;
+      readonly process: "cut off" | "deaf";
+      readonly forMs: number;
+      readonly node: number;
+    };
 
 /** One of several processes of one gateway. */
 export interface PlannedNode {

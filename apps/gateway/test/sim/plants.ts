@@ -59,7 +59,8 @@ const unfencedWrite: Plant = {
           ...store.turns,
           async take(want) {
             const found = await store.turns.take(want);
-            if (!("idle" in found)) current.set(found.lane, { lane: found.lane, token: found.token, holder: found.holder });
+            if (!("idle" in found))
+              current.set(found.lane, { lane: found.lane, token: found.token, holder: found.holder });
             return found;
           },
           extend: (lease, leaseMs) => store.turns.extend(renewed(lease), leaseMs),
@@ -90,7 +91,9 @@ const retryAmbiguous: Plant = {
         record: (lease, changes) =>
           store.outbox.record(
             lease,
-            changes.map((change): Change => (change.to === "sending" ? { ...change, idempotent: true } : change)),
+            changes.map((change): Change =>
+              change.to === "sending" ? { ...change, idempotent: true } : change,
+            ),
           ),
       },
     };
@@ -123,7 +126,8 @@ const lastRoute: Plant = {
       inbox: {
         ...store.inbox,
         accept(rows) {
-          for (const { lane, conversation } of rows) latest.set(lane, { conversation, pool: conversation.split(":", 2).join(":") });
+          for (const { lane, conversation } of rows)
+            latest.set(lane, { conversation, pool: conversation.split(":", 2).join(":") });
           return store.inbox.accept(rows);
         },
       },
@@ -152,7 +156,9 @@ const grownBatch: Plant = {
         const found = await store.turns.take(want);
         if ("idle" in found || found.attempt === 1) return found;
         const waiting = await store.inbox.find({ lane: found.lane as never, state: "waiting", limit: 10 });
-        const more: readonly Row[] = waiting.filter((row) => row.conversation === found.conversation && row.authority === found.authority);
+        const more: readonly Row[] = waiting.filter(
+          (row) => row.conversation === found.conversation && row.authority === found.authority,
+        );
         return { ...found, rows: [...found.rows, ...more.toReversed()] };
       },
     },
@@ -169,7 +175,10 @@ const absorbWithoutStep: Plant = {
       async take(want) {
         const found = await store.turns.take(want);
         if ("idle" in found) return found;
-        return { ...found, log: found.log.map((step) => (step.kind === "absorbed" ? { ...step, body: "[]" } : step)) } satisfies Turn;
+        return {
+          ...found,
+          log: found.log.map((step) => (step.kind === "absorbed" ? { ...step, body: "[]" } : step)),
+        } satisfies Turn;
       },
     },
   }),
@@ -211,7 +220,10 @@ export const plants: readonly Plant[] = [
 ];
 
 /** A leader that no clock tells that its time is over. */
-const leaderForEver: Plant = { name: "leader-for-ever", leaderClock: (clock) => ({ ...clock, mono: () => 0 }) };
+const leaderForEver: Plant = {
+  name: "leader-for-ever",
+  leaderClock: (clock) => ({ ...clock, mono: () => 0 }),
+};
 
 /** Nobody looks at the term: whoever holds a conversation goes on writing for an account that another one leads. */
 const unfencedTerm: Plant = {
@@ -235,7 +247,8 @@ const unfencedTerm: Plant = {
           ...store.cells,
           async put(key, value, how) {
             const cell = await store.cells.put(key, value, how);
-            if (cell !== null && key.startsWith(leaderCell(""))) terms.set(key.slice(leaderCell("").length), cell.version);
+            if (cell !== null && key.startsWith(leaderCell("")))
+              terms.set(key.slice(leaderCell("").length), cell.version);
             return cell;
           },
         },
@@ -267,7 +280,12 @@ const unwatched: Plant = {
     ...store,
     cells: {
       ...store.cells,
-      put: (key, value, how) => store.cells.put(key, key === "suspects:trial" ? value.replace(/"sinceMs":\d+/, '"sinceMs":0') : value, how),
+      put: (key, value, how) =>
+        store.cells.put(
+          key,
+          key === "suspects:trial" ? value.replace(/"sinceMs":\d+/, '"sinceMs":0') : value,
+          how,
+        ),
     },
   }),
 };

@@ -1,6 +1,14 @@
 // The platforms as they stand outside of the process: what people sent and whether that was confirmed, and everything that was ever
 // visible. Laws are judged from here and from the store, never from what the product says about itself.
-import { conversationKey, Fault, type Action, type Address, type Inbound, type Receipt, type RenderedPart } from "@parley/protocol";
+import {
+  conversationKey,
+  Fault,
+  type Action,
+  type Address,
+  type Inbound,
+  type Receipt,
+  type RenderedPart,
+} from "@parley/protocol";
 import type { World } from "./world.ts";
 
 /** One message of the product, with everything that it ever showed. */
@@ -118,7 +126,8 @@ export function platform(world: World, traits: PlatformTraits): Platform {
         if (before.texts.at(-1) !== textOf(part)) before.texts.push(textOf(part));
         return { messageId: before.messageId };
       }
-      const isKnown = before !== undefined && world.time.now() - before.atMs < (traits.keyLivesMs ?? Infinity);
+      const isKnown =
+        before !== undefined && world.time.now() - before.atMs < (traits.keyLivesMs ?? Infinity);
       if (traits.idempotent && isKnown) return { messageId: before.messageId };
       const message: Shown = {
         messageId: `${traits.name}-${shown.length + 1}`,
@@ -133,8 +142,11 @@ export function platform(world: World, traits: PlatformTraits): Platform {
       return { messageId: message.messageId };
     },
     perform(to, action) {
-      if (action.kind !== "edit" && action.kind !== "remove") throw new Fault("unsupported", `simulated: no ${action.kind}`);
-      const message = shown.find((each) => each.messageId === action.messageId && each.conversation === conversationKey(to));
+      if (action.kind !== "edit" && action.kind !== "remove")
+        throw new Fault("unsupported", `simulated: no ${action.kind}`);
+      const message = shown.find(
+        (each) => each.messageId === action.messageId && each.conversation === conversationKey(to),
+      );
       if (message === undefined || message.removed) throw new Fault("missing", "simulated: no such message");
       if (action.kind === "remove") message.removed = true;
       else if (message.texts.at(-1) !== action.text.text) message.texts.push(action.text.text);

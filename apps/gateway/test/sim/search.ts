@@ -19,7 +19,11 @@ export interface Scenario {
 
 /** The product as it is. */
 export const messages: Scenario = { name: "none", make: makePlan, run: (plan) => simulate(plan) };
-export const approvals: Scenario = { name: "approvals", make: makeApprovalPlan, run: (plan) => simulateApproval(plan) };
+export const approvals: Scenario = {
+  name: "approvals",
+  make: makeApprovalPlan,
+  run: (plan) => simulateApproval(plan),
+};
 /** The process dies again and again. */
 export const deaths: Scenario = { name: "deaths", make: makeDeathsPlan, run: (plan) => simulate(plan) };
 /** Several nodes over one store. */
@@ -27,9 +31,21 @@ export const nodes: Scenario = { name: "nodes", make: makeNodesPlan, run: (plan)
 
 /** The product with one bug planted; each must be found. */
 export const plantedScenarios: readonly Scenario[] = [
-  ...plants.map((plant): Scenario => ({ name: plant.name, make: makePlan, run: (plan) => simulate(plan, plant) })),
-  ...plantsOfNodes.map((plant): Scenario => ({ name: plant.name, make: makeNodesPlan, run: (plan) => simulateNodes(plan, plant) })),
-  ...plantsOfDeaths.map((plant): Scenario => ({ name: plant.name, make: makeDeathsPlan, run: (plan) => simulate(plan, plant) })),
+  ...plants.map((plant): Scenario => ({
+    name: plant.name,
+    make: makePlan,
+    run: (plan) => simulate(plan, plant),
+  })),
+  ...plantsOfNodes.map((plant): Scenario => ({
+    name: plant.name,
+    make: makeNodesPlan,
+    run: (plan) => simulateNodes(plan, plant),
+  })),
+  ...plantsOfDeaths.map((plant): Scenario => ({
+    name: plant.name,
+    make: makeDeathsPlan,
+    run: (plan) => simulate(plan, plant),
+  })),
   { name: "approval-apart", make: makeApprovalPlan, run: (plan) => simulateApproval(plan, true) },
 ];
 
@@ -55,9 +71,15 @@ export async function search(
   return null;
 }
 
-async function shrinkFailure({ make, run }: Omit<Scenario, "name">, seed: number, violations: readonly Violation[]): Promise<Found> {
+async function shrinkFailure(
+  { make, run }: Omit<Scenario, "name">,
+  seed: number,
+  violations: readonly Violation[],
+): Promise<Found> {
   const laws = new Set(violations.map((violation) => violation.law));
-  const shrunk = await shrink(make(seed), async (plan) => (await run(plan)).violations.some(({ law }) => laws.has(law)));
+  const shrunk = await shrink(make(seed), async (plan) =>
+    (await run(plan)).violations.some(({ law }) => laws.has(law)),
+  );
   return { seed, violations, shrunk, after: await run(shrunk) };
 }
 

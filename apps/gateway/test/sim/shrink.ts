@@ -45,7 +45,12 @@ export async function shrink(failing: Plan, stillFails: StillFails): Promise<Pla
       for (let at = 0; at < best[list].length;) {
         const left = { ...best, [list]: best[list].filter((_, index) => index < at || index >= at + size) };
         // Fewer acts make fewer calls: what happened to the fifth may have to happen to the third.
-        if (!(await attempt(left)) && !(await attempt(earlier(left, 1))) && !(await attempt(earlier(left, 2)))) at += size;
+        if (
+          !(await attempt(left)) &&
+          !(await attempt(earlier(left, 1))) &&
+          !(await attempt(earlier(left, 2)))
+        )
+          at += size;
       }
       if (size <= 1) return;
     }
@@ -54,7 +59,9 @@ export async function shrink(failing: Plan, stillFails: StillFails): Promise<Pla
 
 /** The same plan with its troubles some calls earlier. */
 function earlier(plan: Plan, by: number): Plan {
-  const troubles = plan.troubles.map((trouble) => ("port" in trouble ? { ...trouble, nth: Math.max(1, trouble.nth - by) } : trouble));
+  const troubles = plan.troubles.map((trouble) =>
+    "port" in trouble ? { ...trouble, nth: Math.max(1, trouble.nth - by) } : trouble,
+  );
   return { ...plan, troubles };
 }
 

@@ -8,7 +8,10 @@ import { simulateNodes } from "./simulate-nodes.ts";
 
 test("nodes have one history for one seed", async () => {
   for (const seed of seedsFrom(1, 2)) {
-    const [once, again] = [await simulateNodes(makeNodesPlan(seed)), await simulateNodes(makeNodesPlan(seed))];
+    const [once, again] = [
+      await simulateNodes(makeNodesPlan(seed)),
+      await simulateNodes(makeNodesPlan(seed)),
+    ];
     expect(again.history).toEqual(once.history);
   }
 });
@@ -16,6 +19,9 @@ test("nodes have one history for one seed", async () => {
 test("nodes keep the laws together", { timeout: patienceMs }, () => holds(nodes, 1, 50));
 
 test("a leader that could not begin, because the store was away just then, begins again", async () => {
-  const plan = { ...makeNodesPlan(1), troubles: [{ port: "free leases", nth: 1, harm: "fail before" }] } as const;
+  const plan = {
+    ...makeNodesPlan(1),
+    troubles: [{ port: "free leases", nth: 1, harm: "fail before" }],
+  } as const;
   expect((await simulateNodes(plan)).violations).toEqual([]);
 });

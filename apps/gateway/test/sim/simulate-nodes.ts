@@ -13,7 +13,15 @@ import { people } from "./people.ts";
 import type { Plan, PlannedNode, Script } from "./plan.ts";
 import { noPlant, type Plant } from "./plants.ts";
 import { platform, type Platform } from "./platform.ts";
-import { drain, probeEveryMs, restartMs, settleMs, troubledMs, unsettled, type Simulated } from "./simulate.ts";
+import {
+  drain,
+  probeEveryMs,
+  restartMs,
+  settleMs,
+  troubledMs,
+  unsettled,
+  type Simulated,
+} from "./simulate.ts";
 import { settleTrial } from "@parley/runner";
 import { simulatedBus } from "./simulated-bus.ts";
 import { storePort, type Line } from "./store-port.ts";
@@ -38,20 +46,32 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
   const at = world(plan);
   const book = witnessBook();
   const effects = new Map<string, number>();
-  const scripts = new Map<number, Script>(plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])));
+  const scripts = new Map<number, Script>(
+    plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])),
+  );
   const flaws = plant.flaws ?? {};
   const discord = discordMemory(at, flaws);
   const platforms = new Map<string, Platform>(
     (["telegram", "discord", "web", "loopback"] as const).map((name) => [
       name,
-      platform(at, { name, idempotent: name !== "telegram", ...(name === "discord" ? { keyLivesMs: discord.keyLivesMs } : {}) }),
+      platform(at, {
+        name,
+        idempotent: name !== "telegram",
+        ...(name === "discord" ? { keyLivesMs: discord.keyLivesMs } : {}),
+      }),
     ]),
   );
   const accounts = [...platforms.keys()].map((name) => `${name}:default`);
   const models = { scripts, calls: new Map<number, number>() };
   const bus = simulatedBus(at);
   const storeClock = { now: at.time.now, mono: at.time.now, after: () => ({ cancel() {} }) };
-  const opened = await sqliteStore({ path: ":memory:", clock: storeClock, log: silentLog, bootId: "the store", onFatal: () => {} });
+  const opened = await sqliteStore({
+    path: ":memory:",
+    clock: storeClock,
+    log: silentLog,
+    bootId: "the store",
+    onFatal: () => {},
+  });
   const store = witnessed(at, book, (plant.store?.() ?? ((same) => same))(opened));
   const brokenPort = plant.port?.() ?? ((same) => same);
   const standing = (plan.nodes ?? []).map((planned, index): Standing => ({
@@ -63,7 +83,8 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     deadBoot: null,
     endedWell: false,
   }));
-  const awake = (node: Standing): boolean => node.current !== null && node.current.life.frozenUntilMs <= at.time.now();
+  const awake = (node: Standing): boolean =>
+    node.current !== null && node.current.life.frozenUntilMs <= at.time.now();
   let boots = 0;
   let over = false;
 
@@ -122,7 +143,9 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     if (node.current === null) return;
     const { life: self, booted } = node.current;
     at.note(`${self.bootId} is told to end`);
-    if (standing.some((other) => other !== node && other.current !== null && other.planned.role !== "worker")) {
+    if (
+      standing.some((other) => other !== node && other.current !== null && other.planned.role !== "worker")
+    ) {
       await booted.cluster?.handOver();
     }
     await Promise.all(booted.channels.map((channel) => channel.stop()));
@@ -180,14 +203,19 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     const probe = async (): Promise<void> => {
       why = "";
       for (const { name, current } of standing) {
-        if (why === "") why = current === null ? `${name} does not run` : await unsettled(opened, current.booted, platforms, actsLeft());
+        if (why === "")
+          why =
+            current === null
+              ? `${name} does not run`
+              : await unsettled(opened, current.booted, platforms, actsLeft());
       }
       settled = why === "";
       if (!settled) at.time.after(probeEveryMs, probe);
     };
     at.time.after(0, probe);
     await at.time.run(at.time.now() + settleMs, () => settled || at.violations.length > 0);
-    if (!settled && at.violations.length === 0) at.broken("liveness", `not settled half an hour after the last fault: ${why}`);
+    if (!settled && at.violations.length === 0)
+      at.broken("liveness", `not settled half an hour after the last fault: ${why}`);
     const running = standing.flatMap(({ current }) => current ?? []);
     const seen = {
       world: at,
@@ -199,7 +227,14 @@ export async function simulateNodes(plan: Plan, plant: Plant = noPlant): Promise
     };
     if (at.violations.length === 0) judge(await evidence(seen, opened));
     const shown = [...platforms.values()].reduce((sum, each) => sum + each.shown.length, 0);
-    return { violations: at.violations, history: at.history(), hash: at.hash(), boots, harmed: at.harmed(), shown };
+    return {
+      violations: at.violations,
+      history: at.history(),
+      hash: at.hash(),
+      boots,
+      harmed: at.harmed(),
+      shown,
+    };
   } finally {
     over = true;
     for (const { current } of standing) current?.life.die("the simulation is over");

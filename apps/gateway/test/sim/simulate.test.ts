@@ -27,15 +27,21 @@ describe("the message path", () => {
     expect(hashes.size).toBe(25);
   });
 
-  test("keeps its laws over crashes, lost answers, doubles and delays at every port", { timeout: patienceMs }, () =>
-    holds(messages, 1, 700),
+  test(
+    "keeps its laws over crashes, lost answers, doubles and delays at every port",
+    { timeout: patienceMs },
+    () => holds(messages, 1, 700),
   );
 
-  test("buries what kills the process and nothing else, however often it is killed from outside", { timeout: patienceMs }, () =>
-    holds(deaths, 1, 150),
+  test(
+    "buries what kills the process and nothing else, however often it is killed from outside",
+    { timeout: patienceMs },
+    () => holds(deaths, 1, 150),
   );
 
-  test("parks, is decided and goes on: an approval is used once, with its call's intent", { timeout: patienceMs }, () =>
-    holds(approvals, 1, 400),
+  test(
+    "parks, is decided and goes on: an approval is used once, with its call's intent",
+    { timeout: patienceMs },
+    () => holds(approvals, 1, 400),
   );
 });

@@ -42,12 +42,18 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
   const file = plan.store === "boot" ? databaseFile() : null;
   const book = witnessBook();
   const effects = new Map<string, number>();
-  const scripts = new Map<number, Script>(plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])));
+  const scripts = new Map<number, Script>(
+    plan.acts.flatMap((act) => (act.kind === "say" ? [[act.n, act.script] as const] : [])),
+  );
   const discord = discordMemory(at, plant.flaws ?? {});
   const platforms = new Map<string, Platform>(
     (["telegram", "discord", "web", "loopback"] as const).map((name) => [
       name,
-      platform(at, { name, idempotent: name !== "telegram", ...(name === "discord" ? { keyLivesMs: discord.keyLivesMs } : {}) }),
+      platform(at, {
+        name,
+        idempotent: name !== "telegram",
+        ...(name === "discord" ? { keyLivesMs: discord.keyLivesMs } : {}),
+      }),
     ]),
   );
   const models = { scripts, calls: new Map<number, number>() };
@@ -61,8 +67,17 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
 
   async function openStore(bootId: string): Promise<Store> {
     if (opened !== null && file === null) return opened;
-    const options = { clock: { now: at.time.now, mono: at.time.now, after: () => ({ cancel() {} }) }, log: silentLog, bootId };
-    opened = await sqliteStore({ ...options, path: file?.path ?? ":memory:", exclusive: file !== null, onFatal: () => {} });
+    const options = {
+      clock: { now: at.time.now, mono: at.time.now, after: () => ({ cancel() {} }) },
+      log: silentLog,
+      bootId,
+    };
+    opened = await sqliteStore({
+      ...options,
+      path: file?.path ?? ":memory:",
+      exclusive: file !== null,
+      onFatal: () => {},
+    });
     return opened;
   }
 
@@ -123,20 +138,38 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
     let settled = false;
     let why = "";
     const probe = async (): Promise<void> => {
-      why = current === null || opened === null ? "no process runs" : await unsettled(opened, current.booted, platforms, actsLeft());
+      why =
+        current === null || opened === null
+          ? "no process runs"
+          : await unsettled(opened, current.booted, platforms, actsLeft());
       settled = why === "";
       if (!settled) at.time.after(probeEveryMs, probe);
     };
     at.time.after(0, probe);
     await at.time.run(at.time.now() + settleMs, () => settled || at.violations.length > 0);
-    if (!settled && at.violations.length === 0) at.broken("liveness", `not settled half an hour after the last fault: ${why}`);
+    if (!settled && at.violations.length === 0)
+      at.broken("liveness", `not settled half an hour after the last fault: ${why}`);
     if (opened !== null && current !== null) {
       const { life: self, booted } = current as { readonly life: Life; readonly booted: Booted };
-      const seen = { world: at, platforms, book, effects, timers: self.waiting(), running: booted.core.running.count() };
+      const seen = {
+        world: at,
+        platforms,
+        book,
+        effects,
+        timers: self.waiting(),
+        running: booted.core.running.count(),
+      };
       judge(await evidence(seen, opened));
     }
     const shown = [...platforms.values()].reduce((sum, each) => sum + each.shown.length, 0);
-    return { violations: at.violations, history: at.history(), hash: at.hash(), boots, harmed: at.harmed(), shown };
+    return {
+      violations: at.violations,
+      history: at.history(),
+      hash: at.hash(),
+      boots,
+      harmed: at.harmed(),
+      shown,
+    };
   } finally {
     (current as { readonly life: Life } | null)?.life.die("the simulation is over");
     await (opened as Store | null)?.close();
@@ -145,9 +178,15 @@ export async function simulate(plan: Plan, plant: Plant = noPlant): Promise<Simu
 }
 
 /** What still waits; empty when nothing does. */
-export async function unsettled(store: Store, booted: Booted, platforms: ReadonlyMap<string, Platform>, actsLeft: number): Promise<string> {
+export async function unsettled(
+  store: Store,
+  booted: Booted,
+  platforms: ReadonlyMap<string, Platform>,
+  actsLeft: number,
+): Promise<string> {
   if (actsLeft > 0) return "people are still writing";
-  for (const [name, { pending }] of platforms) if (pending().length > 0) return `${name} has events that are not confirmed`;
+  for (const [name, { pending }] of platforms)
+    if (pending().length > 0) return `${name} has events that are not confirmed`;
   const [waiting, claimed, deliveries] = await Promise.all([
     store.inbox.find({ state: "waiting", limit: 1 }),
     store.inbox.find({ state: "claimed", limit: 1 }),

@@ -63,15 +63,21 @@ export function storePort(world: World, life: Life, store: Store, line: () => Li
       return each.twice ? answer.then(each.work) : answer;
     });
     const settled = await Promise.allSettled(answers);
-    const found = settled.map((answer) => (answer.status === "fulfilled" && isIdle(answer.value) ? answer.value : null));
+    const found = settled.map((answer) =>
+      answer.status === "fulfilled" && isIdle(answer.value) ? answer.value : null,
+    );
     if (found.includes(null)) changes += 1;
     for (const [index, { port, pool }] of calls.entries()) {
       const answer = found[index];
-      if (pool !== null && answer !== undefined && answer !== null) idle.set(`${port} ${pool}`, { changes, answer });
+      if (pool !== null && answer !== undefined && answer !== null)
+        idle.set(`${port} ${pool}`, { changes, answer });
     }
-    world.note(`${names} ${settled.map((answer) => (answer.status === "fulfilled" ? "ok" : String(answer.reason.message))).join(", ")}`);
+    world.note(
+      `${names} ${settled.map((answer) => (answer.status === "fulfilled" ? "ok" : String(answer.reason.message))).join(", ")}`,
+    );
     if (harm === "crash after") return life.die(`after ${names}`);
-    if (harm === "fail after" || way === "deaf") return refuse(calls, new Fault("ambiguous", "simulated: the answer was lost"));
+    if (harm === "fail after" || way === "deaf")
+      return refuse(calls, new Fault("ambiguous", "simulated: the answer was lost"));
     if (!life.alive) return;
     for (const [index, answer] of settled.entries()) {
       if (answer.status === "fulfilled") calls[index]?.resolve(answer.value as never);
@@ -86,7 +92,10 @@ export function storePort(world: World, life: Life, store: Store, line: () => Li
   /** Every verb of a port as a call. */
   const behind = <P extends object>(name: string, port: P): P =>
     Object.fromEntries(
-      Object.entries(port).map(([verb, run]) => [verb, (...args: readonly unknown[]) => call(`${name}.${verb}`, () => run(...args))]),
+      Object.entries(port).map(([verb, run]) => [
+        verb,
+        (...args: readonly unknown[]) => call(`${name}.${verb}`, () => run(...args)),
+      ]),
     ) as P;
 
   /** A take that found nothing finds nothing again until something happens or its time comes: answered without asking. */

@@ -4,10 +4,15 @@ import type { Violation } from "./world.ts";
 
 export function tellPlan(plan: Plan): string {
   const { seed, scope, store, queue } = plan;
-  const traits = [...(plan.streaming === "off" ? [] : [`streaming by ${plan.streaming}`]), ...(plan.calm ? ["calm"] : [])];
+  const traits = [
+    ...(plan.streaming === "off" ? [] : [`streaming by ${plan.streaming}`]),
+    ...(plan.calm ? ["calm"] : []),
+  ];
   return [
     `seed ${seed}: scope ${scope}, store of a ${store}, queue ${[queue, ...traits].join(", ")}`,
-    ...(plan.nodes ?? []).map(({ role, skewMs }, index) => `  node-${index + 1}: ${role}, its clock ${skewMs} ms off`),
+    ...(plan.nodes ?? []).map(
+      ({ role, skewMs }, index) => `  node-${index + 1}: ${role}, its clock ${skewMs} ms off`,
+    ),
     ...plan.acts.map((act) => `  ${seconds(act.atMs)} ${act.from} in ${act.chat}: ${tellAct(act)}`),
     ...plan.troubles.map((trouble) => `  ${tellTrouble(trouble)}`),
   ].join("\n");

@@ -23,7 +23,10 @@ export function simulatedTools(life: Life, effects: Effects): readonly Tool[] {
       try {
         await life.request(`tool.${name}`, `${turn} ${callId}`, act, { signal });
       } catch (error) {
-        return { content: [{ type: "text", text: isFault(error) ? error.message : "failed" }], isError: true };
+        return {
+          content: [{ type: "text", text: isFault(error) ? error.message : "failed" }],
+          isError: true,
+        };
       }
       return { content: [{ type: "text", text: "done" }] };
     },

@@ -24,18 +24,30 @@ export function witnessBook(): WitnessBook {
 export function witnessed(world: World, book: WitnessBook, store: Store): Store {
   /** A write by a lease that was known to be lost must have been refused. */
   const fenced =
-    <A extends readonly unknown[], T>(kind: "i" | "o", verb: string, run: (lease: Lease, ...rest: A) => Promise<T>) =>
+    <A extends readonly unknown[], T>(
+      kind: "i" | "o",
+      verb: string,
+      run: (lease: Lease, ...rest: A) => Promise<T>,
+    ) =>
     async (lease: Lease, ...rest: A): Promise<T> => {
       const newest = book.tokens.get(`${kind} ${lease.lane}`) ?? 0;
       const answer = await run(lease, ...rest);
-      if (lease.token < newest) world.broken("I3", `${verb} by lease ${lease.token} of ${lease.lane} was taken, though ${newest} holds it`);
+      if (lease.token < newest)
+        world.broken(
+          "I3",
+          `${verb} by lease ${lease.token} of ${lease.lane} was taken, though ${newest} holds it`,
+        );
       return answer;
     };
   /** What a leader of an older term would still write must have been refused. */
   const inTerm = (pool: string, verb: string, term: number | undefined): (() => void) => {
     const newest = book.terms.get(pool) ?? 0;
     return () => {
-      if ((term ?? 0) < newest) world.broken("I3", `${verb} of ${pool} in term ${term ?? "(none)"} was taken, though ${newest} leads`);
+      if ((term ?? 0) < newest)
+        world.broken(
+          "I3",
+          `${verb} of ${pool} in term ${term ?? "(none)"} was taken, though ${newest} leads`,
+        );
     };
   };
   const led =
@@ -46,7 +58,8 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
       taken();
       return answer;
     };
-  const leased = (kind: "i" | "o", lease: Lease): void => void book.tokens.set(`${kind} ${lease.lane}`, lease.token);
+  const leased = (kind: "i" | "o", lease: Lease): void =>
+    void book.tokens.set(`${kind} ${lease.lane}`, lease.token);
 
   return {
     ...store,
@@ -71,9 +84,13 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
       ...store.turns,
       async take(want) {
         // Both in one transaction: how the lanes stood, and which of them was taken.
-        const [[longest], found] = await Promise.all([store.turns.list(want.pool, 1), store.turns.take(want)]);
+        const [[longest], found] = await Promise.all([
+          store.turns.list(want.pool, 1),
+          store.turns.take(want),
+        ]);
         if ("idle" in found) return found;
-        if (longest?.lane !== found.lane) world.broken("I15", `${found.lane} was taken before ${longest?.lane}, which was runnable longer`);
+        if (longest?.lane !== found.lane)
+          world.broken("I15", `${found.lane} was taken before ${longest?.lane}, which was runnable longer`);
         leased("i", found);
         if (found.attempt === 1 && found.log.length === 0) open(found);
         return found;
@@ -112,7 +129,8 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
       ...store.cells,
       async put(key, value, how) {
         const cell = await store.cells.put(key, value, how);
-        if (cell !== null && key.startsWith(leaderCell(""))) book.terms.set(key.slice(leaderCell("").length), cell.version);
+        if (cell !== null && key.startsWith(leaderCell("")))
+          book.terms.set(key.slice(leaderCell("").length), cell.version);
         return cell;
       },
     },
@@ -122,7 +140,10 @@ export function witnessed(world: World, book: WitnessBook, store: Store): Store 
     const [first] = turn.rows;
     for (const row of turn.rows) {
       if (row.conversation !== first?.conversation || row.authority !== first.authority) {
-        world.broken("I6", `${turn.id} holds rows of ${first?.conversation}/${first?.authority} and ${row.conversation}/${row.authority}`);
+        world.broken(
+          "I6",
+          `${turn.id} holds rows of ${first?.conversation}/${first?.authority} and ${row.conversation}/${row.authority}`,
+        );
       }
     }
   }

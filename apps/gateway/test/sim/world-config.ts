@@ -32,7 +32,9 @@ export function simulatedConfig(plan: Plan): Config {
     channels: {
       ...channels,
       telegram: { default: { ...account, allowFrom: ["olga", "petra", "stan"] } },
-      discord: { default: { ...discord, streaming: plan.streaming, pacing: "on", allowFrom: ["dora", "nils"] } },
+      discord: {
+        default: { ...discord, streaming: plan.streaming, pacing: "on", allowFrom: ["dora", "nils"] },
+      },
     },
     session: { ...session, dmScope: plan.scope },
     messages: { ...messages, queue: { ...messages.queue, mode: plan.queue } },

@@ -39,11 +39,16 @@ export function world(plan: Plan): World {
   const lines: string[] = [];
   const violations: Violation[] = [];
   const calls = new Map<string, number>();
-  const harms = new Map(plan.troubles.flatMap((trouble) => ("port" in trouble ? [[`${trouble.port}#${trouble.nth}`, trouble.harm]] : [])));
+  const harms = new Map(
+    plan.troubles.flatMap((trouble) =>
+      "port" in trouble ? [[`${trouble.port}#${trouble.nth}`, trouble.harm]] : [],
+    ),
+  );
   let healed = false;
   let harmed = 0;
 
-  const note = (line: string): void => void lines.push(`${((time.now() - startMs) / 1000).toFixed(3)} ${line}`);
+  const note = (line: string): void =>
+    void lines.push(`${((time.now() - startMs) / 1000).toFixed(3)} ${line}`);
   return {
     plan,
     draw,

@@ -10,7 +10,9 @@ interface Case {
   readonly stream: Stream;
 }
 
-const words = fc.array(fc.stringMatching(/^[a-z]{1,9}$/), { minLength: 3, maxLength: 60 }).map((list) => list.join(" "));
+const words = fc
+  .array(fc.stringMatching(/^[a-z]{1,9}$/), { minLength: 3, maxLength: 60 })
+  .map((list) => list.join(" "));
 const paragraph = fc.oneof(
   { weight: 4, arbitrary: words },
   { weight: 2, arbitrary: words.map((text) => `Some **${text}** and [a link](https://example.org/x).`) },
@@ -33,7 +35,11 @@ const cases: fc.Arbitrary<Case> = fc
   })
   .map(({ how, paragraphs, cuts, pausesMs }) => {
     const text = paragraphs.map((each) => each.replace(/^P(\d+)\. ([`>-])/, "P$1.\n\n$2")).join("\n\n");
-    const at = [0, ...cuts.map((cut) => Math.floor(cut * text.length)).toSorted((a, b) => a - b), text.length];
+    const at = [
+      0,
+      ...cuts.map((cut) => Math.floor(cut * text.length)).toSorted((a, b) => a - b),
+      text.length,
+    ];
     const pieces = at.slice(1).map((end, index) => text.slice(at[index], end));
     return { how, text, stream: { pieces, pausesMs } };
   });
@@ -43,7 +49,11 @@ export async function everyTextOnce(count: number, seed: number): Promise<void> 
   const stage = await rush();
   try {
     // Edits meet every kind of trouble; sends only what certainly did not happen, as no bot can send twice the same.
-    const limited = { kind: "answer", status: 429, body: refusalBody(429, "Too Many Requests", { retry_after: 2 }) } as const;
+    const limited = {
+      kind: "answer",
+      status: 429,
+      body: refusalBody(429, "Too Many Requests", { retry_after: 2 }),
+    } as const;
     for (let nth = 0; nth < count; nth += 1) {
       stage.fake.inject({ method: "editMessageText", skip: 8 * nth, trouble: limited });
       stage.fake.inject({

@@ -57,7 +57,9 @@ export async function rush(): Promise<Rush> {
     allowFrom: ["*"],
   });
   const file = {
-    channels: { telegram: { accounts: { edit: account(tokens.edit, "edit"), block: account(tokens.block, "block") } } },
+    channels: {
+      telegram: { accounts: { edit: account(tokens.edit, "edit"), block: account(tokens.block, "block") } },
+    },
     agents: { defaults: { maxConcurrent: 100 } },
   };
   const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(file) });
@@ -105,7 +107,11 @@ export async function rush(): Promise<Rush> {
       const row = fake.as(chat, tokens[how]).says(`ask ${chat}`);
       for (;;) {
         await sleep(clock, 200);
-        const [asked] = await store.inbox.find({ message: String(row.message_id), text: `ask ${chat}`, limit: 1 });
+        const [asked] = await store.inbox.find({
+          message: String(row.message_id),
+          text: `ask ${chat}`,
+          limit: 1,
+        });
         if (asked === undefined || asked.turn === null || asked.outcome === null) continue;
         const deliveries = await store.outbox.find({ cause: asked.turn, limit: 100 });
         if (deliveries.length > 0 && deliveries.every((delivery) => delivery.done)) break;
@@ -139,7 +145,13 @@ function streamingModel(streams: ReadonlyMap<string, Stream>, clock: Clock): Mod
       for (const [index, delta] of (stream?.pieces ?? []).entries()) {
         await sleep(clock, stream?.pausesMs[index] ?? 0, signal);
         if (signal.aborted)
-          return yield { type: "end", stop: "aborted", usage: noUsage, content: [], error: { kind: "aborted", message: "stopped" } };
+          return yield {
+            type: "end",
+            stop: "aborted",
+            usage: noUsage,
+            content: [],
+            error: { kind: "aborted", message: "stopped" },
+          };
         yield { type: "text", delta };
       }
       yield { type: "end", stop: "stop", usage: noUsage, content: [{ type: "text", text }] };

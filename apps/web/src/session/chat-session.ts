@@ -1,6 +1,14 @@
 // The conversation of this browser: stays connected, replays what it missed, sends what it holds. Nothing is lost or doubled over a broken
 // line, a reload or a restart of the gateway: events carry a seq, messages an idempotency key.
-import { chatTextChars, type Clock, type ConnectParams, type EventFrame, type EventPayloads, type Ids, type Timer } from "@parley/protocol";
+import {
+  chatTextChars,
+  type Clock,
+  type ConnectParams,
+  type EventFrame,
+  type EventPayloads,
+  type Ids,
+  type Timer,
+} from "@parley/protocol";
 import type { TokenShelf } from "./credential.ts";
 import { openLink, RequestFailure, type Link } from "./link.ts";
 import type { Outbox } from "./outbox.ts";
@@ -43,7 +51,14 @@ const firstWaitMs = 500;
 /** A gateway has few pages, and a person sits before each. */
 const longestWaitMs = 5_000;
 /** These may go away by themselves; any other refusal is final. */
-const passing: ReadonlySet<string> = new Set(["closed", "unavailable", "rate_limited", "internal", "ambiguous", "aborted"]);
+const passing: ReadonlySet<string> = new Set([
+  "closed",
+  "unavailable",
+  "rate_limited",
+  "internal",
+  "ambiguous",
+  "aborted",
+]);
 
 export function chatSession(options: ChatSessionOptions): ChatSession {
   const { token, outbox, clock, ids } = options;
@@ -75,7 +90,13 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
     if (failures === 0) change({ connection: { kind: "connecting" } });
     try {
       const hello = { auth, ...(lastSeq === undefined ? {} : { lastSeq }) };
-      const { link: made, welcome } = await openLink({ origin: options.origin, hello, clock, onEvent, onClose: disconnected });
+      const { link: made, welcome } = await openLink({
+        origin: options.origin,
+        hello,
+        clock,
+        onEvent,
+        onClose: disconnected,
+      });
       link = made;
       if (welcome.deviceToken !== undefined) {
         token.keep(welcome.deviceToken);
@@ -188,7 +209,11 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
         return;
       }
       outbox.remove(key);
-      change({ outgoing: state.outgoing.map((each) => (each.key === key ? { ...each, refused: error.message } : each)) });
+      change({
+        outgoing: state.outgoing.map((each) =>
+          each.key === key ? { ...each, refused: error.message } : each,
+        ),
+      });
     }
   }
 
@@ -212,7 +237,9 @@ export function chatSession(options: ChatSessionOptions): ChatSession {
       if (text.length > chatTextChars) {
         const [chars, most] = [text.length, chatTextChars].map((each) => each.toLocaleString("en"));
         const refused = `it has ${chars} characters, and ${most} can be sent at once`;
-        return change({ outgoing: [...state.outgoing, { key: ids.uuid(), text, atMs: clock.now(), refused }] });
+        return change({
+          outgoing: [...state.outgoing, { key: ids.uuid(), text, atMs: clock.now(), refused }],
+        });
       }
       const message = { key: ids.uuid(), text, atMs: clock.now() };
       outbox.add(message);

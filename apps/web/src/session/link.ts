@@ -20,7 +20,11 @@ export class RequestFailure extends Error {
   readonly code: WireError["code"] | "closed";
   readonly retryAfterMs: number | undefined;
 
-  constructor({ code, message, retryAfterMs }: Omit<WireError, "code"> & { readonly code: WireError["code"] | "closed" }) {
+  constructor({
+    code,
+    message,
+    retryAfterMs,
+  }: Omit<WireError, "code"> & { readonly code: WireError["code"] | "closed" }) {
     super(message);
     this.code = code;
     this.retryAfterMs = retryAfterMs;
@@ -58,7 +62,10 @@ export async function openLink({
   onClose,
 }: LinkOptions): Promise<{ readonly link: Link; readonly welcome: ConnectResult }> {
   const socket = new WebSocket(`${origin.replace(/^http/, "ws")}${controlPath}`);
-  const pending = new Map<string, { resolve(payload: unknown): void; reject(failure: RequestFailure): void }>();
+  const pending = new Map<
+    string,
+    { resolve(payload: unknown): void; reject(failure: RequestFailure): void }
+  >();
   let requests = 0;
   let made = false;
   let isOver = false;
@@ -89,7 +96,10 @@ export async function openLink({
     if (frame.type === "event") onEvent(frame);
     if (frame.type !== "res") return;
     if (frame.ok) waiting?.resolve(frame.payload);
-    else waiting?.reject(new RequestFailure(frame.error ?? { code: "internal", message: "The gateway gave no reason." }));
+    else
+      waiting?.reject(
+        new RequestFailure(frame.error ?? { code: "internal", message: "The gateway gave no reason." }),
+      );
   });
   socket.addEventListener("close", over);
 
@@ -116,9 +126,16 @@ export async function openLink({
         resolve();
       });
     });
-    const welcome = (await ask("connect", { protocol: protocolRange, client: { name: "web", version: "1" }, ...hello })) as ConnectResult;
+    const welcome = (await ask("connect", {
+      protocol: protocolRange,
+      client: { name: "web", version: "1" },
+      ...hello,
+    })) as ConnectResult;
     made = true;
-    return { welcome, link: { request: async (method, params) => (await ask(method, params)) as never, probe, close: over } };
+    return {
+      welcome,
+      link: { request: async (method, params) => (await ask(method, params)) as never, probe, close: over },
+    };
   } catch (error) {
     over();
     throw error;

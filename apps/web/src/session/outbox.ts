@@ -23,7 +23,8 @@ export function storedOutbox(storage: Storage): Outbox {
       const found: Unsent[] = [];
       for (let index = 0; index < storage.length; index += 1) {
         const name = storage.key(index);
-        const unsent = name?.startsWith(prefix) === true ? read(storage.getItem(name), name.slice(prefix.length)) : null;
+        const unsent =
+          name?.startsWith(prefix) === true ? read(storage.getItem(name), name.slice(prefix.length)) : null;
         if (unsent !== null) found.push(unsent);
       }
       return found.toSorted((a, b) => a.atMs - b.atMs);

@@ -51,16 +51,24 @@ export function withMessages(state: ChatState, added: readonly ChatMessage[]): C
 
 /** The echo of a message may come before the answer to its request: the first outgoing one with this text is shown no longer. */
 export function withEcho(state: ChatState, text: string): ChatState {
-  const echoed = state.outgoing.find((each) => each.text === text && each.echoed === undefined && each.refused === undefined);
+  const echoed = state.outgoing.find(
+    (each) => each.text === text && each.echoed === undefined && each.refused === undefined,
+  );
   if (echoed === undefined) return state;
-  return { ...state, outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)) };
+  return {
+    ...state,
+    outgoing: state.outgoing.map((each) => (each === echoed ? { ...each, echoed: true } : each)),
+  };
 }
 
 /**
  * Which of a message's buttons was answered with; null while none was, "" when something else took the message's place. What is on its way
  * counts: nobody presses twice by impatience.
  */
-export function pressed({ messages, outgoing }: ChatState, { seq, id, buttons = [] }: ChatMessage): string | null {
+export function pressed(
+  { messages, outgoing }: ChatState,
+  { seq, id, buttons = [] }: ChatMessage,
+): string | null {
   const values = new Set(buttons.flat().flatMap(({ value }) => (value === undefined ? [] : [value])));
   const said = [
     ...messages.filter((each) => each.role === "user" && each.seq > seq),

@@ -72,7 +72,11 @@ export class ChatPage extends LitElement {
                 @press=${this.#send}
                 @earlier=${() => this.#session.earlier()}
               ></parley-messages>
-              <parley-composer .working=${working} @send=${this.#send} @stop=${() => this.#session.stop()}></parley-composer>
+              <parley-composer
+                .working=${working}
+                @send=${this.#send}
+                @stop=${() => this.#session.stop()}
+              ></parley-composer>
             `
       }
     `;

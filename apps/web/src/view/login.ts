@@ -41,8 +41,8 @@ export class Login extends LitElement {
       <form @submit=${this.#submit}>
         <h2>Log in</h2>
         <p>
-          Open the link that the gateway printed when it started, or enter its token. It is in <code>gateway-token</code> in the state
-          folder.
+          Open the link that the gateway printed when it started, or enter its token. It is in
+          <code>gateway-token</code> in the state folder.
         </p>
         <label for="token">Token</label>
         <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />

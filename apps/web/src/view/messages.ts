@@ -13,7 +13,11 @@ import { richTextStyles } from "./rich-text-styles.ts";
 
 /** Closer to the end than this, in pixels, the view follows what is new. */
 const followWithinPx = 80;
-const speakers: { readonly [role in ChatMessage["role"]]: string } = { user: "You", assistant: "Parley", notice: "Notice" };
+const speakers: { readonly [role in ChatMessage["role"]]: string } = {
+  user: "You",
+  assistant: "Parley",
+  notice: "Notice",
+};
 
 export class Messages extends LitElement {
   static override styles = [controlStyles, messageStyles, richTextStyles];
@@ -31,7 +35,8 @@ export class Messages extends LitElement {
   override render(): TemplateResult {
     const { messages, outgoing, draft, working, connection, hasEarlier } = this.chat;
     const waiting = outgoing.filter((each) => each.echoed === undefined);
-    const empty = messages.length === 0 && waiting.length === 0 && draft === null && connection.kind === "online";
+    const empty =
+      messages.length === 0 && waiting.length === 0 && draft === null && connection.kind === "online";
     return html`
       <div
         class="scroll"
@@ -50,7 +55,9 @@ export class Messages extends LitElement {
             ({ seq }) => seq,
             // With a thousand messages on the page, a growing draft must not draw them all again.
             (message, index) =>
-              guard([message, this.#said(message), messages[index - 1]], () => this.#message(message, messages[index - 1])),
+              guard([message, this.#said(message), messages[index - 1]], () =>
+                this.#message(message, messages[index - 1]),
+              ),
           )}
         </div>
         ${draft === null ? nothing : html`<article class="assistant draft" aria-hidden="true">${contentOf(draft)}</article>`}
@@ -76,7 +83,9 @@ export class Messages extends LitElement {
     const at = new Date(atMs);
     const isNewDay = before === undefined || new Date(before.atMs).toDateString() !== at.toDateString();
     const day = isNewDay
-      ? html`<p class="day">${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}</p>`
+      ? html`<p class="day">
+          ${at.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" })}
+        </p>`
       : nothing;
     return html`${day}
       <article class=${role} title=${at.toLocaleString()}>
@@ -118,7 +127,9 @@ export class Messages extends LitElement {
       ${
         refused === undefined
           ? html`<p class="note">Sending…</p>`
-          : html`<p class="note alarm" role="alert">Not sent: ${refused} <button class="quiet" @click=${discard}>Remove</button></p>`
+          : html`<p class="note alarm" role="alert">
+              Not sent: ${refused} <button class="quiet" @click=${discard}>Remove</button>
+            </p>`
       }
     </article>`;
   }
@@ -170,7 +181,13 @@ export class Messages extends LitElement {
   }
 }
 
-function contentOf({ text, html: markup }: { readonly text: string; readonly html?: string }): TemplateResult {
+function contentOf({
+  text,
+  html: markup,
+}: {
+  readonly text: string;
+  readonly html?: string;
+}): TemplateResult {
   return markup === undefined || markup === ""
     ? html`<div class="text">${text}</div>`
     : html`<div class="rich">${unsafeHTML(markup)}</div>`;

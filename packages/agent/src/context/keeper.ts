@@ -28,7 +28,10 @@ export interface KeeperOptions {
   /** Through here the last call saw its view pruned. */
   readonly prunedThroughSeq: number;
   /** Asks a model for a summary. */
-  readonly summarise: (input: Omit<SummaryInput, "cacheKey" | "mark">, signal: AbortSignal) => Promise<Summarised>;
+  readonly summarise: (
+    input: Omit<SummaryInput, "cacheKey" | "mark">,
+    signal: AbortSignal,
+  ) => Promise<Summarised>;
   /** What is repeated of AGENTS.md with a summary; empty for nothing. */
   readonly essentials: () => Promise<string>;
   /** Lets the model save what should outlast the conversation. `cycle` names the stretch between two compactions; the port keeps to once. */
@@ -40,7 +43,11 @@ export interface KeeperOptions {
 export interface Keeper extends LoopContext {
   /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary: "nothing" is there to compact, or the
    *  model's failure. */
-  compact(entries: readonly Entry[], signal: AbortSignal, focus?: string): Promise<Prepared & { readonly reason?: string }>;
+  compact(
+    entries: readonly Entry[],
+    signal: AbortSignal,
+    focus?: string,
+  ): Promise<Prepared & { readonly reason?: string }>;
   /** Tokens of the view, by our estimate and the provider's last count. */
   tokens(entries: readonly Entry[]): number;
   /** To be handed to the next turn's keeper. */
@@ -68,7 +75,8 @@ const mostRecoveries = 2;
 
 export function contextKeeper(options: KeeperOptions): Keeper {
   const { windowTokens, overheadTokens, pruning, compaction, log } = options;
-  const limitTokens = windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
+  const limitTokens =
+    windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
   let prunedThrough = options.prunedThroughSeq;
   /** Through where each request of this turn was shown pruned, by how many entries there were when it was made. */
   const requests: { readonly entries: number; readonly markSeq: number }[] = [];
@@ -83,20 +91,28 @@ export function contextKeeper(options: KeeperOptions): Keeper {
   let armed = true;
 
   const place = (entries: readonly Entry[]): readonly Placed[] =>
-    entries.map((entry, at) => options.history[at] ?? { seq: options.lastSeq + 1 + at - options.history.length, entry });
+    entries.map(
+      (entry, at) => options.history[at] ?? { seq: options.lastSeq + 1 + at - options.history.length, entry },
+    );
 
   /** Summary first, then what came after it, the part up to the mark pruned. */
   function viewOfLog(placed: readonly Placed[], markSeq: number): readonly Entry[] {
     const { summary, tail } = standing(placed);
     const older = tail.filter(({ seq }) => seq <= markSeq);
-    const pruned = prune([...(summary === null ? [] : [summary.entry]), ...older.map(({ entry }) => entry)], windowTokens, pruning);
+    const pruned = prune(
+      [...(summary === null ? [] : [summary.entry]), ...older.map(({ entry }) => entry)],
+      windowTokens,
+      pruning,
+    );
     return [...pruned, ...tail.slice(older.length).map(({ entry }) => entry)];
   }
 
   /** The provider's own count of the last request against our estimate of it; a request before the last summary says nothing any more. */
   function scaleOf(placed: readonly Placed[]): number {
     const { summary } = standing(placed);
-    const at = placed.findLastIndex(({ seq, entry }) => isCounted(entry) && seq > (summary?.seq ?? -Infinity));
+    const at = placed.findLastIndex(
+      ({ seq, entry }) => isCounted(entry) && seq > (summary?.seq ?? -Infinity),
+    );
     const last = placed[at]?.entry;
     if (last?.type !== "assistant") return leastScale;
     // What has been pruned since was still counted.
@@ -105,11 +121,13 @@ export function contextKeeper(options: KeeperOptions): Keeper {
     return Math.max(leastScale, Math.min(promptTokens(last), windowTokens) / Math.max(1, asked));
   }
 
-  const sized = (view: readonly Entry[], scale: number): number => Math.ceil((overheadTokens + tokensOfAll(view)) * scale);
+  const sized = (view: readonly Entry[], scale: number): number =>
+    Math.ceil((overheadTokens + tokensOfAll(view)) * scale);
 
   function coolAndPrune(placed: readonly Placed[]): void {
     const lastSeq = placed.at(-1)?.seq ?? 0;
-    if (pruning.mode === "always" || (pruning.mode === "cache-ttl" && isCold(placed))) prunedThrough = lastSeq;
+    if (pruning.mode === "always" || (pruning.mode === "cache-ttl" && isCold(placed)))
+      prunedThrough = lastSeq;
   }
 
   function isCold(placed: readonly Placed[]): boolean {
@@ -139,7 +157,10 @@ export function contextKeeper(options: KeeperOptions): Keeper {
     readonly turnFrom?: number;
   }
 
-  async function summary(placed: readonly Placed[], how: How): Promise<Prepared & { readonly reason?: string }> {
+  async function summary(
+    placed: readonly Placed[],
+    how: How,
+  ): Promise<Prepared & { readonly reason?: string }> {
     const { scale, signal, focus, turnFrom = Infinity } = how;
     const { summary: previous, tail } = standing(placed);
     const entries = tail.map(({ entry }) => entry);
@@ -183,7 +204,10 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       throughSeq: through.seq,
       atMs: options.clock.now(),
     };
-    log.info({ summarised: cut, kept: entries.length - cut, chars: entry.text.length }, "conversation compacted");
+    log.info(
+      { summarised: cut, kept: entries.length - cut, chars: entry.text.length },
+      "conversation compacted",
+    );
     return { summary: entry, usage: made.usage };
   }
 
@@ -204,7 +228,8 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       const due = tokens > limitTokens || long;
       const { softThresholdTokens, forceFlushTranscriptBytes } = compaction.memoryFlush;
       const nearlyDue =
-        tokens > limitTokens - Math.min(softThresholdTokens, limitTokens * flushShare) || bytes >= forceFlushTranscriptBytes;
+        tokens > limitTokens - Math.min(softThresholdTokens, limitTokens * flushShare) ||
+        bytes >= forceFlushTranscriptBytes;
       let usage = (due && armed) || nearlyDue ? await flushed(placed, scale, signal) : noUsage;
       if (!due) armed = true;
       if (!due || !armed || signal.aborted) return { summary: null, usage };
@@ -231,7 +256,10 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       recoveredAt = answers;
       if (recoveries > mostRecoveries) return null;
       const refused = squeezed(viewOfLog(placed, prunedThrough), scaleOf(placed), squeezeShare);
-      leastScale = Math.max(leastScale, (windowTokens - answerTokens) / Math.max(1, overheadTokens + tokensOfAll(refused)));
+      leastScale = Math.max(
+        leastScale,
+        (windowTokens - answerTokens) / Math.max(1, overheadTokens + tokensOfAll(refused)),
+      );
       if (pruning.mode !== "off") prunedThrough = placed.at(-1)?.seq ?? 0;
       let usage = noUsage;
       if (recoveries === 1) {
@@ -249,7 +277,12 @@ export function contextKeeper(options: KeeperOptions): Keeper {
       const placed = place(entries);
       const scale = scaleOf(placed);
       const usage = await flushed(placed, scale, signal);
-      const made = await summary(placed, { scale, signal, most: true, ...(focus === undefined ? {} : { focus }) });
+      const made = await summary(placed, {
+        scale,
+        signal,
+        most: true,
+        ...(focus === undefined ? {} : { focus }),
+      });
       return { ...made, usage: addUsage(usage, made.usage) };
     },
 
@@ -289,6 +322,8 @@ function essentialsAddendum(text: string): string {
 
 /** What goes into the next summary: the addenda are made anew. */
 function withoutAddenda(text: string): string {
-  const at = [requestTitle, essentialsTitle].map((title) => text.indexOf(`\n\n${title}\n`)).filter((found) => found >= 0);
+  const at = [requestTitle, essentialsTitle]
+    .map((title) => text.indexOf(`\n\n${title}\n`))
+    .filter((found) => found >= 0);
   return at.length === 0 ? text : text.slice(0, Math.min(...at));
 }

@@ -14,7 +14,9 @@ export function narrowed(messages: readonly ModelMessage[], maxTokens: number): 
   let total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= maxTokens) return messages;
   // A message of a person begins an exchange, unless it joined one: then tools had just answered.
-  const begins = messages.flatMap(({ role }, at) => (role === "user" && messages[at - 1]?.role !== "tool" ? [at] : []));
+  const begins = messages.flatMap(({ role }, at) =>
+    role === "user" && messages[at - 1]?.role !== "tool" ? [at] : [],
+  );
   let from = 0;
   for (const at of begins) {
     if (total <= maxTokens) break;
@@ -45,7 +47,10 @@ function short(part: TextContent | ImageContent): TextContent | ImageContent {
   if (part.type === "image") return { type: "text", text: cutMark.trim() };
   if (part.text.length <= keptChars) return part;
   const half = keptChars / 2;
-  return { type: "text", text: `${part.text.slice(0, half)}${cutMark}${part.text.slice(-half)}`.toWellFormed() };
+  return {
+    type: "text",
+    text: `${part.text.slice(0, half)}${cutMark}${part.text.slice(-half)}`.toWellFormed(),
+  };
 }
 
 function tokensOfMessage({ content }: ModelMessage): number {

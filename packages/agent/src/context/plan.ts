@@ -18,21 +18,33 @@ export interface CutInput {
 /** Entries before the returned place become the summary; null when there is nothing to cut off. */
 export function planCut({ entries, sizeOf, keepTokens, turnFrom, roomTokens }: CutInput): number | null {
   const sizes = entries.map(sizeOf);
-  const sum = (from: number, to: number): number => sizes.slice(from, to).reduce((all, size) => all + size, 0);
+  const sum = (from: number, to: number): number =>
+    sizes.slice(from, to).reduce((all, size) => all + size, 0);
   let from = entries.length;
-  for (let kept = 0; from > 0 && kept + (sizes[from - 1] ?? 0) <= keepTokens; from -= 1) kept += sizes[from - 1] ?? 0;
+  for (let kept = 0; from > 0 && kept + (sizes[from - 1] ?? 0) <= keepTokens; from -= 1)
+    kept += sizes[from - 1] ?? 0;
 
   const turnFits = sum(turnFrom, entries.length) <= roomTokens;
   const latest = turnFits ? turnFrom : Math.max(turnFrom, lastAnswer(entries));
-  const cut = from >= latest ? latest : boundary(entries, from, latest, (at) => sum(at, entries.length) * 2 >= keepTokens);
+  const cut =
+    from >= latest
+      ? latest
+      : boundary(entries, from, latest, (at) => sum(at, entries.length) * 2 >= keepTokens);
   return cut > 0 ? cut : null;
 }
 
 /** The first message of a person at or after `from`, where that keeps enough; else the first message or answer. Not after `latest`. */
-function boundary(entries: readonly Entry[], from: number, latest: number, enough: (at: number) => boolean): number {
+function boundary(
+  entries: readonly Entry[],
+  from: number,
+  latest: number,
+  enough: (at: number) => boolean,
+): number {
   const message = entries.findIndex((entry, at) => at >= from && at <= latest && entry.type === "user");
   if (message >= 0 && enough(message)) return message;
-  const safe = entries.findIndex((entry, at) => at >= from && at <= latest && (entry.type === "user" || entry.type === "assistant"));
+  const safe = entries.findIndex(
+    (entry, at) => at >= from && at <= latest && (entry.type === "user" || entry.type === "assistant"),
+  );
   return safe < 0 ? latest : safe;
 }
 

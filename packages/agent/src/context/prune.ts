@@ -13,7 +13,11 @@ const imageTurns = 3;
 const imageGone = "[image data removed - already processed by model]";
 
 /** A pure function: equal entries, equal view, so that a provider's cache finds its prefix again. */
-export function prune(entries: readonly Entry[], windowTokens: number, settings: PruningSettings): readonly Entry[] {
+export function prune(
+  entries: readonly Entry[],
+  windowTokens: number,
+  settings: PruningSettings,
+): readonly Entry[] {
   if (settings.mode === "off" || windowTokens <= 0) return entries;
   const windowChars = windowTokens * charsPerToken;
   let chars = charsOfAll(entries);
@@ -41,7 +45,10 @@ export function prune(entries: readonly Entry[], windowTokens: number, settings:
 }
 
 /** Places of the results that may be pruned, oldest first. */
-function prunablePlaces(entries: readonly Entry[], { keepLastAssistants, tools }: PruningSettings): readonly number[] {
+function prunablePlaces(
+  entries: readonly Entry[],
+  { keepLastAssistants, tools }: PruningSettings,
+): readonly number[] {
   const answers = entries.flatMap((entry, at) => (entry.type === "assistant" ? [at] : []));
   const cutoff = keepLastAssistants === 0 ? entries.length : answers.at(-keepLastAssistants);
   const firstUser = entries.findIndex((entry) => entry.type === "user" || entry.type === "summary");
@@ -57,7 +64,9 @@ function prunablePlaces(entries: readonly Entry[], { keepLastAssistants, tools }
 export function toolFilter({ allow, deny }: PruningSettings["tools"]): (name: string) => boolean {
   const allowed = allow.map(pattern);
   const denied = deny.map(pattern);
-  return (name) => !denied.some((each) => each.test(name)) && (allowed.length === 0 || allowed.some((each) => each.test(name)));
+  return (name) =>
+    !denied.some((each) => each.test(name)) &&
+    (allowed.length === 0 || allowed.some((each) => each.test(name)));
 }
 
 function pattern(glob: string): RegExp {
@@ -68,7 +77,10 @@ function pattern(glob: string): RegExp {
   return new RegExp(`^${parts.join(".*")}$`, "i");
 }
 
-function softTrimmed(result: ToolResultEntry, { maxChars, headChars, tailChars }: PruningSettings["softTrim"]): ToolResultEntry {
+function softTrimmed(
+  result: ToolResultEntry,
+  { maxChars, headChars, tailChars }: PruningSettings["softTrim"],
+): ToolResultEntry {
   const text = result.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   if (text.length <= maxChars) return result;
   const note = `\n\n[Tool result trimmed: kept first ${headChars} chars and last ${tailChars} chars of ${text.length} chars.]`;
@@ -80,17 +92,29 @@ function oldImages(entries: readonly Entry[]): readonly number[] {
   const people = entries.flatMap((entry, at) => (entry.type === "user" ? [at] : []));
   const from = people.at(-imageTurns) ?? 0;
   return entries.flatMap((entry, at) =>
-    at < from && (entry.type === "user" || entry.type === "toolResult") && charsOf(entry) >= imageChars && hasImage(entry) ? [at] : [],
+    at < from &&
+    (entry.type === "user" || entry.type === "toolResult") &&
+    charsOf(entry) >= imageChars &&
+    hasImage(entry)
+      ? [at]
+      : [],
   );
 }
 
 function hasImage(entry: Entry): boolean {
-  return (entry.type === "user" || entry.type === "toolResult") && entry.content.some((part) => part.type === "image");
+  return (
+    (entry.type === "user" || entry.type === "toolResult") &&
+    entry.content.some((part) => part.type === "image")
+  );
 }
 
 function withoutImages(entry: Entry | undefined): Entry {
-  if (entry?.type !== "user" && entry?.type !== "toolResult") throw new Error("only messages and results have images");
-  return { ...entry, content: entry.content.map((part) => (part.type === "image" ? { type: "text", text: imageGone } : part)) };
+  if (entry?.type !== "user" && entry?.type !== "toolResult")
+    throw new Error("only messages and results have images");
+  return {
+    ...entry,
+    content: entry.content.map((part) => (part.type === "image" ? { type: "text", text: imageGone } : part)),
+  };
 }
 
 function resultAt(view: readonly Entry[], at: number): ToolResultEntry {

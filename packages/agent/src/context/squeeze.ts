@@ -5,10 +5,15 @@ import { excerpt } from "./summary-prompt.ts";
 
 /** Rounds of shortening: most characters of one text in each. */
 const roundsChars = [4_000, 1_500, 400] as const;
-const leftOut = "[Parley: earlier parts of this conversation are left out here, they did not fit. Say so if they are needed.]";
+const leftOut =
+  "[Parley: earlier parts of this conversation are left out here, they did not fit. Say so if they are needed.]";
 
 /** The first view that fits `maxTokens`; the tightest one when none does. */
-export function squeeze(entries: readonly Entry[], maxTokens: number, sizeOf: (entry: Entry) => number): readonly Entry[] {
+export function squeeze(
+  entries: readonly Entry[],
+  maxTokens: number,
+  sizeOf: (entry: Entry) => number,
+): readonly Entry[] {
   const size = (view: readonly Entry[]): number => view.reduce((sum, entry) => sum + sizeOf(entry), 0);
   if (size(entries) <= maxTokens) return entries;
   let view = entries;
@@ -24,7 +29,11 @@ export function squeeze(entries: readonly Entry[], maxTokens: number, sizeOf: (e
 }
 
 /** Leaves out whole parts from the front, each from one message or answer to the next, but not the newest message or the last part. */
-function withoutOldest(entries: readonly Entry[], maxTokens: number, sizeOf: (entry: Entry) => number): readonly Entry[] {
+function withoutOldest(
+  entries: readonly Entry[],
+  maxTokens: number,
+  sizeOf: (entry: Entry) => number,
+): readonly Entry[] {
   const first = entries[0];
   const summary = first?.type === "summary" ? [first] : [];
   const parts = partsOf(entries.slice(summary.length));
@@ -37,7 +46,12 @@ function withoutOldest(entries: readonly Entry[], maxTokens: number, sizeOf: (en
     gone.add(at);
   }
   if (gone.size === 0) return entries;
-  const note: Entry = { type: "user", content: [{ type: "text", text: leftOut }], rows: [], atMs: first?.atMs ?? 0 };
+  const note: Entry = {
+    type: "user",
+    content: [{ type: "text", text: leftOut }],
+    rows: [],
+    atMs: first?.atMs ?? 0,
+  };
   return [...summary, note, ...parts.flatMap((part, at) => (gone.has(at) ? [] : part))];
 }
 
@@ -55,7 +69,8 @@ function partsOf(entries: readonly Entry[]): readonly (readonly Entry[])[] {
 function shortened(entry: Entry, maxChars: number): Entry {
   if (entry.type === "notice") return entry;
   if (entry.type === "summary") return { ...entry, text: excerpt(entry.text, maxChars * 2) };
-  if (entry.type === "assistant") return { ...entry, content: entry.content.flatMap((part) => shortAnswer(part, maxChars)) };
+  if (entry.type === "assistant")
+    return { ...entry, content: entry.content.flatMap((part) => shortAnswer(part, maxChars)) };
   return { ...entry, content: entry.content.map((part) => shortText(part, maxChars)) };
 }
 
@@ -67,12 +82,16 @@ function shortText(part: TextContent | ImageContent, maxChars: number): TextCont
 /** A thought cannot be shortened under its signature, so it goes whole or stays. */
 function shortAnswer(part: AssistantContent, maxChars: number): readonly AssistantContent[] {
   if (part.type === "thinking") return part.text.length <= maxChars ? [part] : [];
-  if (part.type === "text") return [part.text.length <= maxChars ? part : { ...part, text: excerpt(part.text, maxChars) }];
-  return [JSON.stringify(part.args).length <= maxChars ? part : { ...part, args: shortArgs(part.args, maxChars) }];
+  if (part.type === "text")
+    return [part.text.length <= maxChars ? part : { ...part, text: excerpt(part.text, maxChars) }];
+  return [
+    JSON.stringify(part.args).length <= maxChars ? part : { ...part, args: shortArgs(part.args, maxChars) },
+  ];
 }
 
 function shortArgs(args: JsonObject, maxChars: number): JsonObject {
-  const short = (value: Json): Json => (typeof value === "string" ? excerpt(value, Math.floor(maxChars / 4)) : value);
+  const short = (value: Json): Json =>
+    typeof value === "string" ? excerpt(value, Math.floor(maxChars / 4)) : value;
   const kept = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, short(value)]));
   return JSON.stringify(kept).length <= maxChars * 2 ? kept : {};
 }

@@ -19,7 +19,9 @@ export function standing(log: readonly Placed[]): Standing {
   const throughSeq = summary?.entry.throughSeq ?? -Infinity;
   return {
     summary,
-    tail: log.filter(({ seq, entry }) => seq > throughSeq && entry.type !== "summary" && entry.type !== "notice"),
+    tail: log.filter(
+      ({ seq, entry }) => seq > throughSeq && entry.type !== "summary" && entry.type !== "notice",
+    ),
   };
 }
 

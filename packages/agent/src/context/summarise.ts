@@ -46,7 +46,10 @@ export async function summarise(input: SummaryInput, ports: SummaryPorts): Promi
   for (let halved = 0; ; halved += 1) {
     const portions = portionsOf(input.entries, portionChars);
     const left = portions.slice(-mostPortions);
-    let text = portions.length > left.length ? joined(input.previous, "(The beginning could not be read any more.)") : input.previous;
+    let text =
+      portions.length > left.length
+        ? joined(input.previous, "(The beginning could not be read any more.)")
+        : input.previous;
     let error: ModelError | undefined;
     for (const conversation of left) {
       const answer = await askOnce(input, ports, text, conversation);
@@ -57,7 +60,8 @@ export async function summarise(input: SummaryInput, ports: SummaryPorts): Promi
       if (text.trim() === "") return { ok: false, reason: "the model wrote no summary", usage };
     }
     if (error === undefined) return { ok: true, text: finished(text ?? "", input), usage };
-    if (error.kind !== "context_overflow" || halved >= mostHalvings) return { ok: false, reason: `${error.kind}: ${error.message}`, usage };
+    if (error.kind !== "context_overflow" || halved >= mostHalvings)
+      return { ok: false, reason: `${error.kind}: ${error.message}`, usage };
     portionChars = Math.floor(portionChars / 2);
   }
 }
@@ -79,7 +83,13 @@ async function askOnce(
   conversation: string,
 ): Promise<Once> {
   const { focus, maxChars, mark, cacheKey } = input;
-  const text = summaryRequest({ previous, conversation, maxChars, mark, ...(focus === undefined ? {} : { focus }) });
+  const text = summaryRequest({
+    previous,
+    conversation,
+    maxChars,
+    mark,
+    ...(focus === undefined ? {} : { focus }),
+  });
   const events = ask(
     model,
     {
@@ -126,7 +136,10 @@ function finished(text: string, { entries, maxChars, keepIdentifiers }: SummaryI
   const body = disarm(text.trim());
   const wanted = keepIdentifiers ? identifiersIn(entries.map(told).join("\n"), keptIdentifiers) : [];
   const missing = wanted.filter((name) => !body.includes(name));
-  const list = missing.length === 0 ? "" : disarm(`\n\n${identifierTitle}\n${missing.map((name) => `- ${name}`).join("\n")}`);
+  const list =
+    missing.length === 0
+      ? ""
+      : disarm(`\n\n${identifierTitle}\n${missing.map((name) => `- ${name}`).join("\n")}`);
   return withinLines(body, maxChars - list.length) + list;
 }
 

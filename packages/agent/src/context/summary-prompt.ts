@@ -31,7 +31,9 @@ export interface SummaryAsk {
 
 export function summaryRequest({ previous, conversation, focus, maxChars, mark }: SummaryAsk): string {
   return [
-    ...(previous === null ? [] : [fence("SUMMARY", mark, "the summary so far. Carry over what still holds.", previous)]),
+    ...(previous === null
+      ? []
+      : [fence("SUMMARY", mark, "the summary so far. Carry over what still holds.", previous)]),
     fence("CONVERSATION", mark, "the part of the conversation to summarise.", conversation),
     `Write the summary${previous === null ? "" : ", one for both"}. It has at most ${maxChars} characters.`,
     ...(focus === undefined ? [] : [`The person asked to keep above all: ${JSON.stringify(focus)}`]),
@@ -46,11 +48,15 @@ const argsChars = 600;
 /** One entry as a line of the quoted conversation. */
 export function told(entry: Entry): string {
   if (entry.type === "summary" || entry.type === "notice") return "";
-  if (entry.type === "toolResult") return `[${entry.isError ? "Error" : "Result"} of ${entry.name}] ${excerpt(plain(entry), resultChars)}`;
+  if (entry.type === "toolResult")
+    return `[${entry.isError ? "Error" : "Result"} of ${entry.name}] ${excerpt(plain(entry), resultChars)}`;
   if (entry.type === "user") return `[User] ${excerpt(plain(entry), textChars)}`;
   const lines = entry.content.flatMap((part) => {
-    if (part.type === "text") return part.text.trim() === "" ? [] : [`[Assistant] ${excerpt(part.text, textChars)}`];
-    return part.type === "toolCall" ? [`[Assistant calls ${part.name}] ${excerpt(JSON.stringify(part.args), argsChars)}`] : [];
+    if (part.type === "text")
+      return part.text.trim() === "" ? [] : [`[Assistant] ${excerpt(part.text, textChars)}`];
+    return part.type === "toolCall"
+      ? [`[Assistant calls ${part.name}] ${excerpt(JSON.stringify(part.args), argsChars)}`]
+      : [];
   });
   return lines.join("\n");
 }

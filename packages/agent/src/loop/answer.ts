@@ -33,13 +33,19 @@ export async function* ask(
           : { kind: "aborted", message: `${model.id} did not stop and was left behind` };
         const content: AssistantContent[] = text === "" ? [] : [{ type: "text", text }];
         const stop = waited.done ? "error" : "aborted";
-        return { entry: { type: "assistant", content, model: model.id, stop, usage: noUsage, atMs: clock.now() }, bad: [], error };
+        return {
+          entry: { type: "assistant", content, model: model.id, stop, usage: noUsage, atMs: clock.now() },
+          bad: [],
+          error,
+        };
       }
       const event = waited.value.value;
       if (event.type === "end") {
         const content = event.error === undefined ? event.content : unfinished(event.content, text);
         const calls = event.error === undefined ? bad : [];
-        const named = content.map((part) => (part.type === "toolCall" ? { ...part, id: freshCallId(part.id, taken) } : part));
+        const named = content.map((part) =>
+          part.type === "toolCall" ? { ...part, id: freshCallId(part.id, taken) } : part,
+        );
         const { stop, usage, error } = event;
         return {
           entry: {
@@ -60,7 +66,10 @@ export async function* ask(
         yield event;
       } else if (event.type === "badToolCall") {
         const id = freshCallId(event.id, taken);
-        bad.push({ call: { type: "toolCall", id, name: event.name, args: {} }, bad: { callId: id, reason: event.reason } });
+        bad.push({
+          call: { type: "toolCall", id, name: event.name, args: {} },
+          bad: { callId: id, reason: event.reason },
+        });
       } else if (event.type !== "toolCall") {
         // Calls are taken from the end event, which only a whole answer has.
         if (event.type === "text") text += event.delta;

@@ -1,6 +1,13 @@
 // Settles the tool calls of one answer: each gets exactly one result, in the order of the calls (I11). Reads run together,
 // writes and sends one at a time and only after their intent is durable, so that they start at most once (I7).
-import { type Clock, type Entry, isFault, type Log, type ToolCall, type ToolResultEntry } from "@parley/protocol";
+import {
+  type Clock,
+  type Entry,
+  isFault,
+  type Log,
+  type ToolCall,
+  type ToolResultEntry,
+} from "@parley/protocol";
 import type { Tool, ToolResult, ToolScope } from "@parley/tools";
 import { orAbandon } from "./abandon.ts";
 import type { LoopEvent } from "./event.ts";
@@ -45,7 +52,8 @@ export type Settled =
   | { readonly kind: "aborted" }
   | { readonly kind: "parked"; readonly tickets: readonly string[] };
 
-const unknownOutcome = "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
+const unknownOutcome =
+  "Outcome unknown: the process stopped while this ran. Check what it did before repeating it.";
 const stoppedWhileRunning = "Outcome unknown: stopped while this ran. Check what it did before repeating it.";
 const stoppedBefore = "Not run: stopped before it started.";
 const closingText = "Not run: no more tools in this turn. Answer with what you know.";
@@ -89,7 +97,14 @@ export async function* settleCalls(
       for (const call of waiting) {
         // One that an earlier holder began may have had its effect.
         const begun = group.begun.has(call.id) && named(ports.tools, call.name)?.effect !== "reads";
-        entries.push(resultEntry(call, [{ type: "text", text: begun ? stoppedWhileRunning : stoppedBefore }], true, ports.clock));
+        entries.push(
+          resultEntry(
+            call,
+            [{ type: "text", text: begun ? stoppedWhileRunning : stoppedBefore }],
+            true,
+            ports.clock,
+          ),
+        );
       }
       return { kind: "aborted" };
     }
@@ -98,15 +113,24 @@ export async function* settleCalls(
   return { kind: "settled" };
 }
 
-async function prepare(call: ToolCall, group: CallGroup, entries: readonly Entry[], ports: CallPorts): Promise<Prepared> {
-  const refuse = (text: string): Prepared => ({ answer: { content: [{ type: "text", text }], isError: true } });
+async function prepare(
+  call: ToolCall,
+  group: CallGroup,
+  entries: readonly Entry[],
+  ports: CallPorts,
+): Promise<Prepared> {
+  const refuse = (text: string): Prepared => ({
+    answer: { content: [{ type: "text", text }], isError: true },
+  });
   const bad = group.bad.find((each) => each.callId === call.id);
   if (bad !== undefined) return refuse(`Not run: ${bad.reason}.`);
   const tool = named(ports.tools, call.name);
   if (group.begun.has(call.id) && tool?.effect !== "reads") return refuse(unknownOutcome);
   if (group.closing) return refuse(closingText);
   if (tool === undefined)
-    return refuse(`There is no tool "${call.name}". The tools are: ${ports.tools.map((each) => each.name).join(", ") || "none"}.`);
+    return refuse(
+      `There is no tool "${call.name}". The tools are: ${ports.tools.map((each) => each.name).join(", ") || "none"}.`,
+    );
   const nth = repeatsBefore(entries, call) + 1;
   if (nth >= repeatLimits.block) return refuse(blockedText(nth));
   const parsed = tool.parse(call.args);
@@ -119,7 +143,10 @@ async function prepare(call: ToolCall, group: CallGroup, entries: readonly Entry
 
 /** Exact name first; then any casing, because models vary it. */
 function named(tools: readonly Tool[], name: string): Tool | undefined {
-  return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase());
+  return (
+    tools.find((tool) => tool.name === name) ??
+    tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
+  );
 }
 
 async function* runBatch(
@@ -132,17 +159,34 @@ async function* runBatch(
   const starts = batch.flatMap(({ what }) => ("tool" in what ? [what] : []));
   const intents = starts.filter(({ tool }) => tool.effect !== "reads");
   if (intents.length > 0) {
-    await ports.journal.checkpoint(intents.map(({ call }) => ({ kind: "intent", callId: call.id, name: call.name })));
+    await ports.journal.checkpoint(
+      intents.map(({ call }) => ({ kind: "intent", callId: call.id, name: call.name })),
+    );
   }
-  for (const { call, tool } of starts) yield { type: "toolStart", callId: call.id, name: tool.name, effect: tool.effect };
+  for (const { call, tool } of starts)
+    yield { type: "toolStart", callId: call.id, name: tool.name, effect: tool.effect };
   const answers = await Promise.all(
     batch.map(async ({ call, what }) => {
       const answer = "tool" in what ? await run(what, ports, signal) : what.answer;
       if (answer === null)
-        return { entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock), known: false };
-      const content = await capped(withoutSecrets(answer, ports.secrets ?? []), call.id, ports.spill, ports.resultBytes);
-      const note = "tool" in what && what.nth >= repeatLimits.warn ? [{ type: "text" as const, text: repeatNote(what.nth) }] : [];
-      return { entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock), known: true };
+        return {
+          entry: resultEntry(call, [{ type: "text", text: stoppedWhileRunning }], true, ports.clock),
+          known: false,
+        };
+      const content = await capped(
+        withoutSecrets(answer, ports.secrets ?? []),
+        call.id,
+        ports.spill,
+        ports.resultBytes,
+      );
+      const note =
+        "tool" in what && what.nth >= repeatLimits.warn
+          ? [{ type: "text" as const, text: repeatNote(what.nth) }]
+          : [];
+      return {
+        entry: resultEntry(call, [...content, ...note], answer.isError === true, ports.clock),
+        known: true,
+      };
     }),
   );
   // What is not known is not logged: a resumed turn decides by the intent.
@@ -155,17 +199,33 @@ async function* runBatch(
 }
 
 /** Null when the tool was abandoned after an abort: what it did is not known. */
-async function run({ call, tool, args }: Ready, ports: CallPorts, signal: AbortSignal): Promise<ToolResult | null> {
+async function run(
+  { call, tool, args }: Ready,
+  ports: CallPorts,
+  signal: AbortSignal,
+): Promise<ToolResult | null> {
   try {
-    const waited = await orAbandon(tool.run(args, { ...ports.scope, callId: call.id, signal }), signal, ports.clock);
+    const waited = await orAbandon(
+      tool.run(args, { ...ports.scope, callId: call.id, signal }),
+      signal,
+      ports.clock,
+    );
     return waited.done ? waited.value : null;
   } catch (error) {
     // A tool's failure is its answer. Only what no tool should throw is worth a stack in the log.
     if (!isFault(error)) ports.log.error({ err: error, tool: tool.name, callId: call.id }, "a tool threw");
-    return { content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }], isError: true };
+    return {
+      content: [{ type: "text", text: error instanceof Error ? error.message : String(error) }],
+      isError: true,
+    };
   }
 }
 
-function resultEntry(call: ToolCall, content: ToolResultEntry["content"], isError: boolean, clock: Clock): ToolResultEntry {
+function resultEntry(
+  call: ToolCall,
+  content: ToolResultEntry["content"],
+  isError: boolean,
+  clock: Clock,
+): ToolResultEntry {
   return { type: "toolResult", callId: call.id, name: call.name, content, isError, atMs: clock.now() };
 }

@@ -10,7 +10,16 @@ import type { ToolEffect } from "@parley/tools";
  * - `aborted`: the signal. - `steps`, `loop`: a cap or the identical-call breaker made the model close; its closing words stand.
  * - `capped`: the ledger refused the next call. - `parked`: a call waits for a decision; the turn can be resumed.
  */
-export type LoopStop = "stop" | "length" | "cut" | "error" | "aborted" | "steps" | "loop" | "capped" | "parked";
+export type LoopStop =
+  | "stop"
+  | "length"
+  | "cut"
+  | "error"
+  | "aborted"
+  | "steps"
+  | "loop"
+  | "capped"
+  | "parked";
 
 export interface LoopEnd {
   readonly type: "end";
@@ -42,7 +51,17 @@ export type LoopEvent =
       readonly usage: Usage;
       readonly error?: ModelError;
     }
-  | { readonly type: "toolStart"; readonly callId: string; readonly name: string; readonly effect: ToolEffect }
-  | { readonly type: "toolEnd"; readonly callId: string; readonly name: string; readonly result: ToolResultEntry }
+  | {
+      readonly type: "toolStart";
+      readonly callId: string;
+      readonly name: string;
+      readonly effect: ToolEffect;
+    }
+  | {
+      readonly type: "toolEnd";
+      readonly callId: string;
+      readonly name: string;
+      readonly result: ToolResultEntry;
+    }
   | { readonly type: "absorbed"; readonly entries: readonly UserEntry[] }
   | LoopEnd;

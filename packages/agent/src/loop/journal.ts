@@ -10,7 +10,12 @@ export interface BadCall {
 
 export type JournalStep =
   /** Logged before any of its tools starts. `closing`: the call was made without tools, to bring the turn to its answer. */
-  | { readonly kind: "model"; readonly entry: AssistantEntry; readonly bad: readonly BadCall[]; readonly closing: boolean }
+  | {
+      readonly kind: "model";
+      readonly entry: AssistantEntry;
+      readonly bad: readonly BadCall[];
+      readonly closing: boolean;
+    }
   /** Logged before a tool that writes or sends starts. */
   | { readonly kind: "intent"; readonly callId: string; readonly name: string }
   | { readonly kind: "result"; readonly entry: ToolResultEntry }

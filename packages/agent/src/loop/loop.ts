@@ -55,7 +55,10 @@ const defaultMaxSteps = 50;
 
 /** Not kept: the transcript only holds what was said. A request must not end with the model's own words, some providers go on with those. */
 function askAgain(why: string): ModelMessage {
-  return { role: "user", content: [{ type: "text", text: `[Parley: ${why}. Answer now, in words, without tools.]` }] };
+  return {
+    role: "user",
+    content: [{ type: "text", text: `[Parley: ${why}. Answer now, in words, without tools.]` }],
+  };
 }
 
 const unshown = "nothing of your last message can be shown";
@@ -133,7 +136,10 @@ async function* turn(input: LoopInput, deps: LoopDeps): AsyncGenerator<LoopEvent
     if (error !== undefined || stop === "error" || stop === "aborted") {
       // Not logged: a resumed turn asks again. Kept as an entry, so that a turn that is closed here has a true history.
       entries.push(entry);
-      const failed = error ?? { kind: stop === "aborted" ? "aborted" : "unavailable", message: `${model} failed without a reason` };
+      const failed = error ?? {
+        kind: stop === "aborted" ? "aborted" : "unavailable",
+        message: `${model} failed without a reason`,
+      };
       return yield done(failed.kind === "aborted" ? "aborted" : "error", { finalText: "", error: failed });
     }
     const closing = next.closing !== null;
@@ -154,7 +160,13 @@ async function keep(made: Prepared | undefined, state: TurnState, { journal }: L
     await journal.checkpoint([{ kind: "summary", entry: made.summary, usage: made.usage }]);
     state.entries.push(made.summary);
   }
-  return made.usage.inputTokens + made.usage.outputTokens + made.usage.cacheReadTokens + made.usage.cacheWriteTokens > 0;
+  return (
+    made.usage.inputTokens +
+      made.usage.outputTokens +
+      made.usage.cacheReadTokens +
+      made.usage.cacheWriteTokens >
+    0
+  );
 }
 
 type Closing = "steps" | "loop" | "empty" | null;
@@ -172,7 +184,14 @@ interface TurnState {
 
 /** The turn as its logged steps left it. */
 function replay(input: LoopInput, deps: LoopDeps): TurnState {
-  const state: TurnState = { entries: [...input.incoming], bad: [], begun: new Set(), calls: 0, closing: null, usage: noUsage };
+  const state: TurnState = {
+    entries: [...input.incoming],
+    bad: [],
+    begun: new Set(),
+    calls: 0,
+    closing: null,
+    usage: noUsage,
+  };
   for (const step of deps.journal.steps) {
     if (step.kind === "intent") {
       state.begun.add(step.callId);
@@ -197,9 +216,18 @@ function replay(input: LoopInput, deps: LoopDeps): TurnState {
 /** The calls of the last answer that have no result yet. */
 function openCalls(state: TurnState): CallGroup {
   const last = state.entries.findLast((entry) => entry.type === "assistant");
-  const answered = new Set(state.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : [])));
-  const calls = (last?.content ?? []).filter((part): part is ToolCall => part.type === "toolCall" && !answered.has(part.id));
-  return { calls, bad: [...state.bad, ...tooMany(last)], begun: state.begun, closing: state.closing !== null };
+  const answered = new Set(
+    state.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : [])),
+  );
+  const calls = (last?.content ?? []).filter(
+    (part): part is ToolCall => part.type === "toolCall" && !answered.has(part.id),
+  );
+  return {
+    calls,
+    bad: [...state.bad, ...tooMany(last)],
+    begun: state.begun,
+    closing: state.closing !== null,
+  };
 }
 
 /** The calls of one answer that are run; an answer with hundreds is a model that lost its way, or was talked into it. */
@@ -211,13 +239,17 @@ function tooMany(answer: AssistantEntry | undefined): BadCall[] {
   return calls.slice(mostCallsPerAnswer).map(({ id }) => ({ callId: id, reason }));
 }
 
-function nextCall(state: TurnState, input: LoopInput): { kind: "end"; stop: LoopStop } | { kind: "call"; closing: Closing } {
+function nextCall(
+  state: TurnState,
+  input: LoopInput,
+): { kind: "end"; stop: LoopStop } | { kind: "call"; closing: Closing } {
   const last = state.entries.findLast((entry) => entry.type === "assistant");
   if (last === undefined) return { kind: "call", closing: closingNow(state, input) };
   if (state.closing !== null && state.closing !== "empty") return { kind: "end", stop: state.closing };
   const usedTools = last.content.some((part) => part.type === "toolCall");
   if (usedTools && state.closing === null) return { kind: "call", closing: closingNow(state, input) };
-  if (input.finalPass === true && state.closing === null && isEmpty(last, input)) return { kind: "call", closing: "empty" };
+  if (input.finalPass === true && state.closing === null && isEmpty(last, input))
+    return { kind: "call", closing: "empty" };
   return { kind: "end", stop: last.stop === "length" || last.stop === "cut" ? last.stop : "stop" };
 }
 
@@ -230,7 +262,14 @@ function closingNow(state: TurnState, input: LoopInput): Closing {
 }
 
 function ending(stop: LoopStop, state: TurnState, input: LoopInput, more: Partial<LoopEnd>): LoopEnd {
-  return { type: "end", stop, entries: state.entries, finalText: finalText(stop, state, input), usage: state.usage, ...more };
+  return {
+    type: "end",
+    stop,
+    entries: state.entries,
+    finalText: finalText(stop, state, input),
+    usage: state.usage,
+    ...more,
+  };
 }
 
 /** What the model said last. Some say their whole answer beside a call and nothing after its result: where a reply is owed, that is it. */
@@ -240,7 +279,9 @@ function finalText(stop: LoopStop, { entries }: TurnState, input: LoopInput): st
   if (input.finalPass !== true || stop !== "stop" || !isEmpty(last, input)) return textOf(last);
   // What was said before somebody joined in answers something else.
   const since = entries.slice(entries.findLastIndex((entry) => entry.type === "user") + 1);
-  return textOf(since.filter((entry) => entry.type === "assistant").findLast((entry) => !isEmpty(entry, input)) ?? last);
+  return textOf(
+    since.filter((entry) => entry.type === "assistant").findLast((entry) => !isEmpty(entry, input)) ?? last,
+  );
 }
 
 function textOf(entry: Extract<Entry, { type: "assistant" }>): string {
@@ -264,7 +305,9 @@ function toolSchema({ name, description, parameters }: CallPorts["tools"][number
 function callIds(entries: readonly Entry[]): Set<string> {
   return new Set(
     entries.flatMap((entry) =>
-      entry.type === "assistant" ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [],
+      entry.type === "assistant"
+        ? entry.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+        : [],
     ),
   );
 }

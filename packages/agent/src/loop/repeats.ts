@@ -41,7 +41,9 @@ export function stuck(entries: readonly Entry[]): boolean {
   return entries.some(
     (entry) =>
       entry.type === "assistant" &&
-      entry.content.some((part) => part.type === "toolCall" && repeatsBefore(entries, part) >= repeatLimits.end),
+      entry.content.some(
+        (part) => part.type === "toolCall" && repeatsBefore(entries, part) >= repeatLimits.end,
+      ),
   );
 }
 
@@ -50,7 +52,8 @@ function answersTo(entries: readonly Entry[], key: string): readonly ToolResultE
   const found: ToolResultEntry[] = [];
   for (const entry of entries) {
     if (entry.type === "assistant") {
-      for (const part of entry.content) if (part.type === "toolCall" && callKey(part) === key) ids.add(part.id);
+      for (const part of entry.content)
+        if (part.type === "toolCall" && callKey(part) === key) ids.add(part.id);
     } else if (entry.type === "toolResult" && ids.has(entry.callId)) {
       found.push(entry);
     }

@@ -15,7 +15,9 @@ export type Spill = (callId: string, text: string) => Promise<string>;
 
 /** What a tool printed may hold a key of the operator's: it stays out of everything that is kept or sent on (I8). */
 export function withoutSecrets(result: ToolResult, secrets: readonly string[]): ToolResult {
-  const content = result.content.map((part) => (part.type === "text" ? { ...part, text: hideSecrets(part.text, secrets) } : part));
+  const content = result.content.map((part) =>
+    part.type === "text" ? { ...part, text: hideSecrets(part.text, secrets) } : part,
+  );
   return { ...result, content };
 }
 
@@ -29,7 +31,10 @@ export async function capped(
   const text = result.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const images = result.content.filter((part) => part.type === "image");
   const fits = result.isError === true ? text.length <= errorTextChars : Buffer.byteLength(text) <= maxBytes;
-  if (fits) return text === "" && images.length === 0 ? [{ type: "text", text: "(no output)" }] : [...texts(text), ...images];
+  if (fits)
+    return text === "" && images.length === 0
+      ? [{ type: "text", text: "(no output)" }]
+      : [...texts(text), ...images];
 
   const kept = await spill(callId, text).then(
     (path) => `the whole text is in ${path}`,
@@ -37,7 +42,8 @@ export async function capped(
     () => "the rest could not be kept",
   );
   const marker = `\n[... ${text.length} characters in all; ${kept} ...]\n`;
-  if (result.isError === true) return texts(firstChars(text, errorTextChars - marker.length) + marker.trimEnd());
+  if (result.isError === true)
+    return texts(firstChars(text, errorTextChars - marker.length) + marker.trimEnd());
   const room = maxBytes - Buffer.byteLength(marker);
   const head = firstBytes(text, Math.floor(room * headShare));
   const tail = lastBytes(text, room - Buffer.byteLength(head));

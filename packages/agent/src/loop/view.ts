@@ -51,12 +51,16 @@ export function viewOf(entries: readonly Entry[]): readonly ModelMessage[] {
 function addUser(messages: ModelMessage[], content: readonly (TextContent | ImageContent)[]): void {
   const kept = readable(content, noWords);
   const last = messages.at(-1);
-  if (last?.role === "user") messages[messages.length - 1] = { role: "user", content: [...last.content, ...kept] };
+  if (last?.role === "user")
+    messages[messages.length - 1] = { role: "user", content: [...last.content, ...kept] };
   else messages.push({ role: "user", content: kept });
 }
 
 /** The results that belong to an answer: those before the next answer. */
-function resultsByAnswer(entries: readonly Entry[], start: number): ReadonlyMap<AssistantEntry, readonly ToolResultEntry[]> {
+function resultsByAnswer(
+  entries: readonly Entry[],
+  start: number,
+): ReadonlyMap<AssistantEntry, readonly ToolResultEntry[]> {
   const found = new Map<AssistantEntry, ToolResultEntry[]>();
   let group: ToolResultEntry[] = [];
   for (const entry of entries.slice(start)) {
@@ -66,7 +70,12 @@ function resultsByAnswer(entries: readonly Entry[], start: number): ReadonlyMap<
   return found;
 }
 
-function addAnswer(messages: ModelMessage[], entry: AssistantEntry, results: readonly ToolResultEntry[], taken: Set<string>): void {
+function addAnswer(
+  messages: ModelMessage[],
+  entry: AssistantEntry,
+  results: readonly ToolResultEntry[],
+  taken: Set<string>,
+): void {
   const left = [...results];
   const content: AssistantContent[] = [];
   const answers: ModelMessage[] = [];
@@ -92,13 +101,17 @@ function addAnswer(messages: ModelMessage[], entry: AssistantEntry, results: rea
   // A failed or merely thoughtful answer says nothing; providers refuse such messages.
   if (content.every((part) => part.type === "thinking")) return;
   const last = messages.at(-1);
-  if (last?.role === "assistant") messages[messages.length - 1] = { role: "assistant", content: [...last.content, ...content] };
+  if (last?.role === "assistant")
+    messages[messages.length - 1] = { role: "assistant", content: [...last.content, ...content] };
   else messages.push({ role: "assistant", content });
   messages.push(...answers);
 }
 
 /** Without blank texts and half characters; `otherwise` where nothing is left. */
-function readable(content: readonly (TextContent | ImageContent)[], otherwise: string): readonly (TextContent | ImageContent)[] {
+function readable(
+  content: readonly (TextContent | ImageContent)[],
+  otherwise: string,
+): readonly (TextContent | ImageContent)[] {
   const kept = content.flatMap((part): (TextContent | ImageContent)[] => {
     if (part.type === "image") return [part];
     return part.text.trim() === "" ? [] : [{ ...part, text: part.text.toWellFormed() }];
@@ -108,7 +121,10 @@ function readable(content: readonly (TextContent | ImageContent)[], otherwise: s
 
 /** A model may have made up a name or arguments that its provider takes from it and does not take back. */
 function callable(call: ToolCall, taken: Set<string>): ToolCall {
-  const args = typeof call.args === "object" && call.args !== null && !Array.isArray(call.args) ? wellFormed(call.args) : {};
+  const args =
+    typeof call.args === "object" && call.args !== null && !Array.isArray(call.args)
+      ? wellFormed(call.args)
+      : {};
   const name = call.name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
   return { ...call, id: freshCallId(call.id, taken), name, args: args as JsonObject };
 }
@@ -117,11 +133,14 @@ function wellFormed(value: Json): Json {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]),
+  );
 }
 
 function withFewImages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  let extra = messages.reduce((count, message) => count + message.content.filter(isImage).length, 0) - mostImages;
+  let extra =
+    messages.reduce((count, message) => count + message.content.filter(isImage).length, 0) - mostImages;
   if (extra <= 0) return messages;
   return messages.map((message): ModelMessage => {
     if (message.role === "assistant" || extra <= 0) return message;

@@ -12,7 +12,10 @@ const volatileShare = 0.1;
 
 /** Shares of a context window, in tokens. The window belongs to the model family, so it is a stable fact. */
 export function promptBudget(windowTokens: number): PromptBudget {
-  return { stableTokens: Math.floor(windowTokens * stableShare), volatileTokens: Math.floor(windowTokens * volatileShare) };
+  return {
+    stableTokens: Math.floor(windowTokens * stableShare),
+    volatileTokens: Math.floor(windowTokens * volatileShare),
+  };
 }
 
 /** A rendered section on its way into the prompt. */
@@ -43,7 +46,8 @@ export function fit<D extends Draft>(
 ): { readonly drafts: readonly D[]; readonly cuts: readonly Cut[] } {
   const texts = new Map(drafts.map((draft) => [draft.id, draft.text]));
   const cuts = new Map<string, Cut>();
-  const overChars = (): number => [...texts.values()].reduce((sum, text) => sum + text.length, 0) - maxTokens * charsPerToken;
+  const overChars = (): number =>
+    [...texts.values()].reduce((sum, text) => sum + text.length, 0) - maxTokens * charsPerToken;
   if (overChars() <= 0) return { drafts, cuts: [] };
 
   const inTurn = drafts.toSorted((a, b) => a.priority - b.priority);
@@ -61,7 +65,12 @@ export function fit<D extends Draft>(
     const shorter = draft.shrink(Math.max(leastChars, now.length - over));
     if (shorter === null || shorter.length >= now.length) continue;
     texts.set(draft.id, shorter);
-    cuts.set(draft.id, { section: draft.id, how: "shortened", rawChars: draft.text.length, keptChars: shorter.length });
+    cuts.set(draft.id, {
+      section: draft.id,
+      how: "shortened",
+      rawChars: draft.text.length,
+      keptChars: shorter.length,
+    });
   }
   for (const draft of inTurn) {
     if (overChars() <= 0) break;

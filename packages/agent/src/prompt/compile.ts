@@ -52,10 +52,17 @@ interface ZoneDraft extends Draft {
 }
 
 /** Pure. A throw of a section is a bug and stays one. */
-export function compile(sections: readonly Section[], facts: PromptFacts, budget: PromptBudget): CompiledPrompt {
+export function compile(
+  sections: readonly Section[],
+  facts: PromptFacts,
+  budget: PromptBudget,
+): CompiledPrompt {
   const { mode } = facts.stable;
-  const drafts = sections.filter((section) => section.modes.includes(mode)).flatMap((section) => draftOf(section, facts));
-  const inZone = (zone: Section["zone"]): ZoneDraft[] => drafts.filter((draft) => draft.section.zone === zone);
+  const drafts = sections
+    .filter((section) => section.modes.includes(mode))
+    .flatMap((section) => draftOf(section, facts));
+  const inZone = (zone: Section["zone"]): ZoneDraft[] =>
+    drafts.filter((draft) => draft.section.zone === zone);
   const stableFit = fit(inZone("stable"), budget.stableTokens);
   const volatileFit = fit(inZone("volatile"), budget.volatileTokens);
   const cuts = [...stableFit.cuts, ...volatileFit.cuts];
@@ -88,7 +95,10 @@ function draftOf(section: Section, facts: PromptFacts): ZoneDraft[] {
   const body = section.zone === "stable" ? section.render(facts.stable) : section.render(facts);
   if (body === null || body === "") return [];
   const shrink = (maxChars: number): string | null => {
-    const shorter = section.zone === "stable" ? section.shrink?.(facts.stable, maxChars) : section.shrink?.(facts, maxChars);
+    const shorter =
+      section.zone === "stable"
+        ? section.shrink?.(facts.stable, maxChars)
+        : section.shrink?.(facts, maxChars);
     return shorter === undefined || shorter === null ? null : headed(section, shorter);
   };
   return [
@@ -108,7 +118,12 @@ function headed({ level, title }: Section, body: string): string {
   return level === 0 ? body : `${"#".repeat(level)} ${title}\n\n${body}`;
 }
 
-function report(section: Section, facts: PromptFacts, text: string | undefined, cuts: readonly Cut[]): SectionReport {
+function report(
+  section: Section,
+  facts: PromptFacts,
+  text: string | undefined,
+  cuts: readonly Cut[],
+): SectionReport {
   const { mode } = facts.stable;
   const why = section.zone === "stable" ? section.why(facts.stable) : section.why(facts);
   const cut = cuts.find((each) => each.section === section.id);
@@ -145,5 +160,10 @@ function fileCuts({ stable }: PromptFacts): Cut[] {
   if (stable.mode === "none") return [];
   return stable.files.files
     .filter((file) => file.state === "present" && file.truncated)
-    .map((file) => ({ section: `project_context/${file.name}`, how: "shortened", rawChars: file.rawChars, keptChars: file.text.length }));
+    .map((file) => ({
+      section: `project_context/${file.name}`,
+      how: "shortened",
+      rawChars: file.rawChars,
+      keptChars: file.text.length,
+    }));
 }

@@ -70,7 +70,8 @@ export interface PromptDiff {
 }
 
 /** What two prompts are compared by. */
-export type Comparable = Pick<PromptExplanation, "stableHash" | "sections" | "files"> & Partial<Pick<PromptExplanation, "tools">>;
+export type Comparable = Pick<PromptExplanation, "stableHash" | "sections" | "files"> &
+  Partial<Pick<PromptExplanation, "tools">>;
 
 /** What moved from `before` to `after`, in the order of the prompt. */
 export function diff(before: Comparable, after: Comparable): PromptDiff {
@@ -78,8 +79,11 @@ export function diff(before: Comparable, after: Comparable): PromptDiff {
   const moves = after.sections.flatMap((section) => {
     const was = old.get(section.id);
     if ((was?.hash ?? "") === section.hash) return [];
-    const change: PromptMove["change"] = was === undefined || !was.included ? "added" : section.included ? "changed" : "removed";
-    return [{ id: section.id, zone: section.zone, change, charsBefore: was?.chars ?? 0, charsAfter: section.chars }];
+    const change: PromptMove["change"] =
+      was === undefined || !was.included ? "added" : section.included ? "changed" : "removed";
+    return [
+      { id: section.id, zone: section.zone, change, charsBefore: was?.chars ?? 0, charsAfter: section.chars },
+    ];
   });
   return {
     stableMoved: before.stableHash !== after.stableHash,

@@ -116,7 +116,10 @@ export interface SurfaceFacts {
 }
 
 /** The read tool opens the agent's workspace. In a sandbox with a folder of its own it does not. */
-export function readsWorkspace({ tools, sandbox }: Pick<StableFacts, "sandbox"> & { readonly tools: Pick<ToolSet, "has"> }): boolean {
+export function readsWorkspace({
+  tools,
+  sandbox,
+}: Pick<StableFacts, "sandbox"> & { readonly tools: Pick<ToolSet, "has"> }): boolean {
   return tools.has("read") && sandbox?.access !== "none";
 }
 

@@ -19,11 +19,18 @@ export function runtimeLine({ stable, surface }: PromptFacts, leaveOut: readonly
     ["default_model", surface.defaultModel],
     ["shell", surface.shell],
     ["channel", surface.channel?.name],
-    ["capabilities", surface.channel === undefined ? undefined : capabilityNames(surface.channel, stable.tools.has("message"))],
+    [
+      "capabilities",
+      surface.channel === undefined
+        ? undefined
+        : capabilityNames(surface.channel, stable.tools.has("message")),
+    ],
     ["thinking", surface.thinking],
   ];
   const shown = fields.flatMap(([name, value]) =>
-    value === undefined || leaveOut.includes(name) ? [] : [`${name}=${plainLine(value, valueChars).replaceAll("|", "/")}`],
+    value === undefined || leaveOut.includes(name)
+      ? []
+      : [`${name}=${plainLine(value, valueChars).replaceAll("|", "/")}`],
   );
   return `Runtime: ${shown.join(" | ")}`;
 }

@@ -59,7 +59,9 @@ export function toolSet(tools: readonly ToolFact[]): ToolSet {
     const key = tool.name.toLowerCase();
     if (!byKey.has(key)) byKey.set(key, tool);
   }
-  const keys = [...byKey.keys()].sort((a, b) => (rank.get(a) ?? core.length) - (rank.get(b) ?? core.length) || (a < b ? -1 : 1));
+  const keys = [...byKey.keys()].sort(
+    (a, b) => (rank.get(a) ?? core.length) - (rank.get(b) ?? core.length) || (a < b ? -1 : 1),
+  );
   return Object.freeze({
     list: Object.freeze(
       keys.map((key) => {

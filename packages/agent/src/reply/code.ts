@@ -30,13 +30,20 @@ export function codeAt({ rest, at, ended }: Cursor, line: string): CodeRead | "h
   const info = rest.slice(at + length, lineBreak === -1 ? undefined : lineBreak);
   if (atLineStart && length >= 3 && info.length <= fenceInfoChars && !info.includes("`")) {
     if (lineBreak === -1 && !ended) return "hold";
-    if (lineBreak !== -1) return { chars: lineBreak + 1 - at, isCode: true, fence: { char, length, midLine: false } };
+    if (lineBreak !== -1)
+      return { chars: lineBreak + 1 - at, isCode: true, fence: { char, length, midLine: false } };
   }
   if (char !== "`" || length === backtickRun) return { chars: length, isCode: false };
   return spanAt(rest, at, length, lineBreak, ended);
 }
 
-function spanAt(rest: string, at: number, length: number, lineBreak: number, ended: boolean): CodeRead | "hold" {
+function spanAt(
+  rest: string,
+  at: number,
+  length: number,
+  lineBreak: number,
+  ended: boolean,
+): CodeRead | "hold" {
   const from = at + length;
   const limit = Math.min(lineBreak === -1 ? rest.length : lineBreak, from + codeSpanChars);
   const runs = /`+/gu;
@@ -51,7 +58,10 @@ function spanAt(rest: string, at: number, length: number, lineBreak: number, end
 }
 
 /** The next line of a fenced block, or a part of it; `closes` when it is the last. */
-export function fenceLine({ rest, at, ended }: Cursor, fence: CodeFence): { readonly chars: number; readonly closes: boolean } | "hold" {
+export function fenceLine(
+  { rest, at, ended }: Cursor,
+  fence: CodeFence,
+): { readonly chars: number; readonly closes: boolean } | "hold" {
   const lineBreak = rest.indexOf("\n", at);
   const text = rest.slice(at, lineBreak === -1 ? undefined : lineBreak + 1);
   let closes = false;
@@ -59,7 +69,8 @@ export function fenceLine({ rest, at, ended }: Cursor, fence: CodeFence): { read
     const closing = /^[ \t>]*(`+|~+)[ \t]*\n?$/u.exec(text)?.[1] ?? "";
     const isClosing = closing.startsWith(fence.char) && closing.length >= fence.length;
     if (isClosing && (lineBreak !== -1 || ended)) closes = true;
-    else if (lineBreak === -1 && !ended && text.length < fenceInfoChars && /^[ \t>]*[`~]*[ \t]*$/u.test(text)) return "hold";
+    else if (lineBreak === -1 && !ended && text.length < fenceInfoChars && /^[ \t>]*[`~]*[ \t]*$/u.test(text))
+      return "hold";
   }
   fence.midLine = lineBreak === -1;
   return { chars: text.length, closes };

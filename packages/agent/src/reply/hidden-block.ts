@@ -2,7 +2,15 @@
 // what closes this very block counts in it, code or not: a stray backtick in a thought must not uncover the rest.
 import type { Cursor, Step } from "./cursor.ts";
 import { fences } from "./markup.ts";
-import { afterOf, beforeOf, namesClosing, namesPair, verdictOn, type After, type Before } from "./placement.ts";
+import {
+  afterOf,
+  beforeOf,
+  namesClosing,
+  namesPair,
+  verdictOn,
+  type After,
+  type Before,
+} from "./placement.ts";
 import { isTag, readTag, tagStarts, type Tag } from "./read-tag.ts";
 
 export interface HiddenBlock {
@@ -77,7 +85,8 @@ function readOwn(cursor: Cursor, block: HiddenBlock, tag: Tag): Step | BlockEnd 
 function readNested(cursor: Cursor, block: HiddenBlock, tag: Tag, after: After): Step | BlockEnd {
   const verdict = verdictOn(tag, { before: beforeOf(block.line), after, finalOnly: false, mentioned: false });
   // The nearest opening is what a closing belongs to.
-  if (block.paired && (verdict.kind === "hide" || verdict.kind === "open")) return { how: "none", closing: "" };
+  if (block.paired && (verdict.kind === "hide" || verdict.kind === "open"))
+    return { how: "none", closing: "" };
   if (verdict.kind === "hide" && !verdict.paired) block.depth += 1;
   return pass(cursor, block, tag.chars);
 }
@@ -125,5 +134,7 @@ export function closingAnswer(thought: string): string | null {
   if (closing === null) return null;
   const opening = [...thought.matchAll(/<(?:final|answer|final_answer)>/giu)].at(-1);
   const end = thought.length - closing[0].length;
-  return opening === undefined || opening.index > end ? null : thought.slice(opening.index + opening[0].length, end);
+  return opening === undefined || opening.index > end
+    ? null
+    : thought.slice(opening.index + opening[0].length, end);
 }

@@ -5,7 +5,15 @@ import type { Cursor, Step } from "./cursor.ts";
 import { closingAnswer, readHidden, type HiddenBlock } from "./hidden-block.ts";
 import { doubled, fences, markup, readReplyTag, replyTags } from "./markup.ts";
 import { endsInBeginning } from "./pattern.ts";
-import { afterOf, beforeOf, emphasisAround, namesClosing, verdictOn, type Before, type Verdict } from "./placement.ts";
+import {
+  afterOf,
+  beforeOf,
+  emphasisAround,
+  namesClosing,
+  verdictOn,
+  type Before,
+  type Verdict,
+} from "./placement.ts";
 import { isTag, readTag, tagStarts, type Tag } from "./read-tag.ts";
 import { beginsHeader, readHeader, type TemplateHeader } from "./template-header.ts";
 
@@ -67,7 +75,18 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
   const before = (): Before => (afterRemoved ? "start" : beforeOf(line));
 
   const hide = (block: string, opening: string, more: Partial<HiddenBlock> = {}): void => {
-    hidden = { block, opening, before: "start", form: "angle", paired: false, once: "drop", ...more, depth: 1, text: "", line: "" };
+    hidden = {
+      block,
+      opening,
+      before: "start",
+      form: "angle",
+      paired: false,
+      once: "drop",
+      ...more,
+      depth: 1,
+      text: "",
+      line: "",
+    };
   };
 
   const tagStep = (tag: Tag): Step => {
@@ -86,7 +105,10 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
     }
     const verdict = verdictOn(tag, { before: place, after, finalOnly, mentioned: mentioned.has(tag.family) });
     const written = take(tag.chars);
-    if (verdict.kind === "text" || (isPaired(verdict) && base + cursor.at <= (neverClosed.get(tag.block) ?? 0))) {
+    if (
+      verdict.kind === "text" ||
+      (isPaired(verdict) && base + cursor.at <= (neverClosed.get(tag.block) ?? 0))
+    ) {
       mentioned.add(tag.family);
       emit(written, false);
       return "on";
@@ -99,7 +121,8 @@ export function markupFilter(finalOnly: boolean, sink: MarkupSink): MarkupFilter
         once: verdict.kind === "open" ? "open" : "drop",
       });
     else if (verdict.kind === "open") unwrap(tag.form);
-    else if (beginsHeader(tag)) header = { names: tag.name === "channel" ? "channel" : "role", role: "", channel: "" };
+    else if (beginsHeader(tag))
+      header = { names: tag.name === "channel" ? "channel" : "role", role: "", channel: "" };
     removed();
     return "on";
   };

@@ -43,7 +43,9 @@ export const replyTags = pattern(
 export const markup = [tags, fences, doubled, replyTags] as const;
 
 /** The message id that a reply tag names, `current` for the triggering message, null for a tag that names nothing. */
-export function readReplyTag(text: string): { readonly to: "current" } | { readonly to: "id"; readonly id: string } | null {
+export function readReplyTag(
+  text: string,
+): { readonly to: "current" } | { readonly to: "id"; readonly id: string } | null {
   const inside = /^\[\[\s*reply_to(.*)\]\]$/iu.exec(text)?.[1] ?? "";
   if (/^_current\s*$/iu.test(inside)) return { to: "current" };
   const id = /^\s*:\s*(\S{1,128})\s*$/u.exec(inside)?.[1];

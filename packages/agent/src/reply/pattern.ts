@@ -14,7 +14,8 @@ export interface Pattern {
  */
 export function pattern(alternatives: readonly (readonly string[])[], flags: "" | "i"): Pattern {
   const whole = new RegExp(alternatives.map((atoms) => atoms.join("")).join("|"), `${flags}yu`);
-  const steps = (atoms: readonly string[]): string => atoms.reduceRight((rest, atom) => `${atom}(?:$|${rest})`, "(?!)");
+  const steps = (atoms: readonly string[]): string =>
+    atoms.reduceRight((rest, atom) => `${atom}(?:$|${rest})`, "(?!)");
   const begins = new RegExp(alternatives.map(steps).join("|"), `${flags}yu`);
   return {
     whole(text, at) {

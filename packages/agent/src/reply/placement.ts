@@ -13,7 +13,10 @@ export interface After {
 }
 
 /** `hide` and `open` act at once; with `paired` the tag counts only if it is closed later, and is text otherwise. */
-export type Verdict = { readonly kind: "text" } | { readonly kind: "drop" } | { readonly kind: "hide" | "open"; readonly paired: boolean };
+export type Verdict =
+  | { readonly kind: "text" }
+  | { readonly kind: "drop" }
+  | { readonly kind: "hide" | "open"; readonly paired: boolean };
 
 const text: Verdict = { kind: "text" };
 const drop: Verdict = { kind: "drop" };
@@ -33,7 +36,9 @@ export function beforeOf(line: string): Before {
     return /[,-]/u.test(last) ? "word" : "sentence";
   }
   // Half a surrogate pair is half an emoji.
-  return /[.!?…:;。！？：；)\]"”»*_~]|[\p{S}\ud800-\udfff]/u.test(last) && !/[|=+<>$]/u.test(last) ? "sentence" : "word";
+  return /[.!?…:;。！？：；)\]"”»*_~]|[\p{S}\ud800-\udfff]/u.test(last) && !/[|=+<>$]/u.test(last)
+    ? "sentence"
+    : "word";
 }
 
 const listNumber = /^\s*\d{1,3}[.)]\s+$/u;
@@ -86,10 +91,16 @@ export interface Scene {
 }
 
 export function verdictOn(tag: Tag, scene: Scene): Verdict {
-  if (tag.form === "square" && scene.after.first === "(" && scene.after.kind === "text" && !tag.closing) return text;
+  if (tag.form === "square" && scene.after.first === "(" && scene.after.kind === "text" && !tag.closing)
+    return text;
   if (tag.closing) return strayClosing(scene);
   if (tag.family === "token" || tag.family === "channel" || tag.selfClosing) return loneTag(scene);
-  const verdict = tag.family === "final" ? wrapper(tag, scene) : tag.family === "think" ? thought(tag, scene) : call(tag, scene);
+  const verdict =
+    tag.family === "final"
+      ? wrapper(tag, scene)
+      : tag.family === "think"
+        ? thought(tag, scene)
+        : call(tag, scene);
   const isPlain = tag.form === "square" && (tag.letters !== "upper" || scene.before === "letter");
   return isPlain && "paired" in verdict ? { ...verdict, paired: true } : verdict;
 }
@@ -119,7 +130,8 @@ function thought(tag: Tag, { before, after }: Scene): Verdict {
   const { kind } = after;
   if (before === "start") return kind === "mark" ? hidePaired : hide;
   if (kind === "mark") return text;
-  if (before === "sentence") return kind === "end" ? drop : kind === "word" && /\p{Ll}/u.test(after.first) ? hidePaired : hide;
+  if (before === "sentence")
+    return kind === "end" ? drop : kind === "word" && /\p{Ll}/u.test(after.first) ? hidePaired : hide;
   if (before === "letter") return tag.letters !== "capital" ? hide : kind === "text" ? hidePaired : text;
   if (kind === "word" || kind === "end") return text;
   return kind === "line" ? hidePaired : hide;
@@ -159,5 +171,7 @@ export function namesPair(content: string, before: Before, after: After): boolea
   if (onlyLinks.test(content)) return true;
   if (!onlyDots.test(content)) return false;
   if (before === "word" || before === "quote") return true;
-  return content.trim() !== "" && (before === "sentence" || (after.kind === "word" && /\p{Ll}/u.test(after.first)));
+  return (
+    content.trim() !== "" && (before === "sentence" || (after.kind === "word" && /\p{Ll}/u.test(after.first)))
+  );
 }

@@ -1,7 +1,15 @@
 // Reads one tag of a model: angle brackets, square ones, or the bars of chat templates, in every drawing of them. A tag has exactly this
 // form: brackets, perhaps a slash and a prefix, a known name, perhaps attributes. `a <think and b>` is none (I8).
 import { readAs } from "./look-alikes.ts";
-import { beginsName, hasHalfBars, isTornName, meaningBetweenBars, meaningOfTag, type Family, type Meaning } from "./tag-names.ts";
+import {
+  beginsName,
+  hasHalfBars,
+  isTornName,
+  meaningBetweenBars,
+  meaningOfTag,
+  type Family,
+  type Meaning,
+} from "./tag-names.ts";
 
 export interface Tag {
   /** In the text, as it was written. */
@@ -75,11 +83,13 @@ function plainFrom(text: string, at: number): Plain {
     position += entity === null ? raw.length : entity[0].length;
     if (reads === "&" && plain === "") return { at, text: "", ends, toEnd: false };
     // No tag holds another: what comes is judged by itself.
-    if (plain !== "" && (reads === "<" || (reads === "[" && plain.startsWith("[")))) return { at, text: plain, ends, toEnd: false };
+    if (plain !== "" && (reads === "<" || (reads === "[" && plain.startsWith("["))))
+      return { at, text: plain, ends, toEnd: false };
     if (reads === "") continue;
     plain += reads;
     for (let unit = 0; unit < reads.length; unit += 1) ends.push(position);
-    if (reads === ">" || (reads === "]" && plain.startsWith("["))) return { at, text: plain, ends, toEnd: position === text.length };
+    if (reads === ">" || (reads === "]" && plain.startsWith("[")))
+      return { at, text: plain, ends, toEnd: position === text.length };
   }
   return { at, text: plain, ends, toEnd: true };
 }
@@ -91,16 +101,27 @@ function entityAt(text: string, at: number): readonly [string, string] | "begins
   return text.length - at < 6 && entities.some(([entity]) => entity.startsWith(rest)) ? "begins" : null;
 }
 
-function tagOf(plain: Plain, plainChars: number, name: string, tag: Omit<Tag, "chars" | "letters" | "name">): Tag {
+function tagOf(
+  plain: Plain,
+  plainChars: number,
+  name: string,
+  tag: Omit<Tag, "chars" | "letters" | "name">,
+): Tag {
   const letters = name === name.toUpperCase() ? "upper" : /^[A-Z]/u.test(name) ? "capital" : "lower";
-  return { ...tag, name: name.toLowerCase(), letters, chars: (plain.ends[plainChars - 1] ?? plain.at) - plain.at };
+  return {
+    ...tag,
+    name: name.toLowerCase(),
+    letters,
+    chars: (plain.ends[plainChars - 1] ?? plain.at) - plain.at,
+  };
 }
 
 const opening = /^< {0,8}\\?\/? {0,8}/u;
 const prefix = /^(?:[A-Za-z][\w.-]{0,30}:|\|[A-Za-z]{1,12}\| {0,2})/u;
 const nameThere = /^[A-Za-z][\w-]{0,40}(?: [A-Za-z]+(?=>))?/u;
 const attribute = /^ {1,8}[\w:-]{1,40} ?= ?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}'|[^\s"'<>/]{1,100})/u;
-const attributeBegun = /^ {1,8}(?:[\w:-]{1,40} ?(?:= ?(?:"[^"<>]{0,200}|'[^'<>]{0,200}|[^\s"'<>/]{0,100})?)?)?$/u;
+const attributeBegun =
+  /^ {1,8}(?:[\w:-]{1,40} ?(?:= ?(?:"[^"<>]{0,200}|'[^'<>]{0,200}|[^\s"'<>/]{0,100})?)?)?$/u;
 const shut = /^ {0,8}\/? {0,8}>/u;
 const shutBegun = /^ {0,8}\/? {0,8}$/u;
 
@@ -117,7 +138,8 @@ function angle(plain: Plain): Tag | TagBeginning | null {
   const meaning = meaningOfTag(name) ?? called(rest, head.includes("/"));
   if (meaning === null) return null;
   let from = name.length + (/^=[\w.-]{1,64}/u.exec(rest.slice(name.length))?.[0].length ?? 0);
-  for (let found = attribute.exec(rest.slice(from)); found !== null; found = attribute.exec(rest.slice(from))) from += found[0].length;
+  for (let found = attribute.exec(rest.slice(from)); found !== null; found = attribute.exec(rest.slice(from)))
+    from += found[0].length;
   const tail = rest.slice(from);
   const end = shut.exec(tail)?.[0];
   if (end === undefined) return shutBegun.test(tail) || attributeBegun.test(tail) ? { torn: true } : null;
@@ -154,17 +176,26 @@ function square(plain: Plain): Tag | TagBeginning | null {
     const begun = squareBegun.exec(plain.text);
     if (begun === null) return null;
     const start = begun[1] ?? "";
-    return start === "" || beginsName(start) ? { torn: isTornName(start) && start === start.toUpperCase() } : null;
+    return start === "" || beginsName(start)
+      ? { torn: isTornName(start) && start === start.toUpperCase() }
+      : null;
   }
   if (meaning === null) return null;
   const closing = meaning.closing || found[1] === "/";
-  return tagOf(plain, found[0].length, name, { ...meaning, form: "square", closing, selfClosing: false, hasAttributes: false });
+  return tagOf(plain, found[0].length, name, {
+    ...meaning,
+    form: "square",
+    closing,
+    selfClosing: false,
+    hasAttributes: false,
+  });
 }
 
 const barsThere = /^< ?(\/?)\|(\/?)([\p{L}\p{N}_.:=-][\p{L}\p{N}_.:/=-]{0,60})\|>/u;
 const spacedBars = /^< {0,2}(\/?)\| {0,4}(\/?) {0,2}([A-Za-z_]{2,40}) {0,4}\| {0,2}>/u;
 const halfBars = /^<(?:(\|)([a-z_]{2,20})|([a-z_]{2,20})\|)>/u;
-const barsBegun = /^< {0,2}\/?(?:\| {0,4}\/? {0,2}[\p{L}\p{N}_.:/=-]{0,61}|[a-z_]{2,20}) {0,4}(?:\| {0,2})?$/u;
+const barsBegun =
+  /^< {0,2}\/?(?:\| {0,4}\/? {0,2}[\p{L}\p{N}_.:/=-]{0,61}|[a-z_]{2,20}) {0,4}(?:\| {0,2})?$/u;
 
 function bars(plain: Plain): Tag | TagBeginning | null {
   const { text } = plain;
@@ -172,7 +203,8 @@ function bars(plain: Plain): Tag | TagBeginning | null {
   const exact = barsThere.exec(text);
   const spaced = exact === null ? spacedBars.exec(text) : null;
   const found = exact ?? (spaced !== null && meaningOfTag(spaced[3] ?? "") !== null ? spaced : null);
-  if (found !== null) return barred(plain, found[0].length, found[3] ?? "", (found[1] ?? "") !== "" || (found[2] ?? "") !== "");
+  if (found !== null)
+    return barred(plain, found[0].length, found[3] ?? "", (found[1] ?? "") !== "" || (found[2] ?? "") !== "");
   const half = halfBars.exec(text);
   const name = half?.[2] ?? half?.[3] ?? "";
   if (half !== null && hasHalfBars(name)) return barred(plain, half[0].length, name, half[1] === undefined);
@@ -182,5 +214,11 @@ function bars(plain: Plain): Tag | TagBeginning | null {
 function barred(plain: Plain, chars: number, name: string, slashed: boolean): Tag {
   const meaning = meaningBetweenBars(name);
   const closing = meaning.closing || slashed;
-  return tagOf(plain, chars, name, { ...meaning, form: "bars", closing, selfClosing: false, hasAttributes: false });
+  return tagOf(plain, chars, name, {
+    ...meaning,
+    form: "bars",
+    closing,
+    selfClosing: false,
+    hasAttributes: false,
+  });
 }

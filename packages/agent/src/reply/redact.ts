@@ -82,7 +82,9 @@ export function redactStage(redaction: Redaction): RedactStage {
       const here = words.get(rest.charAt(at)) ?? [];
       const path = paths.map((each) => each.whole(rest, at)).find((match) => match !== null);
       const touchesEnd = path !== undefined && path !== null && at + path.length === rest.length;
-      const growing = touchesEnd || [...here, ...paths].some((each) => each.whole(rest, at) === null && each.begins(rest, at));
+      const growing =
+        touchesEnd ||
+        [...here, ...paths].some((each) => each.whole(rest, at) === null && each.begins(rest, at));
       if (growing && !ended) break;
       const word = here.map((each) => each.whole(rest, at)).find((match) => match !== null);
       if (word !== undefined && word !== null) {
@@ -112,7 +114,10 @@ export function redactStage(redaction: Redaction): RedactStage {
 }
 
 function pathUnder(dir: string): Pattern {
-  return pattern([[...letters(dir), String.raw`(?![\w-])`, String.raw`(?:\/[^\s"'${"`"}<>()[\]{}|*,;]{0,${pathChars}})?`]], "");
+  return pattern(
+    [[...letters(dir), String.raw`(?![\w-])`, String.raw`(?:\/[^\s"'${"`"}<>()[\]{}|*,;]{0,${pathChars}})?`]],
+    "",
+  );
 }
 
 function startsOf(texts: readonly string[]): RegExp | null {

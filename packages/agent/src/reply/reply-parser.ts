@@ -52,12 +52,20 @@ export function replyParser(options: ReplyOptions = {}): ReplyParser {
       way.end();
       const text = way.shown().trim();
       const whole = readWhole(way.whole());
-      if (options.heartbeat === true && (whole !== null || (acknowledges(way.whole()) && text.length <= heartbeatRestChars))) {
+      if (
+        options.heartbeat === true &&
+        (whole !== null || (acknowledges(way.whole()) && text.length <= heartbeatRestChars))
+      ) {
         return { kind: "heartbeatOk" };
       }
-      if (whole !== null || (way.removedToken() && saysNothingBeside(text))) return { kind: "silent", reason: "token" };
+      if (whole !== null || (way.removedToken() && saysNothingBeside(text)))
+        return { kind: "silent", reason: "token" };
       if (text === "") return { kind: "silent", reason: "empty" };
-      return { kind: "reply", parts: [{ kind: "text", markdown: text }], ...(replyTo === undefined ? {} : { replyTo }) };
+      return {
+        kind: "reply",
+        parts: [{ kind: "text", markdown: text }],
+        ...(replyTo === undefined ? {} : { replyTo }),
+      };
     },
     replyTo: () => replyTo,
     thinking: way.thinking,

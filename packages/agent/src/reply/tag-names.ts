@@ -77,7 +77,9 @@ const ofHalfBars = new Set(words("channel tool_call tool_response tool turn thin
 
 const canonical = (name: string): string => name.toLowerCase().replaceAll(/[\s-]+/gu, "_");
 const beginnings = new Set(
-  [...ofTags.keys()].flatMap((name) => Array.from({ length: name.length }, (_, chars) => name.slice(0, chars + 1))),
+  [...ofTags.keys()].flatMap((name) =>
+    Array.from({ length: name.length }, (_, chars) => name.slice(0, chars + 1)),
+  ),
 );
 
 export function meaningOfTag(name: string): Meaning | null {
@@ -101,5 +103,8 @@ export function beginsName(name: string): boolean {
 /** Names that no text has by chance: what is torn off in the middle of one was a tag. */
 export function isTornName(name: string): boolean {
   const start = canonical(name);
-  return start.length >= 3 && [...think, ...tools, "final", "answer", "final_answer"].some((each) => each.startsWith(start));
+  return (
+    start.length >= 3 &&
+    [...think, ...tools, "final", "answer", "final_answer"].some((each) => each.startsWith(start))
+  );
 }

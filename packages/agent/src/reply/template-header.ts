@@ -18,7 +18,9 @@ const finalChannel = /^\s*(?:final|answer|response)\b/iu;
 const ownRole = /^\s*(?:assistant|model)\b/iu;
 const otherRole = /^\s*(?:system|developer|user|tool|functions[.\w]*)\b/iu;
 
-const heads = [privateChannel, finalChannel, ownRole, otherRole].map((each) => new RegExp(String.raw`${each.source}\s*$`, "iu"));
+const heads = [privateChannel, finalChannel, ownRole, otherRole].map(
+  (each) => new RegExp(String.raw`${each.source}\s*$`, "iu"),
+);
 
 /** Reads on in the header; decides at the message's token, at the end of the line, or where a header can no longer be. */
 export function readHeader(cursor: Cursor, header: TemplateHeader): HeaderRead {
@@ -49,11 +51,15 @@ export function readHeader(cursor: Cursor, header: TemplateHeader): HeaderRead {
 /** `isWhole`: nothing of the header is text of the message. */
 function settled({ role, channel }: TemplateHeader, isWhole: boolean): HeaderRead {
   if (privateChannel.test(channel) || (otherRole.test(role) && isWhole)) return { kind: "hidden", text: "" };
-  if (isWhole || finalChannel.test(channel)) return { kind: "shown", text: isWhole ? "" : channel.replace(finalChannel, "") };
+  if (isWhole || finalChannel.test(channel))
+    return { kind: "shown", text: isWhole ? "" : channel.replace(finalChannel, "") };
   return { kind: "shown", text: channel === "" ? role.replace(ownRole, "") : channel };
 }
 
 /** Tokens after which a template names whose message comes, or on which channel. */
 export function beginsHeader({ form, name, closing }: Tag): boolean {
-  return (form === "bars" && /^(?:start|channel|im_start|start_header_id|turn)$/u.test(name) && !closing) || name === "start_of_turn";
+  return (
+    (form === "bars" && /^(?:start|channel|im_start|start_header_id|turn)$/u.test(name) && !closing) ||
+    name === "start_of_turn"
+  );
 }

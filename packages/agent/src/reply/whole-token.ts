@@ -24,7 +24,10 @@ const soFar = pattern(
 const tokensFirst = new RegExp(`^(?:${dress}${anyToken})*${dress}`, "iu");
 const silentWhole = new RegExp(`^(?:${dress}${word(silentToken)})+${dress}$`, "iu");
 const tokenWhole = new RegExp(`^(?:${dress}${anyToken})+${dress}$`, "iu");
-const heartbeatEdge = new RegExp(String.raw`^${dress}HEARTBEAT\\?_OK(?![A-Za-z0-9])|(?<![A-Za-z0-9])HEARTBEAT\\?_OK${dress}$`, "u");
+const heartbeatEdge = new RegExp(
+  String.raw`^${dress}HEARTBEAT\\?_OK(?![A-Za-z0-9])|(?<![A-Za-z0-9])HEARTBEAT\\?_OK${dress}$`,
+  "u",
+);
 
 const fenceInfo = /^([\s\p{P}\p{S}\p{Cf}]*?[`~]{3})[a-z0-9]+(?=\s|$)/iu;
 const element = /<\/?[a-z][\w-]{0,12}(?:\s[^<>]{0,60})?\/?>/giu;
@@ -32,7 +35,9 @@ const elementBegun = /<\/?(?:[a-z][\w-]{0,12}(?:\s[^<>]{0,60})?\/?)?$/iu;
 const key = /["']?[\w-]{1,24}["']?\s*:(?=\s*["'[{])/giu;
 const keyBegun = /["'][\w-]{0,24}(?:["']\s*:?\s*)?$/iu;
 const jsonHead = /^[\s`]*(?:json)?\s*[{[]/iu;
-const labels = "final_answer final_reply final_response reply answer response output message assistant".split(" ");
+const labels = "final_answer final_reply final_response reply answer response output message assistant".split(
+  " ",
+);
 const label = /^\s*[*_]*(?:final[ _])?(?:reply|answer|response|output|message|assistant)\s*[:=]/iu;
 
 function oneOf(letter: string): string {

@@ -19,7 +19,8 @@ export function skillEnvironment(
   };
   for (const { name, key, primaryEnv } of manifests) {
     const given = [...new Set([name, key])].flatMap((each) => valuesOf(each) ?? []);
-    for (const values of given) for (const [variable, value] of Object.entries(values.env)) set(variable, value);
+    for (const values of given)
+      for (const [variable, value] of Object.entries(values.env)) set(variable, value);
     const apiKey = given.find((values) => values.apiKey !== undefined)?.apiKey;
     if (primaryEnv !== undefined && apiKey !== undefined) set(primaryEnv, apiKey);
   }

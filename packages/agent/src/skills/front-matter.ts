@@ -28,9 +28,12 @@ export function frontMatter(text: string): FrontMatter {
   const split = splitFences(text.replace(/^\uFEFF/, "").replaceAll(/\r\n?/g, "\n"));
   if (!split.ok) return split;
   const { block, body } = split;
-  if (block.length > mostChars) return refused(`its front matter has ${block.length} characters, more than ${mostChars}`);
-  if (block.split("\n").length > mostLines) return refused(`its front matter has more than ${mostLines} lines`);
-  if (bracketDepth(block) > deepest) return refused(`its front matter is nested more than ${deepest} levels deep`);
+  if (block.length > mostChars)
+    return refused(`its front matter has ${block.length} characters, more than ${mostChars}`);
+  if (block.split("\n").length > mostLines)
+    return refused(`its front matter has more than ${mostLines} lines`);
+  if (bracketDepth(block) > deepest)
+    return refused(`its front matter is nested more than ${deepest} levels deep`);
   const plain = parsed(block);
   if (plain.ok) return { ...plain, body, notes: [] };
   const attempt = mended(block);
@@ -47,14 +50,21 @@ export function frontMatter(text: string): FrontMatter {
   const [first] = hostile;
   if (first?.ok === false) return first;
   if (third === null) return plain;
-  return { ok: true, data: third.data, body, notes: [...(attempt?.notes ?? []), `${plain.reason}; it is read key by key`, ...third.notes] };
+  return {
+    ok: true,
+    data: third.data,
+    body,
+    notes: [...(attempt?.notes ?? []), `${plain.reason}; it is read key by key`, ...third.notes],
+  };
 }
 
 function refused(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason };
 }
 
-type Split = { readonly ok: true; readonly block: string; readonly body: string } | { readonly ok: false; readonly reason: string };
+type Split =
+  | { readonly ok: true; readonly block: string; readonly body: string }
+  | { readonly ok: false; readonly reason: string };
 
 function splitFences(text: string): Split {
   const lines = text.split("\n");
@@ -62,14 +72,24 @@ function splitFences(text: string): Split {
   const first = lines[open]?.trimEnd() ?? "";
   if (first !== "---") {
     const language = /^---[ \t]*([A-Za-z][\w-]{0,19})/.exec(first)?.[1];
-    if (language !== undefined) return refused(`its front matter is in "${language}", and only YAML is read: the first line must be "---"`);
+    if (language !== undefined)
+      return refused(
+        `its front matter is in "${language}", and only YAML is read: the first line must be "---"`,
+      );
     return refused('it has no front matter: the first line must be "---"');
   }
-  const length = lines.slice(open + 1).findIndex((line) => line.startsWith("---") || line.trimEnd() === "...");
+  const length = lines
+    .slice(open + 1)
+    .findIndex((line) => line.startsWith("---") || line.trimEnd() === "...");
   if (length === -1) return refused('its front matter is not closed by a line "---"');
   const close = open + 1 + length;
-  if (!/^(?:---|\.\.\.)\s*$/.test(lines[close] ?? "")) return refused('its front matter is not closed by a line that is exactly "---"');
-  return { ok: true, block: lines.slice(open + 1, close).join("\n"), body: lines.slice(close + 1).join("\n") };
+  if (!/^(?:---|\.\.\.)\s*$/.test(lines[close] ?? ""))
+    return refused('its front matter is not closed by a line that is exactly "---"');
+  return {
+    ok: true,
+    block: lines.slice(open + 1, close).join("\n"),
+    body: lines.slice(close + 1).join("\n"),
+  };
 }
 
 type Parsed =
@@ -83,10 +103,18 @@ class NoYaml extends Error {}
 function parsed(block: string, how: "strict" | "salvage" = "strict"): Parsed {
   const yaml = { parse: (text: string) => readYaml(text, how === "strict") };
   try {
-    const { data } = matter(`---\n${block}\n---\n`, { language: "yaml", eval: false, excerpt: false, engines: { ...engines, yaml } });
+    const { data } = matter(`---\n${block}\n---\n`, {
+      language: "yaml",
+      eval: false,
+      excerpt: false,
+      engines: { ...engines, yaml },
+    });
     return plainData(data);
   } catch (error) {
-    return { ...refused(`its front matter cannot be read: ${firstLine(error)}`), broken: error instanceof NoYaml };
+    return {
+      ...refused(`its front matter cannot be read: ${firstLine(error)}`),
+      broken: error instanceof NoYaml,
+    };
   }
 }
 
@@ -122,13 +150,16 @@ function readYaml(block: string, uniqueKeys: boolean): object {
   const [error] = document.errors;
   // The block begins on the file's second line.
   if (error !== undefined)
-    throw new NoYaml(`${error.message.replace(/\s+/g, " ")} (line ${block.slice(0, error.pos[0]).split("\n").length + 1})`);
+    throw new NoYaml(
+      `${error.message.replace(/\s+/g, " ")} (line ${block.slice(0, error.pos[0]).split("\n").length + 1})`,
+    );
   const tag = /(?:^|[\s[{,:-])!!?(?:js|python|ruby)[/:!]\S*/.exec(block)?.[0];
   if (tag !== undefined) throw new Error(`the tag "${tag.trim()}" asks for code`);
   // What aliases blow up, or make hold itself, ends at the bounds of the copy.
   const value: unknown = document.toJS({ maxAliasCount: mostAliases });
   if (value === null || value === undefined) return {};
-  if (typeof value !== "object" || Array.isArray(value)) throw new Error("it is not a list of keys and values");
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new Error("it is not a list of keys and values");
   return value;
 }
 
@@ -170,7 +201,9 @@ export function objectFromText(text: string): { readonly [key: string]: unknown 
   if (text.length > mostChars || bracketDepth(text) > deepest || !/^\s*\{/.test(text)) return null;
   const read = parsed(`text:\n${text.replaceAll(/^/gm, " ")}`);
   const value = read.ok ? read.data["text"] : null;
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as { [key: string]: unknown }) : null;
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as { [key: string]: unknown })
+    : null;
 }
 
 function firstLine(error: unknown): string {

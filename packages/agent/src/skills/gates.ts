@@ -34,24 +34,42 @@ export type SkillVerdict =
   | { readonly status: "disabled"; readonly reason: string }
   | { readonly status: "unmet"; readonly reason: string; readonly unmet: readonly Unmet[] };
 
-export function judgeSkill({ name, key, primaryEnv, gates }: SkillManifest, around: SkillSurroundings): SkillVerdict {
+export function judgeSkill(
+  { name, key, primaryEnv, gates }: SkillManifest,
+  around: SkillSurroundings,
+): SkillVerdict {
   // A skill chooses its key, but it cannot choose itself out of what is said of its name.
   const entries = [...new Set([name, key])].map((each) => ({ each, entry: around.entry(each) }));
   const off = entries.find(({ entry }) => entry?.enabled === false);
   if (off !== undefined) return { status: "disabled", reason: `skills.entries.${off.each}.enabled is false` };
   const unmet: Unmet[] = [];
-  if (gates.os.length > 0 && !gates.os.includes(around.platform)) unmet.push({ kind: "os", what: gates.os.join(" or ") });
+  if (gates.os.length > 0 && !gates.os.includes(around.platform))
+    unmet.push({ kind: "os", what: gates.os.join(" or ") });
   if (!gates.always) {
     const isThere = (program: string): boolean => isProgram(program, around.path);
-    unmet.push(...gates.bins.filter((program) => !isThere(program)).map((what): Unmet => ({ kind: "bin", what })));
-    if (gates.anyBins.length > 0 && !gates.anyBins.some(isThere)) unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
+    unmet.push(
+      ...gates.bins.filter((program) => !isThere(program)).map((what): Unmet => ({ kind: "bin", what })),
+    );
+    if (gates.anyBins.length > 0 && !gates.anyBins.some(isThere))
+      unmet.push({ kind: "anyBins", what: gates.anyBins.join(" or ") });
     const given = (variable: string): boolean =>
-      entries.some(({ entry }) => entry?.env.has(variable) === true || (variable === primaryEnv && entry?.hasApiKey === true));
+      entries.some(
+        ({ entry }) =>
+          entry?.env.has(variable) === true || (variable === primaryEnv && entry?.hasApiKey === true),
+      );
     const hasEnv = (variable: string): boolean => around.hasEnv(variable) || given(variable);
-    unmet.push(...gates.env.filter((variable) => !hasEnv(variable)).map((what): Unmet => ({ kind: "env", what })));
-    unmet.push(...gates.config.filter((path) => !around.hasConfig(path)).map((what): Unmet => ({ kind: "config", what })));
+    unmet.push(
+      ...gates.env.filter((variable) => !hasEnv(variable)).map((what): Unmet => ({ kind: "env", what })),
+    );
+    unmet.push(
+      ...gates.config
+        .filter((path) => !around.hasConfig(path))
+        .map((what): Unmet => ({ kind: "config", what })),
+    );
   }
-  return unmet.length === 0 ? { status: "ready" } : { status: "unmet", reason: unmet.map(unmetWords).join("; "), unmet };
+  return unmet.length === 0
+    ? { status: "ready" }
+    : { status: "unmet", reason: unmet.map(unmetWords).join("; "), unmet };
 }
 
 function unmetWords({ kind, what }: Unmet): string {
@@ -71,7 +89,10 @@ function unmetWords({ kind, what }: Unmet): string {
 
 /** A name only: a path would ask whether any file is there. */
 function isProgram(name: string, path: string): boolean {
-  return /^[\w.+-]{1,64}$/.test(name) && path.split(delimiter).some((folder) => folder !== "" && canRun(join(folder, name)));
+  return (
+    /^[\w.+-]{1,64}$/.test(name) &&
+    path.split(delimiter).some((folder) => folder !== "" && canRun(join(folder, name)))
+  );
 }
 
 function canRun(file: string): boolean {

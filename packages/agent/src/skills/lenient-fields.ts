@@ -31,7 +31,8 @@ const flag = z.union([
 
 export function lenientFields(source: Source, at: string, notes: string[]): LenientFields {
   const leaveOut = (key: string, what: string): void => void notes.push(`${at}${key} is left out: ${what}`);
-  const valueOf = (key: string): unknown => (Object.hasOwn(source, key) ? (source[key] ?? undefined) : undefined);
+  const valueOf = (key: string): unknown =>
+    Object.hasOwn(source, key) ? (source[key] ?? undefined) : undefined;
 
   function read<T>(key: string, form: z.ZodType<T>, what: string): T | undefined {
     const value = valueOf(key);
@@ -48,9 +49,16 @@ export function lenientFields(source: Source, at: string, notes: string[]): Leni
     list(key) {
       const value = valueOf(key);
       if (value === undefined) return [];
-      const raw: readonly unknown[] = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [value];
+      const raw: readonly unknown[] = Array.isArray(value)
+        ? value
+        : typeof value === "string"
+          ? value.split(",")
+          : [value];
       const items = raw.flatMap((item) => plainText.safeParse(item).data?.trim() ?? []);
-      const good = [...new Set(items.filter((item) => item !== "" && item.length <= itemChars))].slice(0, listItems);
+      const good = [...new Set(items.filter((item) => item !== "" && item.length <= itemChars))].slice(
+        0,
+        listItems,
+      );
       if (items.length < raw.length || items.some((item) => item !== "" && !good.includes(item))) {
         leaveOut(key, good.length === 0 ? "it is no list of names" : `all of it but ${good.length} names`);
       }

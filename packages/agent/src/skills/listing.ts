@@ -19,7 +19,10 @@ const leastChars = 24;
 export function listSkills(
   skills: readonly Skill[],
   location: (skill: Skill) => string,
-  { maxSkillsPromptChars, maxSkillsInPrompt }: Pick<SkillLimits, "maxSkillsPromptChars" | "maxSkillsInPrompt">,
+  {
+    maxSkillsPromptChars,
+    maxSkillsInPrompt,
+  }: Pick<SkillLimits, "maxSkillsPromptChars" | "maxSkillsInPrompt">,
 ): SkillListing {
   const rank = (skill: Skill): number => skillSources.indexOf(skill.source);
   // What has to go is what has the lowest precedence; what stays is shown by name.
@@ -29,7 +32,8 @@ export function listSkills(
     description: skill.manifest.description,
     location: location(skill),
   }));
-  const bare = (fact: SkillFact): number => entryChars + escapedChars(fact.name) + escapedChars(fact.location);
+  const bare = (fact: SkillFact): number =>
+    entryChars + escapedChars(fact.name) + escapedChars(fact.location);
   const bareChars = facts.reduce((sum, fact) => sum + bare(fact), 0);
   const fullChars = facts.reduce((sum, fact) => sum + escapedChars(fact.description), bareChars);
 
@@ -42,7 +46,9 @@ export function listSkills(
     );
   }
   let left = maxSkillsPromptChars;
-  const named = facts.filter((fact) => (left -= bare(fact)) >= 0).map((fact) => ({ ...fact, description: "" }));
+  const named = facts
+    .filter((fact) => (left -= bare(fact)) >= 0)
+    .map((fact) => ({ ...fact, description: "" }));
   return listed(named, skills.length);
 }
 
@@ -50,8 +56,14 @@ function listed(facts: readonly SkillFact[], all: number): SkillListing {
   const sorted = facts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const missing = all - facts.length;
   const words = [
-    ...(facts.some((fact) => fact.description === "") ? ["The list is too long for descriptions; judge by the names."] : []),
-    ...(missing > 0 ? [`${missing} more skill${missing === 1 ? " is" : "s are"} not listed here; the command /skill shows all.`] : []),
+    ...(facts.some((fact) => fact.description === "")
+      ? ["The list is too long for descriptions; judge by the names."]
+      : []),
+    ...(missing > 0
+      ? [
+          `${missing} more skill${missing === 1 ? " is" : "s are"} not listed here; the command /skill shows all.`,
+        ]
+      : []),
   ];
   return { facts: sorted, ...(words.length === 0 ? {} : { note: words.join(" ") }) };
 }

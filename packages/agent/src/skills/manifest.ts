@@ -51,17 +51,30 @@ const descriptionChars = 1024;
 const metadataKeys = ["parley", "openclaw", "clawdbot"] as const;
 
 /** `folderName` stands in for a missing name. */
-export function skillManifest({ data, notes: earlier }: FrontMatter & { readonly ok: true }, folderName: string): ManifestReading {
+export function skillManifest(
+  { data, notes: earlier }: FrontMatter & { readonly ok: true },
+  folderName: string,
+): ManifestReading {
   const notes = [...earlier];
   const required = z.object({ name: plainText.nullish(), description: plainText.nullish() }).safeParse(data);
-  if (!required.success) return { ok: false, reason: `its ${String(required.error.issues[0]?.path[0])} cannot be read: it is no text` };
+  if (!required.success)
+    return {
+      ok: false,
+      reason: `its ${String(required.error.issues[0]?.path[0])} cannot be read: it is no text`,
+    };
   const raw = required.data.name ?? folderName;
   const named = readSkillName(raw);
-  if (!named.ok) return { ok: false, reason: `its name ${JSON.stringify(plainLine(raw, 80))} ${named.reason}` };
-  if (required.data.name === undefined || required.data.name === null) notes.push("it has no name; its folder's stands in");
-  const description = plainLine((required.data.description ?? "").replaceAll(/\s+/g, " "), Number.MAX_SAFE_INTEGER);
+  if (!named.ok)
+    return { ok: false, reason: `its name ${JSON.stringify(plainLine(raw, 80))} ${named.reason}` };
+  if (required.data.name === undefined || required.data.name === null)
+    notes.push("it has no name; its folder's stands in");
+  const description = plainLine(
+    (required.data.description ?? "").replaceAll(/\s+/g, " "),
+    Number.MAX_SAFE_INTEGER,
+  );
   if (description === "") return { ok: false, reason: "it has no description, by which it would be chosen" };
-  if (description.length > descriptionChars) notes.push(`its description is cut at ${descriptionChars} characters`);
+  if (description.length > descriptionChars)
+    notes.push(`its description is cut at ${descriptionChars} characters`);
 
   const own = lenientFields(data, "", notes);
   const meta = metadataOf(data, notes);
@@ -70,7 +83,9 @@ export function skillManifest({ data, notes: earlier }: FrontMatter & { readonly
   const homepage = homepageOf(own.text("homepage") ?? meta.fields.text("homepage"));
   const emoji = meta.fields.text("emoji");
   const dispatch = dispatchOf(own, notes);
-  const both = (key: string): readonly string[] => [...new Set([...requires.list(key), ...meta.fields.list(key)])];
+  const both = (key: string): readonly string[] => [
+    ...new Set([...requires.list(key), ...meta.fields.list(key)]),
+  ];
   if ("allowed-tools" in data) notes.push("allowed-tools is not acted on: a skill grants no tool");
   const manifest: SkillManifest = {
     name: named.name,
@@ -99,14 +114,21 @@ function metadataOf(
   data: { readonly [key: string]: unknown },
   notes: string[],
 ): { readonly fields: LenientFields; readonly requires: LenientFields } {
-  const holders = [["metadata.", lenientFields(data, "", notes).block("metadata") ?? {}] as const, ["", data] as const];
+  const holders = [
+    ["metadata.", lenientFields(data, "", notes).block("metadata") ?? {}] as const,
+    ["", data] as const,
+  ];
   for (const [at, holder] of holders) {
     for (const key of metadataKeys) {
       const value = lenientFields(holder, at, notes).block(key);
       if (value === undefined) continue;
-      if (Object.hasOwn(value, "install")) notes.push("its install recipes are not acted on: nothing is installed for a skill");
+      if (Object.hasOwn(value, "install"))
+        notes.push("its install recipes are not acted on: nothing is installed for a skill");
       const fields = lenientFields(value, `${at}${key}.`, notes);
-      return { fields, requires: lenientFields(fields.block("requires") ?? {}, `${at}${key}.requires.`, notes) };
+      return {
+        fields,
+        requires: lenientFields(fields.block("requires") ?? {}, `${at}${key}.requires.`, notes),
+      };
     }
   }
   return { fields: lenientFields({}, "", notes), requires: lenientFields({}, "", notes) };
@@ -139,9 +161,15 @@ function dispatchOf(read: LenientFields, notes: string[]): { readonly tool: stri
   const tool = (read.text("command-tool") ?? "").trim();
   const mode = (read.text("command-arg-mode") ?? "raw").trim().toLowerCase();
   if (how.trim().toLowerCase() !== "tool")
-    notes.push(`command-dispatch ${JSON.stringify(plainLine(how, 40))} is not known; its command asks the model`);
-  else if (!/^[A-Za-z][\w.:-]{0,63}$/.test(tool)) notes.push("command-dispatch needs command-tool; its command asks the model");
-  else if (mode !== "raw") notes.push(`command-arg-mode ${JSON.stringify(plainLine(mode, 40))} is not known; its command asks the model`);
+    notes.push(
+      `command-dispatch ${JSON.stringify(plainLine(how, 40))} is not known; its command asks the model`,
+    );
+  else if (!/^[A-Za-z][\w.:-]{0,63}$/.test(tool))
+    notes.push("command-dispatch needs command-tool; its command asks the model");
+  else if (mode !== "raw")
+    notes.push(
+      `command-arg-mode ${JSON.stringify(plainLine(mode, 40))} is not known; its command asks the model`,
+    );
   else return { tool };
   return undefined;
 }

@@ -2,7 +2,16 @@
 // of YAML in the text of a description, and tabs for indentation. Tried only on a block that could not be read as it is.
 
 /** Keys whose value is text whatever it looks like. */
-const textKeys = new Set(["name", "description", "homepage", "license", "compatibility", "version", "author", "argument-hint"]);
+const textKeys = new Set([
+  "name",
+  "description",
+  "homepage",
+  "license",
+  "compatibility",
+  "version",
+  "author",
+  "argument-hint",
+]);
 
 export interface Mended {
   readonly block: string;
@@ -40,7 +49,10 @@ function isMistaken(value: string): boolean {
 
 function isQuoted(value: string): boolean {
   const text = value.trim();
-  return text.length > 1 && ((text.startsWith('"') && /[^\\]"$/.test(text)) || (text.startsWith("'") && text.endsWith("'")));
+  return (
+    text.length > 1 &&
+    ((text.startsWith('"') && /[^\\]"$/.test(text)) || (text.startsWith("'") && text.endsWith("'")))
+  );
 }
 
 function untabbed(lines: readonly string[], notes: string[]): readonly string[] {

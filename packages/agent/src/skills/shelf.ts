@@ -69,8 +69,15 @@ export interface SkillShelves {
   readonly reads: number;
 }
 
-function marked(manifest: SkillManifest, { reason, who }: ForeignOrigin): Pick<Skill, "manifest" | "mark" | "notes"> {
-  return { manifest: { ...manifest, description: `(${reason}) ${manifest.description}` }, mark: reason, notes: [`${reason} (${who})`] };
+function marked(
+  manifest: SkillManifest,
+  { reason, who }: ForeignOrigin,
+): Pick<Skill, "manifest" | "mark" | "notes"> {
+  return {
+    manifest: { ...manifest, description: `(${reason}) ${manifest.description}` },
+    mark: reason,
+    notes: [`${reason} (${who})`],
+  };
 }
 
 export function skillShelves(): SkillShelves {
@@ -96,9 +103,14 @@ export function skillShelves(): SkillShelves {
       if (reading === null) continue;
       const origin = reading.ok ? originOf(file, reading.sha256) : null;
       if (!reading.ok) rejected.push({ source, file, reason: reading.reason });
-      else if (origin?.use === "leave out") rejected.push({ source, file, reason: `${origin.reason} (${origin.who})` });
+      else if (origin?.use === "leave out")
+        rejected.push({ source, file, reason: `${origin.reason} (${origin.who})` });
       else if (skills.length >= limits.maxSkillsLoadedPerSource)
-        rejected.push({ source, file, reason: `its root has more than ${limits.maxSkillsLoadedPerSource} skills` });
+        rejected.push({
+          source,
+          file,
+          reason: `its root has more than ${limits.maxSkillsLoadedPerSource} skills`,
+        });
       else {
         const { manifest, notes } = reading;
         const own = { source, root: root.path, file, folder: dirname(file), notes };

@@ -76,7 +76,11 @@ export type SkillText =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** `text` is null for what is no text. `unless`: the stamp of what the caller has. */
-export async function skillText({ root, path, ownNameOnly }: SkillPlace, mostBytes: number, unless?: string): Promise<SkillText> {
+export async function skillText(
+  { root, path, ownNameOnly }: SkillPlace,
+  mostBytes: number,
+  unless?: string,
+): Promise<SkillText> {
   try {
     const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (found === undefined) return { kind: "missing" };
@@ -92,14 +96,23 @@ export async function skillText({ root, path, ownNameOnly }: SkillPlace, mostByt
       const stat = await handle.stat({ bigint: true });
       if (!stat.isFile()) return { kind: "refused", reason: "it is not a regular file" };
       if (ownNameOnly === true && stat.nlink > 1n)
-        return { kind: "refused", reason: "it has another name (a hard link), which may lie outside the workspace" };
-      if (stat.size > BigInt(mostBytes)) return { kind: "refused", reason: `it has ${stat.size} bytes, more than ${mostBytes}` };
+        return {
+          kind: "refused",
+          reason: "it has another name (a hard link), which may lie outside the workspace",
+        };
+      if (stat.size > BigInt(mostBytes))
+        return { kind: "refused", reason: `it has ${stat.size} bytes, more than ${mostBytes}` };
       const stamp = stampOf(stat);
       if (stamp === unless) return { kind: "unchanged" };
       const bytes = Buffer.alloc(Number(stat.size));
       const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
       const read = bytes.subarray(0, bytesRead);
-      return { kind: "text", text: textOf(read), sha256: createHash("sha256").update(read).digest("hex"), stamp };
+      return {
+        kind: "text",
+        text: textOf(read),
+        sha256: createHash("sha256").update(read).digest("hex"),
+        stamp,
+      };
     } finally {
       await handle.close();
     }
@@ -116,7 +129,12 @@ function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 
 /** UTF-8, or UTF-16 where its mark says so; null for anything else that no editor would write. */
 export function textOf(bytes: Uint8Array): string | null {
-  const wide = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : null;
+  const wide =
+    bytes[0] === 0xff && bytes[1] === 0xfe
+      ? "utf-16le"
+      : bytes[0] === 0xfe && bytes[1] === 0xff
+        ? "utf-16be"
+        : null;
   const text = new TextDecoder(wide ?? "utf-8").decode(bytes);
   return text.includes("\0") ? null : text;
 }

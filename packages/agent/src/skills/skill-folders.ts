@@ -45,7 +45,11 @@ export async function skillFolders(root: string, mostFolders: number): Promise<F
       if (!entry.isDirectory() && !(entry.isSymbolicLink() && (await leadsInside(root, path)))) {
         // A link to nowhere, or out: said only where there is a skill behind it.
         if (entry.isSymbolicLink() && (await hasSkill(path)))
-          refused.push({ file: path, reason: "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead" });
+          refused.push({
+            file: path,
+            reason:
+              "it is a link that leads out of its root; name the folder in skills.load.extraDirs instead",
+          });
         continue;
       }
       if (looked >= mostFolders) {

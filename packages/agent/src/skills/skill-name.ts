@@ -4,11 +4,14 @@ import unhomoglyph from "unhomoglyph";
 
 export const nameChars = 64;
 
-export type NameReading = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly reason: string };
+export type NameReading =
+  | { readonly ok: true; readonly name: string }
+  | { readonly ok: false; readonly reason: string };
 
 export function readSkillName(raw: string): NameReading {
   const name = raw.normalize("NFKC").trim();
-  const isPlain = name.length <= nameChars && /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]*$/u.test(name) && !name.includes("..");
+  const isPlain =
+    name.length <= nameChars && /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]*$/u.test(name) && !name.includes("..");
   // Variation selectors, joiners and fillers count as marks and letters, and show nothing.
   if (!isPlain || /\p{Default_Ignorable_Code_Point}/u.test(name)) {
     return {
@@ -17,8 +20,13 @@ export function readSkillName(raw: string): NameReading {
     };
   }
   const mixed = name.split(/[ ._-]+/).find((word) => !isOneScript(word));
-  if (mixed !== undefined) return { ok: false, reason: "cannot be used: a word in it has letters of several scripts, or of a rare one" };
-  if (!isAscii(name) && isAscii(unhomoglyph(name))) return { ok: false, reason: "cannot be used: its letters look like others" };
+  if (mixed !== undefined)
+    return {
+      ok: false,
+      reason: "cannot be used: a word in it has letters of several scripts, or of a rare one",
+    };
+  if (!isAscii(name) && isAscii(unhomoglyph(name)))
+    return { ok: false, reason: "cannot be used: its letters look like others" };
   return { ok: true, name };
 }
 

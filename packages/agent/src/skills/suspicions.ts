@@ -16,8 +16,14 @@ const suspicions: readonly Suspicion[] = [
       /\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n|]{0,300}\|\s*(?:python3?|node|perl|ruby|php|iex|invoke-expression)\b/i,
     words: "pipes a download into an interpreter",
   },
-  { pattern: /(?:ba|z|da|k)?sh\s+(?:-c\s+)?["']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b/i, words: "runs what it downloads" },
-  { pattern: /\bbase64\s+(?:-d|-D|--decode)\b|\bfromBase64String\b|\batob\s*\(|\bb64decode\s*\(/i, words: "decodes hidden text" },
+  {
+    pattern: /(?:ba|z|da|k)?sh\s+(?:-c\s+)?["']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b/i,
+    words: "runs what it downloads",
+  },
+  {
+    pattern: /\bbase64\s+(?:-d|-D|--decode)\b|\bfromBase64String\b|\batob\s*\(|\bb64decode\s*\(/i,
+    words: "decodes hidden text",
+  },
   { pattern: /[A-Za-z0-9+/]{200,}={0,2}/, words: "carries a long encoded text" },
   { pattern: /\bhttps?:\/\/\d{1,3}(?:\.\d{1,3}){3}\b/i, words: "calls a bare IP address" },
   {
@@ -26,11 +32,13 @@ const suspicions: readonly Suspicion[] = [
     words: "names a host for throw-away files",
   },
   {
-    pattern: /\b(?:unzip\s+-P|7z\s+x\s+-p|(?:zip|archive)[^\n]{0,60}\bpassword\b|password[^\n]{0,60}\b(?:zip|archive)\b)/i,
+    pattern:
+      /\b(?:unzip\s+-P|7z\s+x\s+-p|(?:zip|archive)[^\n]{0,60}\bpassword\b|password[^\n]{0,60}\b(?:zip|archive)\b)/i,
     words: "wants an archive opened with a password",
   },
   {
-    pattern: /\bxattr\s+(?:-\w*d\w*|-c)\b|\bcom\.apple\.quarantine\b|\bSet-ExecutionPolicy\b|\bspctl\s+--master-disable\b/i,
+    pattern:
+      /\bxattr\s+(?:-\w*d\w*|-c)\b|\bcom\.apple\.quarantine\b|\bSet-ExecutionPolicy\b|\bspctl\s+--master-disable\b/i,
     words: "switches off a protection of the system",
   },
   {
@@ -43,7 +51,8 @@ const suspicions: readonly Suspicion[] = [
     words: "tells the agent to keep something from its people",
   },
   {
-    pattern: /(?:~|\$HOME|\/home\/\w+|\/Users\/\w+|\/root)\/\.(?:ssh|aws|gnupg|config\/gcloud|kube|parley|openclaw|docker)\b/i,
+    pattern:
+      /(?:~|\$HOME|\/home\/\w+|\/Users\/\w+|\/root)\/\.(?:ssh|aws|gnupg|config\/gcloud|kube|parley|openclaw|docker)\b/i,
     words: "reaches for credentials or Parley's own state",
   },
   {

@@ -7,7 +7,12 @@ import type { Audience, PromptMode } from "../prompt/facts.ts";
 import { stripChatTokens } from "../untrusted.ts";
 import { type OriginOf, ownersAlone } from "./origin.ts";
 import { rootedReader } from "./read-rooted.ts";
-import { type BootstrapFile, type BootstrapName, bootstrapNames, type BootstrapSnapshot } from "./snapshot.ts";
+import {
+  type BootstrapFile,
+  type BootstrapName,
+  bootstrapNames,
+  type BootstrapSnapshot,
+} from "./snapshot.ts";
 import { type BootstrapCaps, trimToCaps } from "./trim.ts";
 
 export interface BootstrapRequest {
@@ -32,7 +37,10 @@ export interface HookFile {
 }
 
 /** May replace, add or remove files. Gate and caps are applied to what the last hook returned. A throw keeps the files as they were. */
-export type BootstrapHook = (files: readonly HookFile[], request: BootstrapRequest) => Promise<readonly HookFile[]>;
+export type BootstrapHook = (
+  files: readonly HookFile[],
+  request: BootstrapRequest,
+) => Promise<readonly HookFile[]>;
 
 export interface BootstrapOptions {
   readonly caps: BootstrapCaps;
@@ -54,7 +62,11 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
   const reader = rootedReader();
   /** Files are read for every turn; each reason is worth one line, until it changes. */
   const refusals = new Map<string, string>();
-  const readOne = async (name: BootstrapName, request: BootstrapRequest, notes: Map<BootstrapName, string>): Promise<HookFile> => {
+  const readOne = async (
+    name: BootstrapName,
+    request: BootstrapRequest,
+    notes: Map<BootstrapName, string>,
+  ): Promise<HookFile> => {
     const path = join(request.workspace, name);
     const file = await reader.read(request.workspace, name);
     const origin = file.state === "present" ? (request.originOf ?? ownersAlone)(path, file.sha256) : null;
@@ -62,7 +74,8 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     if (file.state === "refused" || origin?.use === "leave out") {
       const reason = file.state === "refused" ? file.reason : `${path} is not injected: ${origin?.reason}`;
       notes.set(name, notes.get(name) ?? reason);
-      if (refusals.get(path) !== reason) options.log.warn({ path, session: request.session, reason }, "workspace file refused");
+      if (refusals.get(path) !== reason)
+        options.log.warn({ path, session: request.session, reason }, "workspace file refused");
       refusals.set(path, reason);
       return { name, path, text: null, refused: reason };
     }
@@ -87,14 +100,22 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
     async load(request) {
       const gated = (name: BootstrapName): boolean => allowed(name, request);
       const notes = new Map<BootstrapName, string>();
-      const read = await Promise.all(bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)));
-      let files: readonly HookFile[] = (await isNew(read, request)) ? read : read.filter(({ name }) => name !== "BOOTSTRAP.md");
+      const read = await Promise.all(
+        bootstrapNames.filter(gated).map((name) => readOne(name, request, notes)),
+      );
+      let files: readonly HookFile[] = (await isNew(read, request))
+        ? read
+        : read.filter(({ name }) => name !== "BOOTSTRAP.md");
       for (const hook of options.hooks) files = await hooked(hook, files, request, options.log);
       const byName = new Map(files.map((file) => [file.name, file]));
       const present = bootstrapNames.filter(gated).flatMap((name) => {
         const file = byName.get(name);
-        const isAbsent = (file?.text === null && file.refused === undefined) || (name === "HEARTBEAT.md" && saysNothing(file?.text));
-        return file === undefined || (isAbsent && silentWhenMissing.has(name)) ? [] : [bootstrapFile(file, notes.get(name))];
+        const isAbsent =
+          (file?.text === null && file.refused === undefined) ||
+          (name === "HEARTBEAT.md" && saysNothing(file?.text));
+        return file === undefined || (isAbsent && silentWhenMissing.has(name))
+          ? []
+          : [bootstrapFile(file, notes.get(name))];
       });
       return trimToCaps({ files: present }, options.caps);
     },
@@ -105,14 +126,20 @@ export function bootstrapFiles(options: BootstrapOptions): Bootstrap {
 const aboutPeople: ReadonlySet<BootstrapName> = new Set(["IDENTITY.md", "USER.md"]);
 
 async function hasNotes(workspace: string): Promise<boolean> {
-  const names = async (folder: string): Promise<readonly string[]> => readdir(folder).catch((): string[] => []); // Not there: none.
-  return (await names(workspace)).includes("MEMORY.md") || (await names(join(workspace, "memory"))).some((name) => !name.startsWith("."));
+  const names = async (folder: string): Promise<readonly string[]> =>
+    readdir(folder).catch((): string[] => []); // Not there: none.
+  return (
+    (await names(workspace)).includes("MEMORY.md") ||
+    (await names(join(workspace, "memory"))).some((name) => !name.startsWith("."))
+  );
 }
 
 /** Headings, comments and empty items alone. */
 function saysNothing(text: string | null | undefined): boolean {
   const lines = (text ?? "").replaceAll(/<!--[\s\S]*?(?:-->|$)/g, "").split("\n");
-  return typeof text === "string" && lines.every((line) => /^\s*(?:#.*|[-*+](?:\s*\[[ xX]?\])?\s*)?$/.test(line));
+  return (
+    typeof text === "string" && lines.every((line) => /^\s*(?:#.*|[-*+](?:\s*\[[ xX]?\])?\s*)?$/.test(line))
+  );
 }
 
 function allowed(name: BootstrapName, { mode, audience, heartbeats }: BootstrapRequest): boolean {
@@ -127,10 +154,23 @@ function bootstrapFile({ name, path, text, refused }: HookFile, told: string | u
   if (text === null && refused !== undefined)
     return { name, path, state: "refused", text: refused, rawChars: 0, truncated: false, ...note };
   if (text === null) return { name, path, state: "missing", text: "", rawChars: 0, truncated: false };
-  return { name, path, state: "present", text: stripChatTokens(text.trim()), rawChars: text.length, truncated: false, ...note };
+  return {
+    name,
+    path,
+    state: "present",
+    text: stripChatTokens(text.trim()),
+    rawChars: text.length,
+    truncated: false,
+    ...note,
+  };
 }
 
-async function hooked(hook: BootstrapHook, files: readonly HookFile[], request: BootstrapRequest, log: Log): Promise<readonly HookFile[]> {
+async function hooked(
+  hook: BootstrapHook,
+  files: readonly HookFile[],
+  request: BootstrapRequest,
+  log: Log,
+): Promise<readonly HookFile[]> {
   try {
     return await hook(files, request);
   } catch (error) {

@@ -24,7 +24,11 @@ export async function ensureWorkspace(dir: string, templates: string): Promise<E
     isOld = there.has("memory") || there.has(".git");
     if (bootstrapNames.some((name) => there.has(name))) return { created: false, files: [] };
   } catch (cause) {
-    throw new Fault("unavailable", `the workspace ${dir} cannot be prepared: ${String(cause)}. Check its owner and free space.`, { cause });
+    throw new Fault(
+      "unavailable",
+      `the workspace ${dir} cannot be prepared: ${String(cause)}. Check its owner and free space.`,
+      { cause },
+    );
   }
   const offered = new Set(await readdir(templates));
   const files = bootstrapNames.filter((name) => offered.has(name) && (name !== "BOOTSTRAP.md" || !isOld));
@@ -37,7 +41,11 @@ export async function ensureWorkspace(dir: string, templates: string): Promise<E
     return { created: true, files };
   } catch (error) {
     // An agent with a folder that nobody may write to works all the same.
-    return { created: false, files: written, refused: error instanceof Error ? error.message : String(error) };
+    return {
+      created: false,
+      files: written,
+      refused: error instanceof Error ? error.message : String(error),
+    };
   }
 }
 

@@ -36,7 +36,8 @@ export function rootedReader(): RootedReader {
         return { state: "missing" };
       }
       // No link, so what was inside the root still is.
-      if (last !== undefined && there?.isFile() === true && stampOf(there) === last.stamp) return present(last);
+      if (last !== undefined && there?.isFile() === true && stampOf(there) === last.stamp)
+        return present(last);
       const found = await realPlace(root, path);
       if (found.state !== "found") {
         seen.delete(path);
@@ -48,8 +49,10 @@ export function rootedReader(): RootedReader {
       try {
         const stat = await handle.stat({ bigint: true });
         if (!stat.isFile()) return refused(path, "it is not a regular file");
-        if (stat.nlink > 1n) return refused(path, "it has another name (a hard link), which may lie outside the workspace");
-        if (stat.size > BigInt(readLimitBytes)) return refused(path, `it has ${stat.size} bytes, more than ${readLimitBytes}`);
+        if (stat.nlink > 1n)
+          return refused(path, "it has another name (a hard link), which may lie outside the workspace");
+        if (stat.size > BigInt(readLimitBytes))
+          return refused(path, `it has ${stat.size} bytes, more than ${readLimitBytes}`);
         const stamp = stampOf(stat);
         if (last?.stamp === stamp) return present(last);
         reads += 1;
@@ -91,7 +94,9 @@ type Place = { readonly state: "found"; readonly path: string } | Exclude<Rooted
 async function realPlace(root: string, path: string): Promise<Place> {
   try {
     const [realRoot, real] = await Promise.all([realpath(root), realpath(path)]);
-    return real.startsWith(realRoot + sep) ? { state: "found", path: real } : refused(path, "it leads out of the workspace");
+    return real.startsWith(realRoot + sep)
+      ? { state: "found", path: real }
+      : refused(path, "it leads out of the workspace");
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return { state: "missing" };
@@ -100,7 +105,10 @@ async function realPlace(root: string, path: string): Promise<Place> {
 }
 
 /** A file that cannot be opened is told, never thrown: it must not silence the agent. */
-async function openedAt(path: string, real: string): Promise<{ readonly handle: FileHandle } | Exclude<RootedFile, { state: "present" }>> {
+async function openedAt(
+  path: string,
+  real: string,
+): Promise<{ readonly handle: FileHandle } | Exclude<RootedFile, { state: "present" }>> {
   try {
     // NONBLOCK: opening a FIFO must not hang the turn. NOFOLLOW: the last part was resolved already.
     return { handle: await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK) };

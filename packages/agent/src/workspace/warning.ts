@@ -8,7 +8,9 @@ export type TruncationPolicy = "off" | "once" | "always";
 export function truncationWarning({ files }: BootstrapSnapshot, reads: boolean): string | null {
   const cut = files.filter((file) => file.truncated);
   if (cut.length === 0) return null;
-  const list = cut.map(({ name, text, rawChars }) => `${name} (${text.length} of ${rawChars} characters)`).join(", ");
+  const list = cut
+    .map(({ name, text, rawChars }) => `${name} (${text.length} of ${rawChars} characters)`)
+    .join(", ");
   return `[Bootstrap truncation warning: ${list}.${reads ? " Read the files for full content." : ""}]`;
 }
 

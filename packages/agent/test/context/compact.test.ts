@@ -8,11 +8,21 @@ import { tokensOf, tokensOfAll } from "../../src/context/size.ts";
 import { squeeze } from "../../src/context/squeeze.ts";
 import { answered, conversation, flaws, placed, result, said } from "./entries.ts";
 
-const cutOf = (entries: readonly Entry[], keepTokens: number, turnFrom: number, roomTokens = 1_000_000): number | null =>
-  planCut({ entries, sizeOf: tokensOf, keepTokens, turnFrom, roomTokens });
+const cutOf = (
+  entries: readonly Entry[],
+  keepTokens: number,
+  turnFrom: number,
+  roomTokens = 1_000_000,
+): number | null => planCut({ entries, sizeOf: tokensOf, keepTokens, turnFrom, roomTokens });
 
 describe("the cut", () => {
-  const talk = [said("a".repeat(400)), answered("b".repeat(400)), said("c".repeat(400)), answered("d".repeat(400)), said("now")];
+  const talk = [
+    said("a".repeat(400)),
+    answered("b".repeat(400)),
+    said("c".repeat(400)),
+    answered("d".repeat(400)),
+    said("now"),
+  ];
 
   it("stands before a message, keeps what was asked for, and never the running turn's message", () => {
     expect(cutOf(talk, 250, 4)).toBe(2);
@@ -22,7 +32,10 @@ describe("the cut", () => {
   });
 
   it("goes through a long turn between an answer's results and the next answer", () => {
-    const rounds = Array.from({ length: 10 }, (_, n) => [answered("", [`c${n}`]), result(`c${n}`, "x".repeat(4_000))]).flat();
+    const rounds = Array.from({ length: 10 }, (_, n) => [
+      answered("", [`c${n}`]),
+      result(`c${n}`, "x".repeat(4_000)),
+    ]).flat();
     const entries = [said("go"), ...rounds];
     expect(cutOf(entries, 3_100, 0, 5_000)).toBe(15);
     expect(entries[15]?.type).toBe("assistant");
@@ -32,17 +45,23 @@ describe("the cut", () => {
 
   it("never stands between a call and its result, and keeps the running turn where that fits", () => {
     fc.assert(
-      fc.property(conversation, fc.nat(20_000), fc.nat(20_000), fc.nat(40), (entries, keepTokens, roomTokens, from) => {
-        const people = entries.flatMap((entry, at) => (entry.type === "user" ? [at] : []));
-        const turnFrom = people[from % people.length] ?? 0;
-        const cut = cutOf(entries, keepTokens, turnFrom, roomTokens);
-        if (cut === null) return;
-        expect(["user", "assistant"]).toContain(entries[cut]?.type ?? "user");
-        if (tokensOfAll(entries.slice(turnFrom)) <= roomTokens) expect(cut).toBeLessThanOrEqual(turnFrom);
-        expect(cut).toBeLessThan(entries.length);
-        const summary: Entry = { type: "summary", text: "s", throughSeq: cut, atMs: 0 };
-        expect(flaws(viewOf([summary, ...entries.slice(cut)]))).toEqual([]);
-      }),
+      fc.property(
+        conversation,
+        fc.nat(20_000),
+        fc.nat(20_000),
+        fc.nat(40),
+        (entries, keepTokens, roomTokens, from) => {
+          const people = entries.flatMap((entry, at) => (entry.type === "user" ? [at] : []));
+          const turnFrom = people[from % people.length] ?? 0;
+          const cut = cutOf(entries, keepTokens, turnFrom, roomTokens);
+          if (cut === null) return;
+          expect(["user", "assistant"]).toContain(entries[cut]?.type ?? "user");
+          if (tokensOfAll(entries.slice(turnFrom)) <= roomTokens) expect(cut).toBeLessThanOrEqual(turnFrom);
+          expect(cut).toBeLessThan(entries.length);
+          const summary: Entry = { type: "summary", text: "s", throughSeq: cut, atMs: 0 };
+          expect(flaws(viewOf([summary, ...entries.slice(cut)]))).toEqual([]);
+        },
+      ),
     );
   });
 });
@@ -64,7 +83,11 @@ it("what stands is the newest summary and what came after what it covers, also w
 describe("squeezing", () => {
   it("keeps the newest message to the last, says that something is left out, and leaves pairs whole", () => {
     const entries = [
-      ...Array.from({ length: 20 }, (_, n) => [said(`old ${n}`), answered("", [`c${n}`]), result(`c${n}`, "x".repeat(8_000))]).flat(),
+      ...Array.from({ length: 20 }, (_, n) => [
+        said(`old ${n}`),
+        answered("", [`c${n}`]),
+        result(`c${n}`, "x".repeat(8_000)),
+      ]).flat(),
       said("the question"),
     ];
     const view = squeeze(entries, 6_000, tokensOf);

@@ -17,14 +17,26 @@ export function answered(
     ...(text === "" ? [] : [{ type: "text" as const, text }]),
     ...calls.map((id) => ({ type: "toolCall" as const, id, name: "read", args: {} })),
   ];
-  return { type: "assistant", content, model: "m", stop: calls.length > 0 ? "toolUse" : "stop", usage: noUsage, atMs: 0, ...more };
+  return {
+    type: "assistant",
+    content,
+    model: "m",
+    stop: calls.length > 0 ? "toolUse" : "stop",
+    usage: noUsage,
+    atMs: 0,
+    ...more,
+  };
 }
 
 export function result(callId: string, text: string, name = "read"): Entry {
   return { type: "toolResult", callId, name, content: [{ type: "text", text }], isError: false, atMs: 0 };
 }
 
-export function image(path = "a.png"): { readonly type: "image"; readonly mediaType: string; readonly path: string } {
+export function image(path = "a.png"): {
+  readonly type: "image";
+  readonly mediaType: string;
+  readonly path: string;
+} {
   return { type: "image", mediaType: "image/png", path };
 }
 
@@ -37,7 +49,9 @@ export const conversation: fc.Arbitrary<readonly Entry[]> = fc
   .array(
     fc.record({
       text: fc.integer({ min: 1, max: 3_000 }),
-      rounds: fc.array(fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
+      rounds: fc.array(fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1, maxLength: 3 }), {
+        maxLength: 3,
+      }),
       answers: fc.boolean(),
     }),
     { minLength: 1, maxLength: 12 },
@@ -65,11 +79,15 @@ export function flaws(messages: readonly ModelMessage[]): readonly string[] {
       if (open.shift() !== message.callId) found.push(`${at}: a result without its call`);
     } else {
       if (open.length > 0) found.push(`${at}: calls without results: ${open.join(" ")}`);
-      open = message.role === "assistant" ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : [])) : [];
+      open =
+        message.role === "assistant"
+          ? message.content.flatMap((part) => (part.type === "toolCall" ? [part.id] : []))
+          : [];
       if (messages[at - 1]?.role === message.role) found.push(`${at}: two ${message.role} messages in a row`);
     }
     if (message.content.length === 0) found.push(`${at}: empty`);
-    if (message.content.some((part) => part.type === "text" && part.text.trim() === "")) found.push(`${at}: empty text`);
+    if (message.content.some((part) => part.type === "text" && part.text.trim() === ""))
+      found.push(`${at}: empty text`);
     for (const part of message.role === "assistant" ? message.content : []) {
       if (part.type !== "toolCall") continue;
       if (ids.has(part.id)) found.push(`${at}: the id ${part.id} twice`);

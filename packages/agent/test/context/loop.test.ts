@@ -4,7 +4,12 @@ import { describe, expect, it } from "vitest";
 import type { JournalStep, LoopContext } from "../../src/index.ts";
 import { Crash, journal, run, said as tells, scripted, tool, user } from "../loop/stage.ts";
 
-const summary = (throughSeq: number): SummaryEntry => ({ type: "summary", text: `through ${throughSeq}`, throughSeq, atMs: 0 });
+const summary = (throughSeq: number): SummaryEntry => ({
+  type: "summary",
+  text: `through ${throughSeq}`,
+  throughSeq,
+  atMs: 0,
+});
 const usage = { ...noUsage, inputTokens: 5 };
 
 /** Summarises the first entry at the given call; shows the summary and what came after it. */
@@ -21,7 +26,10 @@ function summarises(atCall: number): LoopContext & { readonly prepared: number[]
     fit(entries) {
       const found = entries.findLast((entry): entry is SummaryEntry => entry.type === "summary");
       return {
-        entries: found === undefined ? entries : [found, ...entries.filter((entry, at) => entry !== found && at >= found.throughSeq)],
+        entries:
+          found === undefined
+            ? entries
+            : [found, ...entries.filter((entry, at) => entry !== found && at >= found.throughSeq)],
         maxTokens: 321,
       };
     },
@@ -36,12 +44,18 @@ describe("a summary", () => {
   it("is logged before anything is shown from it, counted, and kept as an entry of the turn", async () => {
     const steps: JournalStep[] = [];
     const model = scripted([...lines]);
-    const { end } = await run(model, { tools: [tool("read", "reads")], journal: journal(steps), context: summarises(1) });
+    const { end } = await run(model, {
+      tools: [tool("read", "reads")],
+      journal: journal(steps),
+      context: summarises(1),
+    });
     expect(shown(end.entries)).toEqual(["user", "assistant", "toolResult", "summary", "assistant"]);
     expect(end.usage.inputTokens).toBe(2 + 5);
     expect(steps.map((step) => step.kind)).toEqual(["model", "result", "summary", "model"]);
     expect(model.requests[1]?.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
-    expect(JSON.stringify(model.requests[1]?.messages[0])).toContain("Summary of the conversation so far:\\nthrough 1");
+    expect(JSON.stringify(model.requests[1]?.messages[0])).toContain(
+      "Summary of the conversation so far:\\nthrough 1",
+    );
     expect(model.requests[1]?.maxTokens).toBe(321);
   });
 
@@ -52,7 +66,9 @@ describe("a summary", () => {
         const steps: JournalStep[] = [];
         const model = scripted([...lines]);
         const given = { tools: [tool("read", "reads")] };
-        await expect(run(model, { ...given, journal: journal(steps, { write, durable }), context: summarises(1) })).rejects.toThrow(Crash);
+        await expect(
+          run(model, { ...given, journal: journal(steps, { write, durable }), context: summarises(1) }),
+        ).rejects.toThrow(Crash);
         const { end } = await run(model, { ...given, journal: journal(steps), context: summarises(1) });
         expect(shown(end.entries)).toEqual(shown(whole.end.entries));
         expect(end.usage).toEqual(whole.end.usage);
@@ -77,7 +93,9 @@ describe("a summary", () => {
 });
 
 describe("a request that is too long for the provider", () => {
-  const tooLong = { end: { stop: "error", error: { kind: "context_overflow", message: "too long" } } } as const;
+  const tooLong = {
+    end: { stop: "error", error: { kind: "context_overflow", message: "too long" } },
+  } as const;
 
   it("is asked again once the view is shorter, and ends as a failure when it cannot get shorter", async () => {
     let left = 2;
@@ -106,7 +124,12 @@ describe("a request that is too long for the provider", () => {
       },
     };
     const send = tool("send", "sends", () => tells("sent"));
-    const { end } = await run(model, { tools: [send], journal: journal(steps), context, input: { incoming: [user("send it")] } });
+    const { end } = await run(model, {
+      tools: [send],
+      journal: journal(steps),
+      context,
+      input: { incoming: [user("send it")] },
+    });
     expect(end.finalText).toBe("sent and summarised");
     expect(send.starts).toHaveLength(1);
     expect(steps.map((step) => step.kind)).toEqual(["model", "intent", "result", "summary", "model"]);

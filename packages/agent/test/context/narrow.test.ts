@@ -10,14 +10,24 @@ const exchange = (nth: number, chars: number, withTool: boolean): readonly Model
   says(`question ${nth}`),
   ...(withTool
     ? [
-        { role: "assistant", content: [{ type: "toolCall", id: `c${nth}`, name: "read", args: {} }] } as const,
-        { role: "tool", callId: `c${nth}`, name: "read", content: [{ type: "text", text: "x".repeat(chars) }], isError: false } as const,
+        {
+          role: "assistant",
+          content: [{ type: "toolCall", id: `c${nth}`, name: "read", args: {} }],
+        } as const,
+        {
+          role: "tool",
+          callId: `c${nth}`,
+          name: "read",
+          content: [{ type: "text", text: "x".repeat(chars) }],
+          isError: false,
+        } as const,
       ]
     : []),
   answers("y".repeat(chars)),
 ];
 
-const tokensOf = (messages: readonly ModelMessage[]): number => Buffer.byteLength(JSON.stringify(messages)) / 4;
+const tokensOf = (messages: readonly ModelMessage[]): number =>
+  Buffer.byteLength(JSON.stringify(messages)) / 4;
 
 test("what fits is left as it is", () => {
   const messages = [...exchange(1, 40, true), says("last")];
@@ -34,7 +44,12 @@ test("the oldest exchanges go first, with their calls and results, and the model
 });
 
 test("somebody who joined while a tool ran does not part its call from what follows", () => {
-  const [question, call, result, answer] = exchange(1, 8_000, true) as [ModelMessage, ModelMessage, ModelMessage, ModelMessage];
+  const [question, call, result, answer] = exchange(1, 8_000, true) as [
+    ModelMessage,
+    ModelMessage,
+    ModelMessage,
+    ModelMessage,
+  ];
   const kept = narrowed([question, call, result, says("joined"), answer, says("last")], 2_100);
   expect(kept.map(({ role }) => role)).toEqual(["user"]);
   const running = narrowed([question, call, result, says("joined")], 500);
@@ -44,15 +59,21 @@ test("somebody who joined while a tool ran does not part its call from what foll
 test("any conversation stays paired, begins with a person, keeps its end, and fits unless its newest words alone do not", () => {
   const one = fc.record({ chars: fc.integer({ min: 1, max: 9_000 }), tool: fc.boolean() });
   fc.assert(
-    fc.property(fc.array(one, { minLength: 1, maxLength: 12 }), fc.integer({ min: 300, max: 6_000 }), (parts, maxTokens) => {
-      const all = parts.flatMap(({ chars, tool }, nth) => exchange(nth, chars, tool)).concat(says("last"));
-      const kept = narrowed(all, maxTokens);
-      expect(kept[0]?.role).toBe("user");
-      expect(JSON.stringify(kept.at(-1))).toContain("last");
-      const calls = kept.flatMap(({ role, content }) => (role === "assistant" ? content.filter(({ type }) => type === "toolCall") : []));
-      expect(kept.filter(({ role }) => role === "tool")).toHaveLength(calls.length);
-      // Beside the words there is only their packing.
-      expect(tokensOf(kept)).toBeLessThan(maxTokens + 60 * kept.length);
-    }),
+    fc.property(
+      fc.array(one, { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 300, max: 6_000 }),
+      (parts, maxTokens) => {
+        const all = parts.flatMap(({ chars, tool }, nth) => exchange(nth, chars, tool)).concat(says("last"));
+        const kept = narrowed(all, maxTokens);
+        expect(kept[0]?.role).toBe("user");
+        expect(JSON.stringify(kept.at(-1))).toContain("last");
+        const calls = kept.flatMap(({ role, content }) =>
+          role === "assistant" ? content.filter(({ type }) => type === "toolCall") : [],
+        );
+        expect(kept.filter(({ role }) => role === "tool")).toHaveLength(calls.length);
+        // Beside the words there is only their packing.
+        expect(tokensOf(kept)).toBeLessThan(maxTokens + 60 * kept.length);
+      },
+    ),
   );
 });

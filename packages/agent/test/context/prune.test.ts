@@ -8,7 +8,9 @@ import { answered, conversation, flaws, image, result, said } from "./entries.ts
 
 const cleared = "[Old tool result content cleared]";
 const textOf = (entry: Entry | undefined): string =>
-  entry?.type === "toolResult" ? entry.content.map((part) => (part.type === "text" ? part.text : "<image>")).join("") : "";
+  entry?.type === "toolResult"
+    ? entry.content.map((part) => (part.type === "text" ? part.text : "<image>")).join("")
+    : "";
 
 /** Turns with one result of `chars` each. */
 function turns(count: number, chars: number, name?: string): Entry[] {
@@ -19,7 +21,8 @@ function turns(count: number, chars: number, name?: string): Entry[] {
     answered(`done ${n}`),
   ]).flat();
 }
-const results = (entries: readonly Entry[]): readonly string[] => entries.filter((entry) => entry.type === "toolResult").map(textOf);
+const results = (entries: readonly Entry[]): readonly string[] =>
+  entries.filter((entry) => entry.type === "toolResult").map(textOf);
 /** A window in which the entries take this share. */
 const windowFor = (entries: readonly Entry[], share: number): number => charsOfAll(entries) / share / 4;
 
@@ -33,7 +36,11 @@ describe("soft trimming", () => {
 
   it("keeps 1,500 characters of either end and says what it did", () => {
     const long = "A".repeat(2_000) + "B".repeat(46_000) + "C".repeat(2_000);
-    const view = prune([said("go"), answered("", ["c"]), result("c", long), ...turns(3, 10)], 30_000, defaultPruning);
+    const view = prune(
+      [said("go"), answered("", ["c"]), result("c", long), ...turns(3, 10)],
+      30_000,
+      defaultPruning,
+    );
     expect(textOf(view[2])).toBe(
       `${"A".repeat(1_500)}\n...\n${"C".repeat(1_500)}\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of 50000 chars.]`,
     );
@@ -44,7 +51,10 @@ describe("soft trimming", () => {
     expect(prune(short, windowFor(short, 0.4), defaultPruning)).toEqual(short);
     const view = prune(entries, windowFor(entries, 0.4), defaultPruning);
     // The last three answers: done 8, the call of 9, done 9. So the result of 9 stands after the third from the end.
-    expect(results(view).map((text) => text.length === 5_000)).toEqual([...Array.from({ length: 9 }, () => false), true]);
+    expect(results(view).map((text) => text.length === 5_000)).toEqual([
+      ...Array.from({ length: 9 }, () => false),
+      true,
+    ]);
   });
 
   it("touches nothing before the first message, no images, and no tool that is not prunable", () => {
@@ -67,14 +77,27 @@ describe("soft trimming", () => {
       ...turns(2, 10),
     ];
     const view = prune(all, windowFor(all, 0.45), { ...defaultPruning, tools: { allow: ["re*"], deny: [] } });
-    expect(results(view).map((text) => text.length > 4_000)).toEqual([true, true, true, true, false, false, false, false]);
+    expect(results(view).map((text) => text.length > 4_000)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
     expect(toolFilter({ allow: [], deny: ["EX*"] })("exec")).toBe(false);
     expect(toolFilter({ allow: ["exec"], deny: ["exec"] })("exec")).toBe(false);
     expect(toolFilter({ allow: ["a.c"], deny: [] })("abc")).toBe(false);
   });
 
   it("never cuts a character in two", () => {
-    const view = prune([said("go"), answered("", ["c"]), result("c", `x${"😀".repeat(30_000)}`), ...turns(3, 10)], 20_000, defaultPruning);
+    const view = prune(
+      [said("go"), answered("", ["c"]), result("c", `x${"😀".repeat(30_000)}`), ...turns(3, 10)],
+      20_000,
+      defaultPruning,
+    );
     expect(textOf(view[2]).isWellFormed()).toBe(true);
   });
 });
@@ -100,12 +123,22 @@ describe("hard clearing", () => {
     const small = turns(12, 3_900);
     expect(results(prune(small, windowFor(small, 0.6), defaultPruning))).toContain(cleared);
     expect(
-      results(prune(entries, windowFor(entries, 0.9), { ...defaultPruning, hardClear: { enabled: false, placeholder: cleared } })),
+      results(
+        prune(entries, windowFor(entries, 0.9), {
+          ...defaultPruning,
+          hardClear: { enabled: false, placeholder: cleared },
+        }),
+      ),
     ).not.toContain(cleared);
   });
 
   it("takes images out of old messages only, and only when the window fills", () => {
-    const shown: Entry = { type: "user", content: [{ type: "text", text: "look" }, image()], rows: [], atMs: 0 };
+    const shown: Entry = {
+      type: "user",
+      content: [{ type: "text", text: "look" }, image()],
+      rows: [],
+      atMs: 0,
+    };
     const all = [shown, answered("I see"), ...turns(3, 10), shown, answered("again")];
     expect(prune(all, 1_000_000, defaultPruning)).toBe(all);
     const view = prune(all, 10_000, defaultPruning);

@@ -7,7 +7,9 @@ import { journal, run, said, scripted, tool, user } from "./stage.ts";
 
 const results = (entries: readonly Entry[]): string[] =>
   entries.flatMap((entry) =>
-    entry.type === "toolResult" ? [entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("|")] : [],
+    entry.type === "toolResult"
+      ? [entry.content.map((part) => (part.type === "text" ? part.text : "[image]")).join("|")]
+      : [],
   );
 
 describe("a turn", () => {
@@ -20,16 +22,20 @@ describe("a turn", () => {
 
   it("runs tools and gives their results to the next call, tools sorted by name", async () => {
     const read = tool("read", "reads", () => said("file content"));
-    const model = scripted([{ text: "let me look", calls: [{ name: "read", args: { path: "a" } }] }, { text: "it says so" }]);
+    const model = scripted([
+      { text: "let me look", calls: [{ name: "read", args: { path: "a" } }] },
+      { text: "it says so" },
+    ]);
     const { end, events } = await run(model, { tools: [tool("write", "writes"), read] });
     expect(end.finalText).toBe("it says so");
     expect(results(end.entries)).toEqual(["file content"]);
     expect(model.requests[0]?.tools.map((each) => each.name)).toEqual(["read", "write"]);
     expect(model.requests[1]?.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool"]);
-    expect(events.filter((event) => event.type === "toolStart" || event.type === "toolEnd").map((event) => event.type)).toEqual([
-      "toolStart",
-      "toolEnd",
-    ]);
+    expect(
+      events
+        .filter((event) => event.type === "toolStart" || event.type === "toolEnd")
+        .map((event) => event.type),
+    ).toEqual(["toolStart", "toolEnd"]);
   });
 
   it("logs the answer before its tools start, a write's intent before the write, and the result after", async () => {
@@ -66,14 +72,28 @@ describe("a turn", () => {
     const calls = [1, 2, 3].map((n) => ({ name: "read", args: { n } }));
     const { end } = await run(
       scripted([
-        { calls: [...calls, { name: "write", args: { n: 4 } }, { name: "write", args: { n: 5 } }, { name: "read", args: { n: 1 } }] },
+        {
+          calls: [
+            ...calls,
+            { name: "write", args: { n: 4 } },
+            { name: "write", args: { n: 5 } },
+            { name: "read", args: { n: 1 } },
+          ],
+        },
       ]),
       {
         tools: [tool("read", "reads", slow("reads")), tool("write", "writes", slow("writes"))],
       },
     );
     expect(most).toEqual({ reads: 3, writes: 1 });
-    expect(results(end.entries)).toEqual(["reads 1", "reads 2", "reads 3", "writes 4", "writes 5", "reads 1"]);
+    expect(results(end.entries)).toEqual([
+      "reads 1",
+      "reads 2",
+      "reads 3",
+      "writes 4",
+      "writes 5",
+      "reads 1",
+    ]);
   });
 
   it("answers unknown tools, wrong arguments, bad calls and throwing tools with errors that the model reads", async () => {
@@ -107,10 +127,24 @@ describe("a turn", () => {
     const steps: JournalStep[] = [];
     const model = scripted([{ calls: [{ name: "read" }] }, { text: "answer" }]);
     const arrivals = [[], [user("wait, also this")], [user("too late")]];
-    const { end, events } = await run(model, { tools: [tool("read", "reads")], journal: journal(steps, undefined, arrivals) });
+    const { end, events } = await run(model, {
+      tools: [tool("read", "reads")],
+      journal: journal(steps, undefined, arrivals),
+    });
     expect(events.filter((event) => event.type === "absorbed")).toHaveLength(1);
-    expect(end.entries.map((entry) => entry.type)).toEqual(["user", "assistant", "toolResult", "user", "assistant"]);
-    expect(model.requests[1]?.messages.map((message) => message.role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(end.entries.map((entry) => entry.type)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "user",
+      "assistant",
+    ]);
+    expect(model.requests[1]?.messages.map((message) => message.role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "user",
+    ]);
     expect(arrivals).toEqual([[], [], [user("too late")]]);
   });
 
@@ -141,7 +175,11 @@ describe("a turn", () => {
         input: { history },
       },
     );
-    expect(end.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : []))).toEqual(["x_2", "x_3", "a_b_c"]);
+    expect(end.entries.flatMap((entry) => (entry.type === "toolResult" ? [entry.callId] : []))).toEqual([
+      "x_2",
+      "x_3",
+      "a_b_c",
+    ]);
   });
 });
 
@@ -152,7 +190,11 @@ describe("caps", () => {
     const { end } = await run(model, { tools: [tool("read", "reads")], input: { maxSteps: 3 } });
     expect(model.requests.map((request) => request.toolChoice ?? "auto")).toEqual(["auto", "auto", "none"]);
     expect(end.stop).toBe("steps");
-    expect(results(end.entries)).toEqual(["read ok", "read ok", "Not run: no more tools in this turn. Answer with what you know."]);
+    expect(results(end.entries)).toEqual([
+      "read ok",
+      "read ok",
+      "Not run: no more tools in this turn. Answer with what you know.",
+    ]);
   });
 
   it("runs so many calls of one answer and tells the model about the rest, also after a restart", async () => {
@@ -162,7 +204,9 @@ describe("caps", () => {
     const { end } = await run(scripted([{ calls }]), { tools: [read], journal: journal(steps) });
     expect(read.starts).toHaveLength(mostCallsPerAnswer);
     expect(
-      results(end.entries).filter((text) => text.startsWith("Not run: one answer may make 32 calls, this one made 200.")),
+      results(end.entries).filter((text) =>
+        text.startsWith("Not run: one answer may make 32 calls, this one made 200."),
+      ),
     ).toHaveLength(168);
     // Whoever resumes in the middle of the results counts the same.
     const half = steps.filter((step, at) => step.kind !== "result" || at < 100);
@@ -173,11 +217,15 @@ describe("caps", () => {
 
   it("warns at the third identical call, blocks from the fifth, closes after the eighth", async () => {
     const read = tool("read", "reads");
-    const model = scripted(Array.from({ length: 20 }, () => ({ calls: [{ name: "read", args: { b: 1, a: 2 } }] })));
+    const model = scripted(
+      Array.from({ length: 20 }, () => ({ calls: [{ name: "read", args: { b: 1, a: 2 } }] })),
+    );
     const { end } = await run(model, { tools: [read] });
     expect(read.starts).toHaveLength(4);
     expect(
-      results(end.entries).map((text) => (text.includes("Note:") ? "warned" : text.startsWith("Not run: this exact") ? "blocked" : text)),
+      results(end.entries).map((text) =>
+        text.includes("Note:") ? "warned" : text.startsWith("Not run: this exact") ? "blocked" : text,
+      ),
     ).toEqual([
       "read ok",
       "read ok",
@@ -195,7 +243,9 @@ describe("caps", () => {
   it("lets a call be repeated while its answers change", async () => {
     let polls = 0;
     const poll = tool("poll", "reads", () => said(`${(polls += 1)} %`));
-    const { end } = await run(scripted(Array.from({ length: 12 }, () => ({ calls: [{ name: "poll" }] }))), { tools: [poll] });
+    const { end } = await run(scripted(Array.from({ length: 12 }, () => ({ calls: [{ name: "poll" }] }))), {
+      tools: [poll],
+    });
     expect(poll.starts).toHaveLength(12);
     expect(end.stop).toBe("stop");
   });
@@ -205,13 +255,18 @@ describe("caps", () => {
     const ledger = {
       async mayCall(usage: { readonly inputTokens: number }) {
         seen.push(usage.inputTokens);
-        return usage.inputTokens < 2 ? ({ ok: true } as const) : ({ ok: false, reason: "the day's budget is used" } as const);
+        return usage.inputTokens < 2
+          ? ({ ok: true } as const)
+          : ({ ok: false, reason: "the day's budget is used" } as const);
       },
     };
-    const { end } = await run(scripted(Array.from({ length: 5 }, (_, n) => ({ calls: [{ name: "read", args: { n } }] }))), {
-      tools: [tool("read", "reads")],
-      ledger,
-    });
+    const { end } = await run(
+      scripted(Array.from({ length: 5 }, (_, n) => ({ calls: [{ name: "read", args: { n } }] }))),
+      {
+        tools: [tool("read", "reads")],
+        ledger,
+      },
+    );
     expect(seen).toEqual([0, 1, 2]);
     expect(end).toMatchObject({ stop: "capped", reason: "the day's budget is used" });
   });
@@ -221,20 +276,28 @@ describe("caps", () => {
     const closing: Model = {
       ...model,
       stream: (request, signal) =>
-        request.toolChoice === "none" ? scripted([{}, { text: "here it is" }]).stream(request, signal) : model.stream(request, signal),
+        request.toolChoice === "none"
+          ? scripted([{}, { text: "here it is" }]).stream(request, signal)
+          : model.stream(request, signal),
     };
-    expect((await run(closing, { tools: [tool("read", "reads")], input: { finalPass: true } })).end).toMatchObject({
+    expect(
+      (await run(closing, { tools: [tool("read", "reads")], input: { finalPass: true } })).end,
+    ).toMatchObject({
       stop: "stop",
       finalText: "here it is",
     });
-    expect((await run(model, { tools: [tool("read", "reads")] })).end).toMatchObject({ stop: "stop", finalText: " \n" });
+    expect((await run(model, { tools: [tool("read", "reads")] })).end).toMatchObject({
+      stop: "stop",
+      finalText: " \n",
+    });
     const mute = scripted(Array.from({ length: 9 }, () => ({ text: "" })));
     expect((await run(mute, { input: { finalPass: true } })).end.finalText).toBe("");
     expect(mute.requests).toHaveLength(2);
   });
 
   it("takes what was said beside a call for the answer when nothing came after its result, where a reply is owed", async () => {
-    const model = () => scripted([{ text: "It is 42.", calls: [{ name: "read" }] }, { text: "" }, { text: "" }]);
+    const model = () =>
+      scripted([{ text: "It is 42.", calls: [{ name: "read" }] }, { text: "" }, { text: "" }]);
     const tools = [tool("read", "reads")];
     expect((await run(model(), { tools, input: { finalPass: true } })).end.finalText).toBe("It is 42.");
     expect((await run(model(), { tools })).end.finalText).toBe("");
@@ -248,7 +311,10 @@ describe("caps", () => {
     };
     const long = `${"ä€👍".repeat(4000)}the end`;
     const { end } = await run(scripted([{ calls: [{ name: "big" }, { name: "bad" }] }]), {
-      tools: [tool("big", "reads", () => said(long)), tool("bad", "reads", () => said("x".repeat(1000), true))],
+      tools: [
+        tool("big", "reads", () => said(long)),
+        tool("bad", "reads", () => said("x".repeat(1000), true)),
+      ],
       spill,
     });
     const [big = "", bad = ""] = results(end.entries);
@@ -292,7 +358,10 @@ describe("caps", () => {
 });
 
 describe("stopping", () => {
-  const hanging: Model = { ...scripted([]), stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) };
+  const hanging: Model = {
+    ...scripted([]),
+    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }),
+  };
 
   it("leaves a model behind that ignores the abort", async () => {
     const clock = virtualClock();
@@ -339,12 +408,19 @@ describe("stopping", () => {
   it("tells a model failure as a value and keeps what was said as an entry that failed", async () => {
     const error = { kind: "torn", message: "cut" } as const;
     const steps: JournalStep[] = [];
-    const { end } = await run(scripted([{ text: "half an", calls: [{ name: "read" }], end: { stop: "error", error } }]), {
-      journal: journal(steps),
-      tools: [tool("read", "reads")],
-    });
+    const { end } = await run(
+      scripted([{ text: "half an", calls: [{ name: "read" }], end: { stop: "error", error } }]),
+      {
+        journal: journal(steps),
+        tools: [tool("read", "reads")],
+      },
+    );
     expect(end).toMatchObject({ stop: "error", error, finalText: "" });
-    expect(end.entries.at(-1)).toMatchObject({ type: "assistant", stop: "error", content: [{ type: "text", text: "half an" }] });
+    expect(end.entries.at(-1)).toMatchObject({
+      type: "assistant",
+      stop: "error",
+      content: [{ type: "text", text: "half an" }],
+    });
     expect(steps).toEqual([]);
   });
 });
@@ -381,7 +457,10 @@ describe("decisions before a call", () => {
 
 describe("a view", () => {
   it("pairs every call, drops orphans and empty answers, joins neighbours and renames doubled ids", () => {
-    const answer = (content: Extract<Entry, { type: "assistant" }>["content"], stop: "stop" | "error" = "stop"): Entry => ({
+    const answer = (
+      content: Extract<Entry, { type: "assistant" }>["content"],
+      stop: "stop" | "error" = "stop",
+    ): Entry => ({
       type: "assistant",
       content,
       model: "m",

@@ -35,13 +35,18 @@ describe("a turn that dies at any step and is resumed", () => {
     await fc.assert(
       fc.asyncProperty(aTurn, async ({ lines, arrivals, crashes, maxSteps, finalPass }) => {
         const input = { maxSteps, finalPass };
-        const waiting = (): ReturnType<typeof user>[][] => arrivals.map((comes, nth) => (comes ? [user(`late ${nth}`)] : []));
+        const waiting = (): ReturnType<typeof user>[][] =>
+          arrivals.map((comes, nth) => (comes ? [user(`late ${nth}`)] : []));
         const tools = () => [
           tool("read", "reads", (args) => said(`read ${JSON.stringify(args)}`)),
           tool("write", "writes", (args) => said(`wrote ${JSON.stringify(args)}`)),
           tool("send", "sends"),
         ];
-        const plain = await run(scripted(lines), { tools: tools(), input, journal: journal([], undefined, waiting()) });
+        const plain = await run(scripted(lines), {
+          tools: tools(),
+          input,
+          journal: journal([], undefined, waiting()),
+        });
 
         // One durable record, one world; each life of the process dies where it is told to, the last one does not.
         const steps: JournalStep[] = [];
@@ -60,19 +65,26 @@ describe("a turn that dies at any step and is resumed", () => {
             },
           );
           // No logged answer is asked for again: each new request either was logged or was the one that died.
-          expect(model.requests.length - asked).toBeLessThanOrEqual(steps.filter((step) => step.kind === "model").length - logged + 1);
+          expect(model.requests.length - asked).toBeLessThanOrEqual(
+            steps.filter((step) => step.kind === "model").length - logged + 1,
+          );
           if (!died) break;
         }
         const { end } = await run(model, { tools: world, input, journal: journal(steps, undefined, left) });
 
         expect(shape(end.entries)).toEqual(shape(plain.end.entries));
-        expect({ stop: end.stop, text: end.finalText }).toEqual({ stop: plain.end.stop, text: plain.end.finalText });
+        expect({ stop: end.stop, text: end.finalText }).toEqual({
+          stop: plain.end.stop,
+          text: plain.end.finalText,
+        });
         for (const each of world) {
           if (each.effect !== "reads") expect(new Set(each.starts).size).toBe(each.starts.length);
         }
         // A result differs only where it cannot be known, and where what follows from that differs.
-        const resultsOf = (entries: readonly Entry[]): string => JSON.stringify(entries.filter((entry) => entry.type === "toolResult"));
-        if (!resultsOf(end.entries).includes("Outcome unknown")) expect(resultsOf(end.entries)).toBe(resultsOf(plain.end.entries));
+        const resultsOf = (entries: readonly Entry[]): string =>
+          JSON.stringify(entries.filter((entry) => entry.type === "toolResult"));
+        if (!resultsOf(end.entries).includes("Outcome unknown"))
+          expect(resultsOf(end.entries)).toBe(resultsOf(plain.end.entries));
       }),
       { numRuns: 400 },
     );
@@ -81,15 +93,26 @@ describe("a turn that dies at any step and is resumed", () => {
   it("tells the model that a write's outcome is unknown, and runs reads again", async () => {
     const steps: JournalStep[] = [];
     const world = [tool("read", "reads"), tool("write", "writes")];
-    const model = scripted([{ calls: [{ name: "write" }] }, { calls: [{ name: "read" }] }, { text: "checked" }]);
+    const model = scripted([
+      { calls: [{ name: "write" }] },
+      { calls: [{ name: "read" }] },
+      { text: "checked" },
+    ]);
     // Writes of the journal: answer, intent, result. The process dies before the result is durable.
-    await expect(run(model, { tools: world, journal: journal(steps, { write: 2, durable: false }) })).rejects.toThrow(Crash);
+    await expect(
+      run(model, { tools: world, journal: journal(steps, { write: 2, durable: false }) }),
+    ).rejects.toThrow(Crash);
     // Then again before the read's result is durable: results are writes 0 (unknown), 1 (answer), 2 (read).
-    await expect(run(model, { tools: world, journal: journal(steps, { write: 2, durable: false }) })).rejects.toThrow(Crash);
+    await expect(
+      run(model, { tools: world, journal: journal(steps, { write: 2, durable: false }) }),
+    ).rejects.toThrow(Crash);
     const { end } = await run(model, { tools: world, journal: journal(steps) });
     expect(end.finalText).toBe("checked");
     expect(world.map((each) => each.starts.length)).toEqual([2, 1]);
-    expect(end.entries.find((entry) => entry.type === "toolResult")).toMatchObject({ isError: true, content: [{ text: unknown }] });
+    expect(end.entries.find((entry) => entry.type === "toolResult")).toMatchObject({
+      isError: true,
+      content: [{ text: unknown }],
+    });
     expect(model.requests).toHaveLength(3);
   });
 

@@ -1,10 +1,26 @@
 // A stage for the loop's tests: a model that plays given answers, tools that count their starts, a journal that can die at any step.
 // The model is a function of what it reads (which answer it owes follows from the answers it sees), as a real one is after a restart.
 import type { Model, ModelEvent, ModelRequest } from "@parley/models";
-import { type AssistantContent, type Clock, type JsonObject, noUsage, formatSessionKey, silentLog, type UserEntry } from "@parley/protocol";
+import {
+  type AssistantContent,
+  type Clock,
+  type JsonObject,
+  noUsage,
+  formatSessionKey,
+  silentLog,
+  type UserEntry,
+} from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import type { Tool, ToolEffect, ToolResult } from "@parley/tools";
-import { type Journal, type JournalStep, type LoopDeps, type LoopEnd, type LoopEvent, type LoopInput, runLoop } from "../../src/index.ts";
+import {
+  type Journal,
+  type JournalStep,
+  type LoopDeps,
+  type LoopEnd,
+  type LoopEvent,
+  type LoopInput,
+  runLoop,
+} from "../../src/index.ts";
 
 export interface Line {
   readonly text?: string;
@@ -40,10 +56,24 @@ export function scripted(lines: readonly Line[]): ScriptedModel {
       if (line.text !== undefined) yield { type: "text", delta: line.text };
       for (const call of calls) yield call;
       for (const [at, bad] of (line.bad ?? []).entries())
-        yield { type: "badToolCall", id: `b${nth}_${at}`, reason: "the arguments are not valid JSON", ...bad };
-      const content: AssistantContent[] = [...(line.text === undefined ? [] : [{ type: "text" as const, text: line.text }]), ...calls];
+        yield {
+          type: "badToolCall",
+          id: `b${nth}_${at}`,
+          reason: "the arguments are not valid JSON",
+          ...bad,
+        };
+      const content: AssistantContent[] = [
+        ...(line.text === undefined ? [] : [{ type: "text" as const, text: line.text }]),
+        ...calls,
+      ];
       const busy = calls.length > 0 || line.bad !== undefined;
-      yield { type: "end", stop: busy ? "toolUse" : "stop", usage: { ...noUsage, inputTokens: 1 }, content, ...line.end };
+      yield {
+        type: "end",
+        stop: busy ? "toolUse" : "stop",
+        usage: { ...noUsage, inputTokens: 1 },
+        content,
+        ...line.end,
+      };
     },
   };
 }
@@ -65,7 +95,8 @@ export function tool(
     parameters: { type: "object" },
     effect,
     starts,
-    parse: (args) => (args["wrong"] === undefined ? { ok: true, args } : { ok: false, reason: '"wrong" is not allowed' }),
+    parse: (args) =>
+      args["wrong"] === undefined ? { ok: true, args } : { ok: false, reason: '"wrong" is not allowed' },
     async run(args, scope) {
       starts.push(scope.callId);
       return run(args as JsonObject, scope.callId);

@@ -12,7 +12,18 @@ const facts = promptFacts(
       description: "What it does. ".repeat(30),
       location: `/skills/${at}/SKILL.md`,
     })),
-    files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: soul, rawChars: soul.length, truncated: false }] },
+    files: {
+      files: [
+        {
+          name: "SOUL.md",
+          path: "/w/SOUL.md",
+          state: "present",
+          text: soul,
+          rawChars: soul.length,
+          truncated: false,
+        },
+      ],
+    },
   }),
   surfaceFacts(),
 );
@@ -23,10 +34,13 @@ test("a large window cuts nothing", () => {
 
 test("a smaller window shortens the workspace files and leaves skills and tools whole", () => {
   const prompt = compile(promptSections, facts, promptBudget(16_000));
-  expect(prompt.truncations.map(({ section, how }) => [section, how])).toEqual([["project_context", "shortened"]]);
+  expect(prompt.truncations.map(({ section, how }) => [section, how])).toEqual([
+    ["project_context", "shortened"],
+  ]);
   const large = compile(promptSections, facts, promptBudget(200_000));
   for (const id of ["skills", "tooling"]) {
-    const charsIn = (each: typeof prompt): number | undefined => each.sections.find((section) => section.id === id)?.chars;
+    const charsIn = (each: typeof prompt): number | undefined =>
+      each.sections.find((section) => section.id === id)?.chars;
     expect([id, charsIn(prompt)]).toEqual([id, charsIn(large)]);
   }
 });
@@ -48,5 +62,7 @@ test("a tiny window drops by priority, but never identity, tooling, safety, work
   expect(included).toEqual(["identity", "tooling", "safety", "workspace", "runtime"]);
   const dropped = prompt.truncations.filter(({ how }) => how === "dropped").map(({ section }) => section);
   expect(dropped).toContain("model_aliases");
-  expect(prompt.sections.find(({ id }) => id === "model_aliases")?.reason).toContain("dropped to fit the window");
+  expect(prompt.sections.find(({ id }) => id === "model_aliases")?.reason).toContain(
+    "dropped to fit the window",
+  );
 });

@@ -82,7 +82,9 @@ export const codingTools = (
   .map((name) => ({ name }));
 
 /** What policy leaves a subagent without children of its own. */
-export const subagentTools = "read write edit apply_patch exec process memory_search memory_get image".split(" ").map((name) => ({ name }));
+export const subagentTools = "read write edit apply_patch exec process memory_search memory_get image"
+  .split(" ")
+  .map((name) => ({ name }));
 
 export const noFiles: BootstrapSnapshot = { files: [] };
 
@@ -136,7 +138,11 @@ export type WorkspaceKind = "empty" | "full" | "oversize";
 const oversizeCaps: BootstrapCaps = { fileChars: 400, totalChars: 1_200 };
 
 /** A real folder, read by the real loader, told under one fixed path. */
-export async function workspaceOf(kind: WorkspaceKind, mode: PromptMode, audience: StableInput["audience"]): Promise<BootstrapSnapshot> {
+export async function workspaceOf(
+  kind: WorkspaceKind,
+  mode: PromptMode,
+  audience: StableInput["audience"],
+): Promise<BootstrapSnapshot> {
   const dir = await mkdtemp(join(tmpdir(), "parley-workspace-"));
   try {
     if (kind !== "empty") {
@@ -150,7 +156,14 @@ export async function workspaceOf(kind: WorkspaceKind, mode: PromptMode, audienc
       hooks: [(files) => Promise.resolve(files.map((file) => ({ ...file, path: `${home}/${file.name}` })))],
       log: silentLog,
     });
-    return await bootstrap.load({ workspace: dir, mode, audience, heartbeats: true, agent: "main", session: "agent:main:main" });
+    return await bootstrap.load({
+      workspace: dir,
+      mode,
+      audience,
+      heartbeats: true,
+      agent: "main",
+      session: "agent:main:main",
+    });
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

@@ -25,7 +25,9 @@ import {
 const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly facts: SurfaceFacts } } = {
   "telegram-dm": {
     shared: false,
-    facts: surfaceFacts({ heartbeatPrompt: "Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK." }),
+    facts: surfaceFacts({
+      heartbeatPrompt: "Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK.",
+    }),
   },
   "telegram-topic": {
     shared: true,
@@ -50,9 +52,17 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
   },
   web: {
     shared: false,
-    facts: surfaceFacts({ session: "agent:main:web:dm:web-1", channel: web, reasoningTags: true, reasoning: "stream" }),
+    facts: surfaceFacts({
+      session: "agent:main:web:dm:web-1",
+      channel: web,
+      reasoningTags: true,
+      reasoning: "stream",
+    }),
   },
-  cron: { shared: false, facts: surfaceFacts({ session: "agent:main:cron:daily:run:7", channel: undefined, silence: "free" }) },
+  cron: {
+    shared: false,
+    facts: surfaceFacts({ session: "agent:main:cron:daily:run:7", channel: undefined, silence: "free" }),
+  },
   subagent: {
     shared: false,
     facts: surfaceFacts({
@@ -66,11 +76,15 @@ const surfaces: { readonly [name: string]: { readonly shared: boolean; readonly 
 const modes: readonly PromptMode[] = ["full", "minimal", "none"];
 const workspaces: readonly WorkspaceKind[] = ["empty", "full", "oversize"];
 
-const cases = modes.flatMap((mode) => Object.keys(surfaces).flatMap((surface) => workspaces.map((kind) => ({ mode, surface, kind }))));
+const cases = modes.flatMap((mode) =>
+  Object.keys(surfaces).flatMap((surface) => workspaces.map((kind) => ({ mode, surface, kind }))),
+);
 const nameOf = ({ mode, surface, kind }: (typeof cases)[number]): string => `${mode}.${surface}.${kind}.md`;
 
 function shown(prompt: CompiledPrompt): string {
-  const cuts = prompt.truncations.map((cut) => `- ${cut.section}: ${cut.how}, ${cut.keptChars} of ${cut.rawChars} characters`);
+  const cuts = prompt.truncations.map(
+    (cut) => `- ${cut.section}: ${cut.how}, ${cut.keptChars} of ${cut.rawChars} characters`,
+  );
   const report = [`<!-- stable ${prompt.stableHash} -->`, ...cuts].join("\n");
   return `${prompt.stable}\n\n<!-- cache boundary -->${prompt.volatile}\n\n${report}\n`;
 }

@@ -1,7 +1,15 @@
 // What holds for every section, whatever it says.
 import { readdir } from "node:fs/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { builtInOverlay, compile, promptBudget, promptFacts, type PromptMode, promptSections, type Section } from "../../src/index.ts";
+import {
+  builtInOverlay,
+  compile,
+  promptBudget,
+  promptFacts,
+  type PromptMode,
+  promptSections,
+  type Section,
+} from "../../src/index.ts";
 import { codingTools, stableInput, surfaceFacts } from "./fixtures.ts";
 
 /** The table of DESIGN section 6. */
@@ -16,9 +24,26 @@ const everything = promptFacts(
     skills: [{ name: "s", description: "d", location: "l" }],
     modelAliases: [{ alias: "fast", model: "a/b" }],
     owners: ["telegram:1"],
-    sandbox: { kind: "docker", containerWorkspace: "/workspace", access: "rw", network: false, elevated: false },
+    sandbox: {
+      kind: "docker",
+      containerWorkspace: "/workspace",
+      access: "rw",
+      network: false,
+      elevated: false,
+    },
     provider: { ...builtInOverlay("gpt-5"), stablePrefix: "P.", dynamicSuffix: "S." },
-    files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: "Soul.", rawChars: 5, truncated: false }] },
+    files: {
+      files: [
+        {
+          name: "SOUL.md",
+          path: "/w/SOUL.md",
+          state: "present",
+          text: "Soul.",
+          rawChars: 5,
+          truncated: false,
+        },
+      ],
+    },
   }),
   surfaceFacts({
     silence: "unasked",
@@ -38,27 +63,30 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe.each(promptSections.map((section) => [section.id, section] as const))("section %s", (id, section) => {
-  test("has text where everything is set, and the same bytes twice", () => {
-    expect(rendered(section)).toBeTruthy();
-    expect(rendered(section)).toBe(rendered(section));
-  });
+describe.each(promptSections.map((section) => [section.id, section] as const))(
+  "section %s",
+  (id, section) => {
+    test("has text where everything is set, and the same bytes twice", () => {
+      expect(rendered(section)).toBeTruthy();
+      expect(rendered(section)).toBe(rendered(section));
+    });
 
-  test("has no clock", () => {
-    vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
-    const first = rendered(section);
-    vi.setSystemTime(new Date("2031-12-31T23:59:59Z"));
-    expect(rendered(section)).toBe(first);
-  });
+    test("has no clock", () => {
+      vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
+      const first = rendered(section);
+      vi.setSystemTime(new Date("2031-12-31T23:59:59Z"));
+      expect(rendered(section)).toBe(first);
+    });
 
-  test("is absent in modes that it does not claim", () => {
-    for (const mode of ["full", "minimal", "none"] as const) {
-      const report = compiledIn(mode).sections.find((each) => each.id === id);
-      expect(report?.included).toBe(section.modes.includes(mode));
-      if (!section.modes.includes(mode)) expect(report?.reason).toBe(`mode ${mode} leaves it out`);
-    }
-  });
-});
+    test("is absent in modes that it does not claim", () => {
+      for (const mode of ["full", "minimal", "none"] as const) {
+        const report = compiledIn(mode).sections.find((each) => each.id === id);
+        expect(report?.included).toBe(section.modes.includes(mode));
+        if (!section.modes.includes(mode)) expect(report?.reason).toBe(`mode ${mode} leaves it out`);
+      }
+    });
+  },
+);
 
 test("minimal mode keeps exactly what the design lists", () => {
   const ids = compiledIn("minimal")
@@ -69,7 +97,11 @@ test("minimal mode keeps exactly what the design lists", () => {
 
 test("skills and memory are weighed before Parley itself is changed", () => {
   const ids = promptSections.map(({ id }) => id);
-  expect(ids.slice(ids.indexOf("skills"), ids.indexOf("skills") + 3)).toEqual(["skills", "memory_recall", "self_update"]);
+  expect(ids.slice(ids.indexOf("skills"), ids.indexOf("skills") + 3)).toEqual([
+    "skills",
+    "memory_recall",
+    "self_update",
+  ]);
 });
 
 test("every section file stands in the order", async () => {

@@ -7,7 +7,11 @@ test("a full prompt on Telegram with the coding profile and the default workspac
   const files = await workspaceOf("full", "full", "private");
   const tools = [...codingTools, { name: "message" }, { name: "gateway" }];
   const surface = surfaceFacts({ reactions: "extensive", heartbeatPrompt: "Read HEARTBEAT.md." });
-  const prompt = compile(promptSections, promptFacts(stableInput({ files, tools }), surface), promptBudget(200_000));
+  const prompt = compile(
+    promptSections,
+    promptFacts(stableInput({ files, tools }), surface),
+    promptBudget(200_000),
+  );
   expect(prompt.truncations).toEqual([]);
   expect(estimateTokens(prompt.text)).toBeLessThan(3_500);
 });
@@ -16,7 +20,9 @@ test("a minimal prompt stays under 900 tokens, with the default workspace too", 
   const files = await workspaceOf("full", "minimal", "private");
   const surface = surfaceFacts({ channel: undefined, context: "Find the three oldest files." });
   const tokens = (input: Parameters<typeof stableInput>[0]): number =>
-    estimateTokens(compile(promptSections, promptFacts(stableInput(input), surface), promptBudget(200_000)).text);
+    estimateTokens(
+      compile(promptSections, promptFacts(stableInput(input), surface), promptBudget(200_000)).text,
+    );
   expect(tokens({ mode: "minimal", tools: subagentTools })).toBeLessThan(900);
   expect(tokens({ mode: "minimal", tools: subagentTools, files })).toBeLessThan(900);
 });

@@ -1,14 +1,27 @@
 // I12: equal stable facts, equal bytes, whatever turn, chat, day, host, channel or window pressure on the other zone.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compile, diff, explain, promptBudget, promptFacts, promptSections, type StableInput, type SurfaceFacts } from "../../src/index.ts";
+import {
+  compile,
+  diff,
+  explain,
+  promptBudget,
+  promptFacts,
+  promptSections,
+  type StableInput,
+  type SurfaceFacts,
+} from "../../src/index.ts";
 import { codingTools, discord, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
 const text = fc.string({ maxLength: 40 });
 const surfaces: fc.Arbitrary<SurfaceFacts> = fc.record({
   session: text,
   approvals: fc.boolean(),
-  channel: fc.constantFrom(undefined, telegram, discord, web, { ...telegram, kind: "group" as const, threaded: true }),
+  channel: fc.constantFrom(undefined, telegram, discord, web, {
+    ...telegram,
+    kind: "group" as const,
+    threaded: true,
+  }),
   reactions: fc.constantFrom("off" as const, "minimal" as const, "extensive" as const),
   ttsHint: fc.option(text, { nil: undefined }),
   context: fc.option(fc.string({ maxLength: 5_000 }), { nil: undefined }),
@@ -61,7 +74,11 @@ test("the order in which tools are offered does not move the prompt", () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(codingTools, { minLength: codingTools.length }), (tools) => {
       const stableOf = (list: typeof codingTools): string =>
-        compile(promptSections, promptFacts(stableInput({ tools: list }), surfaceFacts()), promptBudget(200_000)).stable;
+        compile(
+          promptSections,
+          promptFacts(stableInput({ tools: list }), surfaceFacts()),
+          promptBudget(200_000),
+        ).stable;
       expect(stableOf(tools)).toBe(stableOf(codingTools));
     }),
   );
@@ -70,7 +87,18 @@ test("the order in which tools are offered does not move the prompt", () => {
 const prompt = (stable: Partial<StableInput>, surface: Partial<SurfaceFacts>): ReturnType<typeof compile> =>
   compile(promptSections, promptFacts(stableInput(stable), surfaceFacts(surface)), promptBudget(200_000));
 const soul = (content: string): Partial<StableInput> => ({
-  files: { files: [{ name: "SOUL.md", path: "/w/SOUL.md", state: "present", text: content, rawChars: content.length, truncated: false }] },
+  files: {
+    files: [
+      {
+        name: "SOUL.md",
+        path: "/w/SOUL.md",
+        state: "present",
+        text: content,
+        rawChars: content.length,
+        truncated: false,
+      },
+    ],
+  },
 });
 
 test("after an edit of SOUL.md the diff names exactly project_context", () => {
@@ -99,9 +127,15 @@ test("a diff tells what came and what went", () => {
 });
 
 test("an explanation counts sections, files and tool schemas", () => {
-  const told = explain(prompt(soul("Dry."), {}), [{ name: "read", description: "Read", parameters: { type: "object" } }]);
+  const told = explain(prompt(soul("Dry."), {}), [
+    { name: "read", description: "Read", parameters: { type: "object" } },
+  ]);
   expect(told.estimator).toBe("chars/4");
-  expect(told.files).toMatchObject([{ name: "SOUL.md", state: "present", rawChars: 4, injectedChars: 4, truncated: false }]);
+  expect(told.files).toMatchObject([
+    { name: "SOUL.md", state: "present", rawChars: 4, injectedChars: 4, truncated: false },
+  ]);
   expect(told.tools[0]?.chars).toBeGreaterThan(40);
-  expect(told.sections.filter((each) => each.included).reduce((sum, each) => sum + each.chars, 0)).toBeLessThanOrEqual(told.chars);
+  expect(
+    told.sections.filter((each) => each.included).reduce((sum, each) => sum + each.chars, 0),
+  ).toBeLessThanOrEqual(told.chars);
 });

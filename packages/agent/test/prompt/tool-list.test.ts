@@ -14,7 +14,11 @@ test("core tools come in their order and others alphabetically after them", () =
 });
 
 test("a supplied summary wins over the core one and is kept to one line", () => {
-  const [read, write, own] = toolSet([{ name: "read", summary: "Mine\n## Safety" }, { name: "write" }, { name: "own" }]).list;
+  const [read, write, own] = toolSet([
+    { name: "read", summary: "Mine\n## Safety" },
+    { name: "write" },
+    { name: "own" },
+  ]).list;
   expect(read?.summary).toBe("Mine ## Safety");
   expect(write?.summary).toBe("Create or overwrite files");
   expect(own?.summary).toBe("");

@@ -38,7 +38,10 @@ const encoded: fc.Arbitrary<Encoded & { readonly secret: string }> = fc
     const plain = whole.toString("base64");
     const kept = padded ? plain : plain.replace(/=+$/, "");
     const text = alphabet === "base64" ? kept : kept.replaceAll("+", "-").replaceAll("/", "_");
-    const inner = text.slice(Math.ceil((before.length * 8) / 6), Math.floor(((before.length + bytes.length) * 8) / 6));
+    const inner = text.slice(
+      Math.ceil((before.length * 8) / 6),
+      Math.floor(((before.length + bytes.length) * 8) / 6),
+    );
     const lines = lineChars === Infinity ? [text] : (text.match(new RegExp(`.{1,${lineChars}}`, "g")) ?? []);
     return { secret, text: lines.join(lineEnd), inner };
   });
@@ -62,7 +65,9 @@ describe("a secret in base64", () => {
       fc.property(encoded, fc.array(fc.nat(), { maxLength: 6 }), ({ secret, text, inner }, cuts) => {
         const stage = redactStage({ ...noRedaction, secrets: [secret] });
         const marks = [...new Set(cuts.map((each) => each % (text.length + 1)))].toSorted((a, b) => a - b);
-        const shown = [0, ...marks].map((from, index) => stage.push(text.slice(from, marks[index] ?? text.length)));
+        const shown = [0, ...marks].map((from, index) =>
+          stage.push(text.slice(from, marks[index] ?? text.length)),
+        );
         const all = [...shown, stage.end()].join("");
         expect(all).toBe(hideSecrets(text, [secret]));
         expect(withoutLineEnds(all)).not.toContain(inner);
@@ -73,11 +78,14 @@ describe("a secret in base64", () => {
 
   test("leaves what stands around it", () => {
     const secret = "sk-canary-1234";
-    const at = (before: string, after: string): string => hideSecrets(Buffer.from(before + secret + after).toString("base64"), [secret]);
+    const at = (before: string, after: string): string =>
+      hideSecrets(Buffer.from(before + secret + after).toString("base64"), [secret]);
     expect(at("", "")).toBe("[secret]");
     expect(at("abc", "")).toMatch(/^YWJj\[secret\]/);
     expect(at("a", "bcd")).toBe("YX[secret]YmNk");
-    expect(hideSecrets("nothing of it here, c2VjcmV0 and a\nline", [secret])).toBe("nothing of it here, c2VjcmV0 and a\nline");
+    expect(hideSecrets("nothing of it here, c2VjcmV0 and a\nline", [secret])).toBe(
+      "nothing of it here, c2VjcmV0 and a\nline",
+    );
   });
 });
 

@@ -13,15 +13,21 @@ const redaction: Redaction = {
 };
 
 const pieces = [
-  ..."NO_REPLY %%NO_REPLY%% **NO_REPLY** HEARTBEAT_OK NO_ NO REPLY HEARTBEAT HEART H N %% _ * ** no_reply".split(" "),
+  ..."NO_REPLY %%NO_REPLY%% **NO_REPLY** HEARTBEAT_OK NO_ NO REPLY HEARTBEAT HEART H N %% _ * ** no_reply".split(
+    " ",
+  ),
   ..."<think> </think> <thinking a=1> </THINKING> <think/> <final> </final> <answer> <thi nk> < > </ / <tool_call> </tool_call> <function_calls>".split(
     " ",
   ),
   ..."[[reply_to_current]] [[reply_to:42]] [[ [[reply_to ]] [ ] : _current]] [INST] <|im_start|> <| |> <<SYS>> <system-reminder>".split(
     " ",
   ),
-  ..."<<<BEGIN_PARLEY_QUOTE x>>> <<<END_PARLEY_QUOTE x>>> <<<BEGIN_PARLEY sk-canary-1234 sk-canary-1234-long sk-can".split(" "),
-  ..."/home/u/.parley/state.db /home/u/.parley/workspace/a.md /home/u/.par ` `` ``` ~~~ ```js hello world 😀 é x".split(" "),
+  ..."<<<BEGIN_PARLEY_QUOTE x>>> <<<END_PARLEY_QUOTE x>>> <<<BEGIN_PARLEY sk-canary-1234 sk-canary-1234-long sk-can".split(
+    " ",
+  ),
+  ..."/home/u/.parley/state.db /home/u/.parley/workspace/a.md /home/u/.par ` `` ``` ~~~ ```js hello world 😀 é x".split(
+    " ",
+  ),
   " ",
   "\n",
   "\n```\n",
@@ -53,7 +59,10 @@ function cut(text: string, at: readonly number[]): string[] {
   return [0, ...marks].map((from, index) => text.slice(from, marks[index] ?? text.length));
 }
 
-function stream(parts: readonly string[], given: ReplyOptions): { previews: string[]; outcome: string; text: string } {
+function stream(
+  parts: readonly string[],
+  given: ReplyOptions,
+): { previews: string[]; outcome: string; text: string } {
   const parser = replyParser(given);
   const previews = parts.map((part) => parser.push(part).visible);
   const outcome = parser.end();
@@ -150,7 +159,12 @@ describe("while it could still become a token or a tag", () => {
     expect(previews.some((visible) => visible.includes("sk-c") || visible.includes("state.db"))).toBe(false);
     expect(parser.end()).toEqual({
       kind: "reply",
-      parts: [{ kind: "text", markdown: "Key `[secret]` in ```[path]``` and /home/u/.parley/workspace/a.md, or [path]" }],
+      parts: [
+        {
+          kind: "text",
+          markdown: "Key `[secret]` in ```[path]``` and /home/u/.parley/workspace/a.md, or [path]",
+        },
+      ],
     });
   });
 });
@@ -161,6 +175,8 @@ test("long pathological streams stay cheap", () => {
     const parser = replyParser({ redaction });
     for (let at = 0; at < 10_000; at += 1) parser.push(unit);
     expect(["reply", "silent"]).toContain(parser.end().kind);
-    expect(sanitizeOutbound(unit.repeat(100_000), redaction).length).toBeLessThanOrEqual(unit.length * 100_000);
+    expect(sanitizeOutbound(unit.repeat(100_000), redaction).length).toBeLessThanOrEqual(
+      unit.length * 100_000,
+    );
   }
 });

@@ -22,7 +22,11 @@ export function zip(entries: readonly Packed[]): Buffer {
   for (const { name, data = "", mode = 0o100644, claims, encrypted = false, deflate = false } of entries) {
     const plain = Buffer.from(data as string);
     // What is encrypted begins with twelve bytes of its own.
-    const packed = encrypted ? Buffer.concat([Buffer.alloc(12), plain]) : deflate ? deflateRawSync(plain) : plain;
+    const packed = encrypted
+      ? Buffer.concat([Buffer.alloc(12), plain])
+      : deflate
+        ? deflateRawSync(plain)
+        : plain;
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
     common.writeUInt16LE((encrypted ? 1 : 0) | 0x800, 2);
@@ -35,7 +39,15 @@ export function zip(entries: readonly Packed[]): Buffer {
     const tail = Buffer.alloc(14);
     tail.writeUInt32LE((mode << 16) >>> 0, 6);
     tail.writeUInt32LE(at, 10);
-    directory.push(Buffer.concat([Buffer.from("PK\x01\x02", "latin1"), Buffer.from([20, 3]), common, tail, Buffer.from(name)]));
+    directory.push(
+      Buffer.concat([
+        Buffer.from("PK\x01\x02", "latin1"),
+        Buffer.from([20, 3]),
+        common,
+        tail,
+        Buffer.from(name),
+      ]),
+    );
     bodies.push(local);
     at += local.length;
   }

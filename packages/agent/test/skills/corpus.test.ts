@@ -4,7 +4,8 @@ import { frontMatter } from "../../src/skills/front-matter.ts";
 import { readingOf, textOf } from "../../src/skills/skill-file.ts";
 import { samples, type Sample } from "./corpus.ts";
 
-const read = (text: Sample["text"]) => readingOf(textOf(typeof text === "string" ? Buffer.from(text) : text), "folder");
+const read = (text: Sample["text"]) =>
+  readingOf(textOf(typeof text === "string" ? Buffer.from(text) : text), "folder");
 
 describe("a SKILL.md from anywhere", () => {
   test.each(samples.map((sample) => [sample.title, sample] as const))("%s", (_title, sample) => {
@@ -16,7 +17,9 @@ describe("a SKILL.md from anywhere", () => {
     expect(reading).toMatchObject({ ok: true });
     if (!reading.ok) return;
     for (const [field, value] of Object.entries(sample.gives ?? {})) {
-      const found = field.split(".").reduce<unknown>((at, step) => (at as { [key: string]: unknown })[step], reading.manifest);
+      const found = field
+        .split(".")
+        .reduce<unknown>((at, step) => (at as { [key: string]: unknown })[step], reading.manifest);
       expect([field, found]).toEqual([field, value]);
     }
     if (sample.note !== undefined) expect(reading.notes.join("\n")).toMatch(sample.note);
@@ -88,13 +91,20 @@ describe("a SKILL.md from anywhere", () => {
   });
 
   test("that is changed in any one place is read or refused, and never crashes", () => {
-    const seeds = samples.flatMap(({ text }) => (typeof text === "string" && text.length < 600 ? [text] : []));
+    const seeds = samples.flatMap(({ text }) =>
+      typeof text === "string" && text.length < 600 ? [text] : [],
+    );
     fc.assert(
-      fc.property(fc.constantFrom(...seeds), fc.nat(600), fc.string({ maxLength: 3, unit: "binary" }), (text, at, put) => {
-        const place = at % (text.length + 1);
-        const reading = read(`${text.slice(0, place)}${put}${text.slice(place + 1)}`);
-        expect(reading.ok ? reading.manifest.description : reading.reason).not.toBe("");
-      }),
+      fc.property(
+        fc.constantFrom(...seeds),
+        fc.nat(600),
+        fc.string({ maxLength: 3, unit: "binary" }),
+        (text, at, put) => {
+          const place = at % (text.length + 1);
+          const reading = read(`${text.slice(0, place)}${put}${text.slice(place + 1)}`);
+          expect(reading.ok ? reading.manifest.description : reading.reason).not.toBe("");
+        },
+      ),
       { numRuns: 400 },
     );
     expect(globalThis).not.toHaveProperty("skillCodeRan");

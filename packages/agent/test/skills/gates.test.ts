@@ -13,7 +13,13 @@ function manifest(meta: string, name = "x"): SkillManifest {
   return reading.manifest;
 }
 
-const around: SkillSurroundings = { platform: "linux", path: "", hasEnv: () => false, hasConfig: () => false, entry: () => null };
+const around: SkillSurroundings = {
+  platform: "linux",
+  path: "",
+  hasEnv: () => false,
+  hasConfig: () => false,
+  entry: () => null,
+};
 const reasonOf = (meta: string, more: Partial<SkillSurroundings> = {}): string => {
   const verdict = judgeSkill(manifest(meta), { ...around, ...more });
   return verdict.status === "ready" ? "ready" : `${verdict.status}: ${verdict.reason}`;
@@ -31,9 +37,13 @@ describe("a gate", () => {
     await chmod(await put(join(path, "one"), "#!/bin/sh\n"), 0o755);
     await put(join(path, "text"), "no program");
     expect(reasonOf("{bins: [one]}", { path })).toBe("ready");
-    expect(reasonOf("{bins: [one, two, text]}", { path })).toBe("unmet: the program two is missing; the program text is missing");
+    expect(reasonOf("{bins: [one, two, text]}", { path })).toBe(
+      "unmet: the program two is missing; the program text is missing",
+    );
     expect(reasonOf("{anyBins: [two, one]}", { path })).toBe("ready");
-    expect(reasonOf("{anyBins: [two, three]}", { path })).toBe("unmet: one of the programs two or three is needed");
+    expect(reasonOf("{anyBins: [two, three]}", { path })).toBe(
+      "unmet: one of the programs two or three is needed",
+    );
     // A path would ask whether any file is there.
     expect(reasonOf(`{bins: ["${path}/one"]}`, { path })).toMatch(/^unmet/);
     expect(reasonOf('{bins: ["../one"]}', { path: join(path, "sub") })).toMatch(/^unmet/);
@@ -45,9 +55,11 @@ describe("a gate", () => {
     expect(reasonOf(meta, { hasEnv: (name) => name === "X_KEY" })).toBe("ready");
     expect(reasonOf(meta, { entry: () => ({ env: new Set(["X_KEY"]), hasApiKey: false }) })).toBe("ready");
     expect(reasonOf(meta, { entry: () => ({ env: new Set(), hasApiKey: true }) })).toBe("ready");
-    expect(reasonOf("{requires: {env: [Y]}, primaryEnv: X_KEY}", { entry: () => ({ env: new Set(), hasApiKey: true }) })).toMatch(
-      /Y is not set/,
-    );
+    expect(
+      reasonOf("{requires: {env: [Y]}, primaryEnv: X_KEY}", {
+        entry: () => ({ env: new Set(), hasApiKey: true }),
+      }),
+    ).toMatch(/Y is not set/);
   });
 
   test("config: a path that is set and not false, through own properties only", () => {
@@ -56,9 +68,23 @@ describe("a gate", () => {
       skills: { entries: { x: { config: { city: "Bern" } } } },
     };
     const hasConfig = (path: string): boolean => hasSetting(config, path);
-    expect(reasonOf('{config: ["a.b", "a.list", "skills.entries.x.config.city"]}', { hasConfig })).toBe("ready");
-    for (const path of ["a.no", "a.empty", "a.none", "a.nothing", "a.missing", "a.b.c", "a.toString", "a.constructor.name", "toString"])
-      expect(reasonOf(`{config: ["${path}"]}`, { hasConfig })).toBe(`unmet: ${path} is not set in the config`);
+    expect(reasonOf('{config: ["a.b", "a.list", "skills.entries.x.config.city"]}', { hasConfig })).toBe(
+      "ready",
+    );
+    for (const path of [
+      "a.no",
+      "a.empty",
+      "a.none",
+      "a.nothing",
+      "a.missing",
+      "a.b.c",
+      "a.toString",
+      "a.constructor.name",
+      "toString",
+    ])
+      expect(reasonOf(`{config: ["${path}"]}`, { hasConfig })).toBe(
+        `unmet: ${path} is not set in the config`,
+      );
   });
 
   test("always: whatever is required, but the system must fit", () => {
@@ -67,13 +93,14 @@ describe("a gate", () => {
   });
 
   test("enabled: false comes first", () => {
-    expect(reasonOf("{always: true}", { entry: () => ({ enabled: false, env: new Set(), hasApiKey: false }) })).toBe(
-      "disabled: skills.entries.x.enabled is false",
-    );
+    expect(
+      reasonOf("{always: true}", { entry: () => ({ enabled: false, env: new Set(), hasApiKey: false }) }),
+    ).toBe("disabled: skills.entries.x.enabled is false");
   });
 
   test("what is said of a skill's name holds, whatever key it chose", () => {
-    const entry = (key: string) => (key === "x" ? { enabled: false, env: new Set<string>(), hasApiKey: false } : null);
+    const entry = (key: string) =>
+      key === "x" ? { enabled: false, env: new Set<string>(), hasApiKey: false } : null;
     expect(reasonOf("{skillKey: other}", { entry })).toBe("disabled: skills.entries.x.enabled is false");
   });
 
@@ -94,10 +121,17 @@ test("every list of names narrows, and none is everything", () => {
 
 test("a turn's environment holds the operator's values and nothing that changes how programs run", () => {
   const env = skillEnvironment(
-    [manifest("{primaryEnv: A_KEY}", "a"), manifest("{primaryEnv: B_KEY}", "b"), manifest("{skillKey: other}", "c")],
+    [
+      manifest("{primaryEnv: A_KEY}", "a"),
+      manifest("{primaryEnv: B_KEY}", "b"),
+      manifest("{skillKey: other}", "c"),
+    ],
     (key) =>
       ({
-        a: { env: { MODE: "1", NODE_OPTIONS: "--require ./x.js", PATH: "/evil", LD_PRELOAD: "x" }, apiKey: "ka" },
+        a: {
+          env: { MODE: "1", NODE_OPTIONS: "--require ./x.js", PATH: "/evil", LD_PRELOAD: "x" },
+          apiKey: "ka",
+        },
         b: { env: { B_KEY: "explicit", MODE: "2" }, apiKey: "kb" },
         other: { env: { C: "3" } },
       })[key] ?? null,

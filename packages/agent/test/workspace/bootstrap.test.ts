@@ -27,13 +27,28 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const all = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "MEMORY.md", "BOOTSTRAP.md"];
+const all = [
+  "AGENTS.md",
+  "SOUL.md",
+  "TOOLS.md",
+  "IDENTITY.md",
+  "USER.md",
+  "HEARTBEAT.md",
+  "MEMORY.md",
+  "BOOTSTRAP.md",
+];
 const put = (name: string, text: string): Promise<void> => writeFile(join(dir, name), text);
 const putAll = (): Promise<void[]> => Promise.all(all.map((name) => put(name, `text of ${name}`)));
-const present = ({ files }: BootstrapSnapshot): string[] => files.filter((file) => file.state === "present").map((file) => file.name);
-const textOf = ({ files }: BootstrapSnapshot, name: string): string | undefined => files.find((file) => file.name === name)?.text;
+const present = ({ files }: BootstrapSnapshot): string[] =>
+  files.filter((file) => file.state === "present").map((file) => file.name);
+const textOf = ({ files }: BootstrapSnapshot, name: string): string | undefined =>
+  files.find((file) => file.name === name)?.text;
 
-function load(over: Partial<BootstrapRequest> = {}, hooks: readonly BootstrapHook[] = [], caps = defaultCaps): Promise<BootstrapSnapshot> {
+function load(
+  over: Partial<BootstrapRequest> = {},
+  hooks: readonly BootstrapHook[] = [],
+  caps = defaultCaps,
+): Promise<BootstrapSnapshot> {
   const request: BootstrapRequest = {
     workspace: dir,
     mode: "full",
@@ -79,7 +94,12 @@ test("BOOTSTRAP.md is for new workspaces: nothing is filled in, and there are no
 
 test("default files that cannot be read, as while Parley is replaced by a newer one, cost no turn", async () => {
   await ensureWorkspace(dir, templates);
-  const gone = bootstrapFiles({ caps: defaultCaps, templates: join(root, "gone"), hooks: [], log: silentLog });
+  const gone = bootstrapFiles({
+    caps: defaultCaps,
+    templates: join(root, "gone"),
+    hooks: [],
+    log: silentLog,
+  });
   const request = {
     workspace: dir,
     mode: "full",
@@ -131,7 +151,14 @@ test("missing files are marked, except those that not everyone has", async () =>
 test("a change on disk is seen on the next turn", async () => {
   await put("SOUL.md", "Dry.");
   const bootstrap = bootstrapFiles({ caps: defaultCaps, hooks: [], log: silentLog });
-  const request = { workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" } as const;
+  const request = {
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "s",
+  } as const;
   expect(textOf(await bootstrap.load(request), "SOUL.md")).toBe("Dry.");
   await put("SOUL.md", "Warm.");
   expect(textOf(await bootstrap.load(request), "SOUL.md")).toBe("Warm.");
@@ -142,7 +169,8 @@ test("a change on disk is seen on the next turn", async () => {
 test("an unchanged file is not read again", async () => {
   await put("SOUL.md", "Dry.");
   const reader = rootedReader();
-  for (let turn = 0; turn < 5; turn += 1) expect(await reader.read(dir, "SOUL.md")).toMatchObject({ state: "present", text: "Dry." });
+  for (let turn = 0; turn < 5; turn += 1)
+    expect(await reader.read(dir, "SOUL.md")).toMatchObject({ state: "present", text: "Dry." });
   expect(reader.reads).toBe(1);
   await put("SOUL.md", "Wry!");
   expect(await reader.read(dir, "SOUL.md")).toMatchObject({ state: "present", text: "Wry!" });
@@ -174,7 +202,14 @@ test("a file that stays refused is logged once, and again once it was well in be
   const lines: string[] = [];
   const log = { ...silentLog, warn: (_fields: LogFields, message: string) => void lines.push(message) };
   const files = bootstrapFiles({ caps: defaultCaps, hooks: [], log });
-  const request: BootstrapRequest = { workspace: dir, mode: "full", audience: "private", heartbeats: true, agent: "main", session: "s" };
+  const request: BootstrapRequest = {
+    workspace: dir,
+    mode: "full",
+    audience: "private",
+    heartbeats: true,
+    agent: "main",
+    session: "s",
+  };
   const soul = join(dir, "SOUL.md");
   await symlink("/etc/hostname", soul);
   for (let turn = 0; turn < 3; turn += 1) await files.load(request);
@@ -192,14 +227,20 @@ test("a folder, a FIFO, a link in a circle and an oversized file are refused wit
   execFileSync("mkfifo", [join(dir, "fifo.md")]);
   await symlink(join(dir, "circle.md"), join(dir, "circle.md"));
   await put("huge.md", "x".repeat(readLimitBytes + 1));
-  for (const name of ["folder.md", "fifo.md", "circle.md", "huge.md"]) expect((await reader.read(dir, name)).state).toBe("refused");
+  for (const name of ["folder.md", "fifo.md", "circle.md", "huge.md"])
+    expect((await reader.read(dir, name)).state).toBe("refused");
 });
 
 test("hooks may replace files, and what they return meets gates and caps", async () => {
   await putAll();
   const swap: BootstrapHook = (files) =>
-    Promise.resolve(files.map((file) => (file.name === "SOUL.md" ? { ...file, text: "Another soul. ".repeat(10_000) } : file)));
-  const smuggle: BootstrapHook = (files) => Promise.resolve([...files, { name: "MEMORY.md", path: "/m", text: "private" }]);
+    Promise.resolve(
+      files.map((file) =>
+        file.name === "SOUL.md" ? { ...file, text: "Another soul. ".repeat(10_000) } : file,
+      ),
+    );
+  const smuggle: BootstrapHook = (files) =>
+    Promise.resolve([...files, { name: "MEMORY.md", path: "/m", text: "private" }]);
   const snapshot = await load({ audience: "shared" }, [swap, smuggle]);
   expect(textOf(snapshot, "SOUL.md")?.startsWith("Another soul.")).toBe(true);
   expect(textOf(snapshot, "SOUL.md")?.length).toBeLessThanOrEqual(defaultCaps.fileChars);
@@ -230,7 +271,10 @@ test("what is not text is refused: a picture by mistake, a file in UTF-16", asyn
   await writeFile(join(dir, "SOUL.md"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]));
   await writeFile(join(dir, "USER.md"), Buffer.from("I am Ada", "utf16le"));
   for (const name of ["SOUL.md", "USER.md"])
-    expect(await reader.read(dir, name)).toMatchObject({ state: "refused", reason: expect.stringContaining("UTF-8") });
+    expect(await reader.read(dir, name)).toMatchObject({
+      state: "refused",
+      reason: expect.stringContaining("UTF-8"),
+    });
 });
 
 test("a socket in place of a file is refused, not thrown", async () => {

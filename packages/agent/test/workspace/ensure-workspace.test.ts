@@ -19,7 +19,15 @@ test("the first start writes the default workspace", async () => {
   const dir = join(root, "deep", "workspace");
   const { created, files } = await ensureWorkspace(dir, templates);
   expect(created).toBe(true);
-  expect(files).toEqual(["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md"]);
+  expect(files).toEqual([
+    "AGENTS.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "IDENTITY.md",
+    "USER.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+  ]);
   expect((await readdir(dir)).toSorted()).toEqual([...files].toSorted());
   expect(await readFile(join(dir, "SOUL.md"), "utf8")).toContain("You are a guest");
 });
@@ -40,16 +48,21 @@ test("a folder with other files gets the defaults beside them", async () => {
   expect(await readdir(root)).toContain("notes");
 });
 
-test.each(["memory", ".git"])("a folder with %s is no new workspace, and is not told to be one", async (name) => {
-  await mkdir(join(root, name));
-  const { files } = await ensureWorkspace(root, templates);
-  expect(files).toContain("SOUL.md");
-  expect(files).not.toContain("BOOTSTRAP.md");
-});
+test.each(["memory", ".git"])(
+  "a folder with %s is no new workspace, and is not told to be one",
+  async (name) => {
+    await mkdir(join(root, name));
+    const { files } = await ensureWorkspace(root, templates);
+    expect(files).toContain("SOUL.md");
+    expect(files).not.toContain("BOOTSTRAP.md");
+  },
+);
 
 test("a workspace that cannot be made names its path", async () => {
   await writeFile(join(root, "file"), "");
-  const failure = await ensureWorkspace(join(root, "file", "workspace"), templates).catch((error: unknown) => error);
+  const failure = await ensureWorkspace(join(root, "file", "workspace"), templates).catch(
+    (error: unknown) => error,
+  );
   expect(isFault(failure, "unavailable")).toBe(true);
   expect(String(failure)).toContain(join(root, "file", "workspace"));
 });

@@ -1,7 +1,13 @@
 // Caps and cuts.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type BootstrapName, type BootstrapSnapshot, defaultCaps, truncationWarning, warnOnce } from "../../src/index.ts";
+import {
+  type BootstrapName,
+  type BootstrapSnapshot,
+  defaultCaps,
+  truncationWarning,
+  warnOnce,
+} from "../../src/index.ts";
 import { trimText, trimToCaps } from "../../src/workspace/trim.ts";
 
 const snapshot = (...sizes: readonly number[]): BootstrapSnapshot => ({
@@ -42,7 +48,8 @@ test("a cut never exceeds its cap, keeps both ends and cuts no surrogate pair", 
 });
 
 test("an emoji at the cut is left out whole", () => {
-  for (let maxChars = 60; maxChars < 120; maxChars += 1) expect(trimText("A.md", "😀".repeat(200), maxChars).isWellFormed()).toBe(true);
+  for (let maxChars = 60; maxChars < 120; maxChars += 1)
+    expect(trimText("A.md", "😀".repeat(200), maxChars).isWellFormed()).toBe(true);
 });
 
 test("a warning names what was cut, and once means once per truncation", () => {
@@ -54,7 +61,9 @@ test("a warning names what was cut, and once means once per truncation", () => {
   const first = warnOnce(cut, "once", undefined, true);
   expect(first.note).toContain("of 30000 characters");
   expect(warnOnce(cut, "once", first.told, true).note).toBeNull();
-  expect(warnOnce(trimToCaps(snapshot(40_000), defaultCaps), "once", first.told, true).note).toContain("of 40000 characters");
+  expect(warnOnce(trimToCaps(snapshot(40_000), defaultCaps), "once", first.told, true).note).toContain(
+    "of 40000 characters",
+  );
   expect(warnOnce(cut, "off", undefined, true).note).toBeNull();
   expect(warnOnce(cut, "always", undefined, true).note).toBeNull();
 });

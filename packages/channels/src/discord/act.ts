@@ -19,7 +19,12 @@ export interface ActContext extends BodyOptions {
   readonly self: () => Self | null;
 }
 
-export async function performAction(context: ActContext, to: Address, action: Action, signal: AbortSignal): Promise<Receipt | null> {
+export async function performAction(
+  context: ActContext,
+  to: Address,
+  action: Action,
+  signal: AbortSignal,
+): Promise<Receipt | null> {
   const { rest, places, interactions } = context;
   if (signal.aborted) throw new Fault("aborted", "the action was aborted before it began");
   switch (action.kind) {
@@ -61,7 +66,11 @@ export async function performAction(context: ActContext, to: Address, action: Ac
       return null;
     case "pin": {
       const method = action.pinned ? "PUT" : "DELETE";
-      const call = rest.call({ method, route: `/channels/${channel}/messages/pins/${snowflake(action.messageId, "message")}`, signal });
+      const call = rest.call({
+        method,
+        route: `/channels/${channel}/messages/pins/${snowflake(action.messageId, "message")}`,
+        signal,
+      });
       await (action.pinned ? call : unlessGone(call));
       return null;
     }
@@ -74,13 +83,26 @@ type CreateThread = Extract<Action, { kind: "createThread" }>;
 
 const publicThread = 11;
 
-async function createThread({ rest, places }: ActContext, channel: string, action: CreateThread, signal: AbortSignal): Promise<Receipt> {
+async function createThread(
+  { rest, places }: ActContext,
+  channel: string,
+  action: CreateThread,
+  signal: AbortSignal,
+): Promise<Receipt> {
   const name = action.title.slice(0, titleChars);
   if (action.messageId === undefined && isForum((await places.look(channel)).type))
-    throw new Fault("unsupported", "a post in a forum begins with a text: send one there, and its first line is the title");
+    throw new Fault(
+      "unsupported",
+      "a post in a forum begins with a text: send one there, and its first line is the title",
+    );
   const made =
     action.messageId === undefined
-      ? rest.call({ method: "POST", route: `/channels/${channel}/threads`, body: { name, type: publicThread }, signal })
+      ? rest.call({
+          method: "POST",
+          route: `/channels/${channel}/threads`,
+          body: { name, type: publicThread },
+          signal,
+        })
       : rest.call({
           method: "POST",
           route: `/channels/${channel}/messages/${snowflake(action.messageId, "message")}/threads`,
@@ -94,14 +116,23 @@ async function createThread({ rest, places }: ActContext, channel: string, actio
 }
 
 /** Takes back every reaction of ours. */
-async function unreact(rest: DiscordRest, message: `/channels/${string}`, signal: AbortSignal): Promise<void> {
+async function unreact(
+  rest: DiscordRest,
+  message: `/channels/${string}`,
+  signal: AbortSignal,
+): Promise<void> {
   const { reactions = [] } = ((await rest.call({ method: "GET", route: message, signal })) ?? {}) as {
-    readonly reactions?: readonly { readonly me?: boolean; readonly emoji: { readonly id: string | null; readonly name: string | null } }[];
+    readonly reactions?: readonly {
+      readonly me?: boolean;
+      readonly emoji: { readonly id: string | null; readonly name: string | null };
+    }[];
   };
   for (const { me, emoji } of reactions) {
     if (me !== true || emoji.name === null) continue;
     const name = emoji.id === null ? emoji.name : `${emoji.name}:${emoji.id}`;
-    await unlessGone(rest.call({ method: "DELETE", route: `${message}/reactions/${encodeURIComponent(name)}/@me`, signal }));
+    await unlessGone(
+      rest.call({ method: "DELETE", route: `${message}/reactions/${encodeURIComponent(name)}/@me`, signal }),
+    );
   }
 }
 
@@ -117,7 +148,9 @@ async function setCommands(
   commands: readonly { readonly name: string; readonly description: string }[],
   signal: AbortSignal,
 ): Promise<void> {
-  const application = isSnowflake(known?.application) ? known.application : await applicationId(rest, known?.user, signal);
+  const application = isSnowflake(known?.application)
+    ? known.application
+    : await applicationId(rest, known?.user, signal);
   // A longer list is cut: the caller puts the important ones first.
   const body = commands.slice(0, slashCommands).map(({ name, description }) => ({
     type: 1,
@@ -128,12 +161,19 @@ async function setCommands(
   await rest.call({ method: "PUT", route: `/applications/${application}/commands`, body, signal });
 }
 
-async function applicationId(rest: DiscordRest, me: string | undefined, signal: AbortSignal): Promise<string> {
-  const application = (await rest.call({ method: "GET", route: "/applications/@me", signal }).catch((error: unknown) => {
-    if (me === undefined || !isFault(error, "missing")) throw error;
-    return { id: me }; // The two ids are one, for every application since 2016.
-  })) as { readonly id?: unknown } | undefined;
-  if (!isSnowflake(application?.id)) throw new Fault("unavailable", "Discord did not say which application this bot is");
+async function applicationId(
+  rest: DiscordRest,
+  me: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const application = (await rest
+    .call({ method: "GET", route: "/applications/@me", signal })
+    .catch((error: unknown) => {
+      if (me === undefined || !isFault(error, "missing")) throw error;
+      return { id: me }; // The two ids are one, for every application since 2016.
+    })) as { readonly id?: unknown } | undefined;
+  if (!isSnowflake(application?.id))
+    throw new Fault("unavailable", "Discord did not say which application this bot is");
   return application.id;
 }
 

@@ -39,7 +39,9 @@ export interface Missed {
 /** What was missed. Never rejects: a conversation that may not be read is left out, and logged. */
 export async function missedMessages(options: BackfillOptions): Promise<Missed> {
   const { watched, lastMessageId, overlapMs = 60_000, clock, log, session } = options;
-  const after = namesTime(lastMessageId) ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs)) : lastMessageId;
+  const after = namesTime(lastMessageId)
+    ? idAt(Math.max(madeAtMs(lastMessageId) - overlapMs, clock.now() - fenceMs))
+    : lastMessageId;
   const untilMono = clock.mono() + withinMs;
   const found: (readonly [string, Dispatch])[] = [];
   const unread: Watched[] = [];
@@ -57,7 +59,10 @@ export async function missedMessages(options: BackfillOptions): Promise<Missed> 
   };
   await Promise.all(Array.from({ length: atOnce }, readOn));
   log.info({ conversations: watched.length, messages: found.length }, "looked for messages that were missed");
-  return { messages: found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch), unread };
+  return {
+    messages: found.toSorted(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1)).map(([, dispatch]) => dispatch),
+    unread,
+  };
 }
 
 interface Found {
@@ -104,5 +109,7 @@ export async function messagesOf<M extends Found>(
   const query = { ...next, limit: String(pageMessages) };
   const answer = await rest.call({ method: "GET", route: `/channels/${channel}/messages`, query, signal });
   if (!Array.isArray(answer)) return [];
-  return answer.filter((message: unknown): message is M => isSnowflake((message as Partial<Found> | null)?.id));
+  return answer.filter((message: unknown): message is M =>
+    isSnowflake((message as Partial<Found> | null)?.id),
+  );
 }

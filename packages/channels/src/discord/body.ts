@@ -2,7 +2,11 @@
 // (mentions ring nobody, links bring no previews), and files travel in one multipart body, streamed from disk.
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
-import type { APIActionRowComponent, APIButtonComponent, APIStringSelectComponent } from "discord-api-types/v10";
+import type {
+  APIActionRowComponent,
+  APIButtonComponent,
+  APIStringSelectComponent,
+} from "discord-api-types/v10";
 import { type Button, Fault, type MediaFile, type RenderedPart, type RenderedText } from "@parley/protocol";
 import {
   buttonLabelChars,
@@ -32,18 +36,31 @@ export interface Said {
 }
 
 export function said(part: RenderedPart, options: BodyOptions): Said {
-  const quiet = { allowed_mentions: { parse: [] }, ...(options.suppressEmbeds ? { flags: suppressEmbeds } : {}) };
+  const quiet = {
+    allowed_mentions: { parse: [] },
+    ...(options.suppressEmbeds ? { flags: suppressEmbeds } : {}),
+  };
   switch (part.kind) {
     case "text":
       return {
-        json: { ...quiet, ...content(part), ...(part.buttons === undefined ? {} : { components: actionRows(part.buttons) }) },
+        json: {
+          ...quiet,
+          ...content(part),
+          ...(part.buttons === undefined ? {} : { components: actionRows(part.buttons) }),
+        },
         files: [],
       };
     case "media": {
       const { albumFiles = 1 } = discordCapabilities;
       if (part.files.length < 1 || part.files.length > albumFiles)
-        throw new Fault("invalid", `a message on Discord has 1 to ${albumFiles} files, not ${part.files.length}`);
-      return { json: { ...quiet, ...(part.caption === undefined ? {} : content(part.caption)) }, files: part.files };
+        throw new Fault(
+          "invalid",
+          `a message on Discord has 1 to ${albumFiles} files, not ${part.files.length}`,
+        );
+      return {
+        json: { ...quiet, ...(part.caption === undefined ? {} : content(part.caption)) },
+        files: part.files,
+      };
     }
     case "voice":
       // A recording of Discord's own kind needs its waveform; the file plays all the same.
@@ -64,38 +81,56 @@ export async function payloadOf(
   const blobs = await Promise.all(files.map((file) => blobOf(file, mediaFolder)));
   const bytes = blobs.reduce((sum, blob) => sum + blob.size, 0);
   if (bytes > limitBytes)
-    throw new Fault("invalid", `${files.map((file) => file.name).join(", ")}: ${bytes} bytes; Discord takes at most ${limitBytes} here`);
+    throw new Fault(
+      "invalid",
+      `${files.map((file) => file.name).join(", ")}: ${bytes} bytes; Discord takes at most ${limitBytes} here`,
+    );
   const form = new FormData();
   const attachments = files.map(({ name }, id) => ({ id, filename: name }));
   // In a new post the message stands one level deeper.
   const message = json["message"];
-  const whole = typeof message === "object" ? { ...json, message: { ...message, attachments } } : { ...json, attachments };
+  const whole =
+    typeof message === "object"
+      ? { ...json, message: { ...message, attachments } }
+      : { ...json, attachments };
   form.append("payload_json", JSON.stringify(whole));
-  for (const [index, blob] of blobs.entries()) form.append(`files[${index}]`, blob, files[index]?.name ?? "file");
+  for (const [index, blob] of blobs.entries())
+    form.append(`files[${index}]`, blob, files[index]?.name ?? "file");
   return { form };
 }
 
 export function content({ text }: RenderedText): { readonly content: string } {
   const { textChars } = discordCapabilities;
-  if (text.length > textChars) throw new Fault("invalid", `${text.length} UTF-16 units of text are over Discord's ${textChars}`);
+  if (text.length > textChars)
+    throw new Fault("invalid", `${text.length} UTF-16 units of text are over Discord's ${textChars}`);
   return { content: text };
 }
 
 /** Only a message can be answered: ids of interactions and reactions quote nothing. A message that is gone is left unquoted. */
 export function reference(replyTo: string | undefined): object {
-  return isSnowflake(replyTo) ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } } : {};
+  return isSnowflake(replyTo)
+    ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } }
+    : {};
 }
 
 const styles = { primary: 1, plain: 2, success: 3, danger: 4, link: 5 } as const;
 const components = { row: 1, button: 2, menu: 3 } as const;
 
 /** Throws Fault("invalid") for what Discord would not show: too many rows, values that are too long or not each other's. */
-export function actionRows(rows: readonly (readonly Button[])[]): APIActionRowComponent<APIButtonComponent | APIStringSelectComponent>[] {
+export function actionRows(
+  rows: readonly (readonly Button[])[],
+): APIActionRowComponent<APIButtonComponent | APIStringSelectComponent>[] {
   const names = new Set<string>();
   const cut = rows.flatMap(rowsOf);
   if (cut.length > buttonRows)
-    throw new Fault("invalid", `Discord shows at most ${buttonRows} rows of ${buttonsPerRow} buttons, or of one menu`);
-  return cut.map((row) => ({ type: components.row, components: row.map((button) => component(button, names)) }));
+    throw new Fault(
+      "invalid",
+      `Discord shows at most ${buttonRows} rows of ${buttonsPerRow} buttons, or of one menu`,
+    );
+  return cut.map((row) => ({
+    type: components.row,
+    components: row.map((button) => component(button, names)),
+  }));
 }
 
 /** A menu fills its row, five buttons fill theirs: what is over begins another. */
@@ -113,18 +148,34 @@ function component(button: Button, names: Set<string>): APIButtonComponent | API
   const label = cutTo(button.label, buttonLabelChars);
   if (url !== undefined) return { type: components.button, style: styles.link, label, url };
   const value = valued(button.value ?? button.label, label);
-  if (names.has(value)) throw new Fault("invalid", `two buttons have the value "${value}": give each its own`);
+  if (names.has(value))
+    throw new Fault("invalid", `two buttons have the value "${value}": give each its own`);
   names.add(value);
-  if (choices === undefined) return { type: components.button, style: styles[style], label, custom_id: value };
+  if (choices === undefined)
+    return { type: components.button, style: styles[style], label, custom_id: value };
   if (choices.length < 1 || choices.length > menuChoices)
-    throw new Fault("invalid", `menu "${label}" has ${choices.length} choices; Discord takes 1 to ${menuChoices}`);
-  const options = choices.map((choice) => ({ label: cutTo(choice.label, customIdChars), value: valued(choice.value, choice.label) }));
-  return { type: components.menu, custom_id: value, placeholder: cutTo(button.label, customIdChars), options };
+    throw new Fault(
+      "invalid",
+      `menu "${label}" has ${choices.length} choices; Discord takes 1 to ${menuChoices}`,
+    );
+  const options = choices.map((choice) => ({
+    label: cutTo(choice.label, customIdChars),
+    value: valued(choice.value, choice.label),
+  }));
+  return {
+    type: components.menu,
+    custom_id: value,
+    placeholder: cutTo(button.label, customIdChars),
+    options,
+  };
 }
 
 function valued(value: string, label: string): string {
   if (value.length >= 1 && value.length <= customIdChars) return value;
-  throw new Fault("invalid", `the value of button "${label}" has ${value.length} characters; Discord takes 1 to ${customIdChars}`);
+  throw new Fault(
+    "invalid",
+    `the value of button "${label}" has ${value.length} characters; Discord takes 1 to ${customIdChars}`,
+  );
 }
 
 function cutTo(text: string, chars: number): string {
@@ -132,10 +183,16 @@ function cutTo(text: string, chars: number): string {
 }
 
 function poll(part: Extract<RenderedPart, { kind: "poll" }>): object {
-  if (part.anonymous) throw new Fault("unsupported", "polls on Discord show who voted: set anonymous to false");
+  if (part.anonymous)
+    throw new Fault("unsupported", "polls on Discord show who voted: set anonymous to false");
   const { question, options } = part;
   const tooLong = options.find((option) => option.length > pollAnswerChars);
-  if (question.length > pollQuestionChars || tooLong !== undefined || options.length < 1 || options.length > pollAnswers) {
+  if (
+    question.length > pollQuestionChars ||
+    tooLong !== undefined ||
+    options.length < 1 ||
+    options.length > pollAnswers
+  ) {
     const limits = `${pollQuestionChars} characters of question, ${pollAnswers} answers of ${pollAnswerChars}`;
     throw new Fault("invalid", `a poll on Discord has at most ${limits}`);
   }

@@ -26,10 +26,23 @@ export const discordCapabilities: Capabilities = {
   idempotentSends: true,
 };
 
-export const discordActions: readonly ActionKind[] = ["edit", "remove", "react", "pin", "createThread", "answerCallback", "setCommands"];
+export const discordActions: readonly ActionKind[] = [
+  "edit",
+  "remove",
+  "react",
+  "pin",
+  "createThread",
+  "answerCallback",
+  "setCommands",
+];
 
 /** Largest file by a server's boost tier. */
-export const uploadBytesByTier: readonly number[] = [25 * mebibyte, 25 * mebibyte, 50 * mebibyte, 100 * mebibyte];
+export const uploadBytesByTier: readonly number[] = [
+  25 * mebibyte,
+  25 * mebibyte,
+  50 * mebibyte,
+  100 * mebibyte,
+];
 
 /** A nonce holds at most 25 characters. */
 export const nonceChars = 25;

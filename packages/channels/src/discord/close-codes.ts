@@ -15,7 +15,10 @@ export const tokenInstruction = `Discord refuses the bot's token. Open ${portal}
 
 const fatal: ReadonlyMap<number, string> = new Map([
   [4004, tokenInstruction],
-  [4010, "Discord refuses the shard of this connection; Parley uses one shard, so this bot may be in too many servers"],
+  [
+    4010,
+    "Discord refuses the shard of this connection; Parley uses one shard, so this bot may be in too many servers",
+  ],
   [4011, "the bot is in more servers than one connection may serve (2,500); Parley does not shard"],
   [4012, "Discord no longer serves this version of its gateway; update Parley"],
   [4013, "Discord does not know the intents that were asked for; update Parley"],

@@ -53,7 +53,16 @@ export interface Ending {
   readonly session: Session | null;
 }
 
-const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, invalidSession: 9, hello: 10, heartbeatAck: 11 } as const;
+const op = {
+  dispatch: 0,
+  heartbeat: 1,
+  identify: 2,
+  resume: 6,
+  reconnect: 7,
+  invalidSession: 9,
+  hello: 10,
+  heartbeatAck: 11,
+} as const;
 
 /** 1000 and 1001 from us would end the session; any other code keeps it for the next connection, also of the next process. */
 export const resumableClose = 4200;
@@ -85,7 +94,13 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       isOver = true;
       for (const timer of [watch, beat, cut]) timer?.cancel();
       signal.removeEventListener("abort", onAbort);
-      resolve({ code, reason: reason ?? `the connection closed with ${code ?? "nothing"}`, reached, refused, session });
+      resolve({
+        code,
+        reason: reason ?? `the connection closed with ${code ?? "nothing"}`,
+        reached,
+        refused,
+        session,
+      });
     };
     const end = (why: string): void => {
       if (isOver || reason !== null) return;
@@ -125,7 +140,12 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
       beatEvery(everyMs, everyMs * ids.chance());
       if (session === null) {
         const properties = { os: process.platform, browser: "parley", device: "parley" };
-        send(op.identify, { token, intents, properties, presence: { status: "online", activities: [], since: null, afk: false } });
+        send(op.identify, {
+          token,
+          intents,
+          properties,
+          presence: { status: "online", activities: [], since: null, afk: false },
+        });
         within(liveWithinMs, "READY");
       } else {
         send(op.resume, { token, session_id: session.id, seq: session.sequence });
@@ -143,15 +163,18 @@ export function gatewayConnection(options: ConnectionOptions): Promise<Ending> {
         if (ready === null) return end("READY does not say which session, or who we are");
         session = { ...ready, resumeUrl: ready.resumeUrl ?? options.url, sequence: sequence ?? 0 };
         live(body);
-      } else if (session !== null && sequence !== null && sequence > session.sequence) session = { ...session, sequence };
+      } else if (session !== null && sequence !== null && sequence > session.sequence)
+        session = { ...session, sequence };
       if (event === "RESUMED") live(null);
       else if (reached !== "live") within(liveWithinMs, "RESUMED");
-      if (session !== null && !options.onDispatch({ event, body, sequence, session })) end("too many events wait");
+      if (session !== null && !options.onDispatch({ event, body, sequence, session }))
+        end("too many events wait");
     };
     const onFrame = (frame: Frame): void => {
       switch (frame.op) {
         case op.dispatch:
-          if (typeof frame.t === "string") dispatch(frame.t, frame.d, Number.isSafeInteger(frame.s) ? (frame.s as number) : null);
+          if (typeof frame.t === "string")
+            dispatch(frame.t, frame.d, Number.isSafeInteger(frame.s) ? (frame.s as number) : null);
           return;
         case op.heartbeat:
           return heartbeat();

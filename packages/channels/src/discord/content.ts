@@ -1,5 +1,11 @@
 // What a Discord message says: its author's words with names in place of ids, what came along of others, and references to its files.
-import type { APIAttachment, APIEmbed, APIMessage, APIMessageSnapshotFields, APIUser } from "discord-api-types/v10";
+import type {
+  APIAttachment,
+  APIEmbed,
+  APIMessage,
+  APIMessageSnapshotFields,
+  APIUser,
+} from "discord-api-types/v10";
 import { type Attachment, type Enclosed, label } from "@parley/protocol";
 
 export interface Content {
@@ -36,7 +42,9 @@ export function contentOf(
   const text = spoken(message.content, message.mentions, me, nameOf);
   const snapshots = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
   const attachments = [message, ...snapshots].flatMap((from) =>
-    (from.attachments ?? []).map((file) => attachmentOf(file, message, ((from.flags ?? 0) & voiceMessage) !== 0)),
+    (from.attachments ?? []).map((file) =>
+      attachmentOf(file, message, ((from.flags ?? 0) & voiceMessage) !== 0),
+    ),
   );
   const passed = snapshots.flatMap((each): Enclosed[] => {
     const words = each.content === undefined || each.content === "" ? [] : [each.content];
@@ -44,27 +52,44 @@ export function contentOf(
   });
   const enclosed = [...described(message), ...passed];
   if (text === "" && enclosed.length === 0 && attachments.length === 0 && title === undefined) return null;
-  return { text, enclosed: [...(title === undefined ? [] : [{ kind: "post" as const, words: [title] }]), ...enclosed], attachments };
+  return {
+    text,
+    enclosed: [...(title === undefined ? [] : [{ kind: "post" as const, words: [title] }]), ...enclosed],
+    attachments,
+  };
 }
 
 /** Whether a server's message came without anything that people see: what Discord does to bots without the message content intent. */
 export function isHidden(message: APIMessage): boolean {
-  const parts = [message.attachments, message.embeds, message.components, message.sticker_items, message.message_snapshots];
-  return message.content === "" && message.poll === undefined && parts.every((list) => (list?.length ?? 0) === 0);
+  const parts = [
+    message.attachments,
+    message.embeds,
+    message.components,
+    message.sticker_items,
+    message.message_snapshots,
+  ];
+  return (
+    message.content === "" && message.poll === undefined && parts.every((list) => (list?.length ?? 0) === 0)
+  );
 }
 
 /** What a program shows in a frame, where its text is often empty. A person's frames are previews of links. */
 function framed(embeds: readonly APIEmbed[] | undefined): Enclosed[] {
   return (embeds ?? []).flatMap(({ type, title, description, fields = [] }): Enclosed[] => {
     if (type !== undefined && (type as string) !== "rich") return [];
-    const words = [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`)].filter((each) => each !== undefined);
+    const words = [title, description, ...fields.map(({ name, value }) => `${name}: ${value}`)].filter(
+      (each) => each !== undefined,
+    );
     return words.length === 0 ? [] : [{ kind: "embed", words }];
   });
 }
 
 /** What is in a message beside text and files. */
 function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enclosed[] {
-  const found = (message.sticker_items ?? []).map((sticker): Enclosed => ({ kind: "sticker", words: [sticker.name] }));
+  const found = (message.sticker_items ?? []).map((sticker): Enclosed => ({
+    kind: "sticker",
+    words: [sticker.name],
+  }));
   const isOfPerson = "author" in message && message.author?.bot !== true && message.webhook_id === undefined;
   if (!isOfPerson) found.push(...framed(message.embeds));
   const poll = "poll" in message ? message.poll : undefined;
@@ -77,26 +102,41 @@ function described(message: Partial<APIMessage> | APIMessageSnapshotFields): Enc
 const nameChars = 64;
 
 /** Ids become names, as people see them, on one line whatever they hold; a leading mention of ours only called us. */
-function spoken(content: string, mentions: readonly APIUser[], me: { readonly id: string }, nameOf: NameOf): string {
+function spoken(
+  content: string,
+  mentions: readonly APIUser[],
+  me: { readonly id: string },
+  nameOf: NameOf,
+): string {
   const names = new Map(mentions.map((user) => [user.id, userName(user)]));
   const people: NameOf = (id) => names.get(id);
   const called = new RegExp(`^\\s*<@!?${me.id}>[\\s,:]*`).exec(content)?.[0].length ?? 0;
   const rest = content.slice(called);
-  const shown = (rest === "" ? content : rest).replace(/<(@!?|@&|#)(\d+)>/g, (whole, sign: string, id: string) => {
-    const name = (sign === "#" || sign === "@&" ? nameOf : people)(id);
-    return name === undefined ? whole : `${sign.charAt(0)}${label(name, nameChars)}`;
-  });
+  const shown = (rest === "" ? content : rest).replace(
+    /<(@!?|@&|#)(\d+)>/g,
+    (whole, sign: string, id: string) => {
+      const name = (sign === "#" || sign === "@&" ? nameOf : people)(id);
+      return name === undefined ? whole : `${sign.charAt(0)}${label(name, nameChars)}`;
+    },
+  );
   return shown.replace(/<a?(:\w+:)\d+>/g, "$1");
 }
 
-export function userName(user: Pick<APIUser, "id"> & Partial<Pick<APIUser, "username" | "global_name">>, nick?: string | null): string {
+export function userName(
+  user: Pick<APIUser, "id"> & Partial<Pick<APIUser, "username" | "global_name">>,
+  nick?: string | null,
+): string {
   return nick ?? user.global_name ?? user.username ?? user.id;
 }
 
 function attachmentOf(file: APIAttachment, message: APIMessage, isVoice: boolean): Attachment {
   const mediaType = file.content_type?.split(";")[0];
   const [family = ""] = (mediaType ?? "").split("/");
-  const kind = isVoice ? "voice" : family === "image" || family === "video" || family === "audio" ? family : "file";
+  const kind = isVoice
+    ? "voice"
+    : family === "image" || family === "video" || family === "audio"
+      ? family
+      : "file";
   return {
     kind,
     ref: formatFileRef({ channel: message.channel_id, message: message.id, file: file.id, url: file.url }),
@@ -124,7 +164,8 @@ export function formatFileRef({ channel, message, file, url }: FileRef): string 
 export function parseFileRef(ref: string): FileRef | null {
   try {
     const value: unknown = JSON.parse(ref);
-    if (!Array.isArray(value) || value.length !== 4 || !value.every((part) => typeof part === "string")) return null;
+    if (!Array.isArray(value) || value.length !== 4 || !value.every((part) => typeof part === "string"))
+      return null;
     const [channel = "", message = "", file = "", url = ""] = value as string[];
     return { channel, message, file, url };
   } catch {

@@ -65,8 +65,18 @@ const hiddenContent =
 
 /** Throws Fault("invalid") for options that can never work. Nothing is sent before `start`. */
 export async function discord(options: DiscordOptions): Promise<Channel> {
-  const { account, token, apiRoot = "https://discord.com/api", messageContent = true, memory, clock, ids, log } = options;
-  if (!/^\S+$/.test(token)) throw new Fault("invalid", `the token of Discord account "${account}" is empty or has spaces in it`);
+  const {
+    account,
+    token,
+    apiRoot = "https://discord.com/api",
+    messageContent = true,
+    memory,
+    clock,
+    ids,
+    log,
+  } = options;
+  if (!/^\S+$/.test(token))
+    throw new Fault("invalid", `the token of Discord account "${account}" is empty or has spaces in it`);
   const ending = new AbortController();
   const { signal } = ending;
   const tokens = tokenWatch({
@@ -76,13 +86,26 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     log,
     signal,
   });
-  const onToken = { accepted: tokens.accepted, refused: (why: string) => tokens.refused(`${tokenInstruction} (${why})`) };
-  const [rest, { WebSocket }] = await Promise.all([discordRest({ token, apiRoot, onToken, clock }), import("ws")]);
+  const onToken = {
+    accepted: tokens.accepted,
+    refused: (why: string) => tokens.refused(`${tokenInstruction} (${why})`),
+  };
+  const [rest, { WebSocket }] = await Promise.all([
+    discordRest({ token, apiRoot, onToken, clock }),
+    import("ws"),
+  ]);
   const health = healthBoard(clock, log);
   const known = places(rest, () => clock.mono());
   const kept = forms(memory, log);
   const shown = shownTexts();
-  const pending = interactions({ rest, memory, forms: kept, quietCommands: options.quietCommands ?? [], clock, log });
+  const pending = interactions({
+    rest,
+    memory,
+    forms: kept,
+    quietCommands: options.quietCommands ?? [],
+    clock,
+    log,
+  });
   const notes = watch(memory, clock, log);
   const sending = {
     rest,
@@ -108,7 +131,11 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
     await Promise.all([pending.accepted(told, refused), notes.accepted({ dispatches, reads })]);
   };
 
-  const catchUp = async (queue: Intake, lastMessageId: string, session: Dispatch["session"]): Promise<void> => {
+  const catchUp = async (
+    queue: Intake,
+    lastMessageId: string,
+    session: Dispatch["session"],
+  ): Promise<void> => {
     const release = queue.hold();
     const common = { rest, lastMessageId, session, clock, ids, log, signal };
     try {
@@ -164,7 +191,10 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
         places: known,
         opensForm: (id) => kept.find(id) !== null,
         onLeftOut: (left) =>
-          log.warn({ event: dispatch.event, count: left.length, left: left.slice(0, mostNamed) }, "parts of a message could not be read"),
+          log.warn(
+            { event: dispatch.event, count: left.length, left: left.slice(0, mostNamed) },
+            "parts of a message could not be read",
+          ),
       });
     const read = async (dispatch: Dispatch) => {
       const reads = [await readOne(dispatch)];
@@ -215,7 +245,9 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
 
   const interactionIn = ({ event, body }: Dispatch): string[] => {
     const { id } = (body ?? {}) as { readonly id?: unknown };
-    return event === "INTERACTION_CREATE" && isSnowflake(id) ? [eventId({ channel: "discord", account }, `i${id}`)] : [];
+    return event === "INTERACTION_CREATE" && isSnowflake(id)
+      ? [eventId({ channel: "discord", account }, `i${id}`)]
+      : [];
   };
 
   /** Its three seconds run from now, whatever waits before it. */
@@ -234,11 +266,16 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       if (receiving !== null || signal.aborted)
         throw new Fault("invalid", `Discord account "${account}" was started before: make a new channel`);
       await Promise.all([notes.load(), pending.load(), kept.load()]);
-      for (const { user, channel } of notes.conversations()) if (user !== undefined) known.learnDirect(user, channel);
+      for (const { user, channel } of notes.conversations())
+        if (user !== undefined) known.learnDirect(user, channel);
       const attempted = Promise.withResolvers<void>();
       receiving = receiveWith(receive, attempted.resolve);
       const patience = new AbortController();
-      await Promise.race([attempted.promise, sleep(clock, startWithinMs, AbortSignal.any([patience.signal, signal])), receiving]);
+      await Promise.race([
+        attempted.promise,
+        sleep(clock, startWithinMs, AbortSignal.any([patience.signal, signal])),
+        receiving,
+      ]);
       patience.abort();
       const { state, reason } = health.read();
       // A network that is down now may come back; a token or an intent that is refused will not.
@@ -267,12 +304,18 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
       const giveUp = new AbortController();
       const timer = clock.after(typingDeadlineMs, () => giveUp.abort());
       try {
-        await rest.call({ method: "POST", route: `/channels/${await known.target(to, giveUp.signal)}/typing`, signal: giveUp.signal });
+        await rest.call({
+          method: "POST",
+          route: `/channels/${await known.target(to, giveUp.signal)}/typing`,
+          signal: giveUp.signal,
+        });
       } finally {
         timer.cancel();
       }
     },
-    download: async (ref, limitBytes, giveUp) => ({ bytes: await download(rest, apiRoot, ref, limitBytes, giveUp) }),
+    download: async (ref, limitBytes, giveUp) => ({
+      bytes: await download(rest, apiRoot, ref, limitBytes, giveUp),
+    }),
   };
 }
 
@@ -282,5 +325,8 @@ function selfIn(ready: unknown): Self {
     readonly user?: { readonly id?: unknown };
     readonly application?: { readonly id?: unknown };
   };
-  return { user: isSnowflake(user?.id) ? user.id : "", application: isSnowflake(application?.id) ? application.id : "" };
+  return {
+    user: isSnowflake(user?.id) ? user.id : "",
+    application: isSnowflake(application?.id) ? application.id : "",
+  };
 }

@@ -21,7 +21,10 @@ export async function download(
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "missing") throw error;
     // The address was signed for a day; the message has a fresh one.
-    const again = findUrl(await rest.call({ method: "GET", route: `/channels/${channel}/messages/${message}`, signal }), id);
+    const again = findUrl(
+      await rest.call({ method: "GET", route: `/channels/${channel}/messages/${message}`, signal }),
+      id,
+    );
     if (again === null || again === url) throw error;
     checkHost(again, apiRoot);
     return rest.fetch(again, limitBytes, signal);
@@ -30,7 +33,9 @@ export async function download(
 
 /** Another API server, as tests and proxies are, serves its files itself: other ports of its host are other programs. */
 function checkHost(url: string, apiRoot: string): void {
-  const { host, origin, protocol } = URL.canParse(url) ? new URL(url) : { host: "", origin: "", protocol: "" };
+  const { host, origin, protocol } = URL.canParse(url)
+    ? new URL(url)
+    : { host: "", origin: "", protocol: "" };
   const ours = new URL(apiRoot);
   const isOurs = !/(^|\.)discord\.com$/.test(ours.hostname) && origin === ours.origin;
   if (!isOurs && !(protocol === "https:" && contentHosts.has(host)))

@@ -47,7 +47,11 @@ export function forms(memory: DiscordMemory, log: Log): Forms {
         label,
         component: { type: components.textInput, custom_id: name, style: long ? 2 : 1, required: true },
       }));
-      return { custom_id: form.id, title: form.title, components: fields } as APIModalInteractionResponseCallbackData;
+      return {
+        custom_id: form.id,
+        title: form.title,
+        components: fields,
+      } as APIModalInteractionResponseCallbackData;
     },
   };
 }
@@ -56,6 +60,10 @@ function formOf({ label, value = label, form }: Button): Form[] {
   if (form === undefined) return [];
   const fields = form
     .slice(0, mostFields)
-    .map((field) => ({ name: field.name, label: field.label.slice(0, wordChars), long: field.long === true }));
+    .map((field) => ({
+      name: field.name,
+      label: field.label.slice(0, wordChars),
+      long: field.long === true,
+    }));
   return [{ id: value, title: label.slice(0, wordChars), fields }];
 }

@@ -66,7 +66,10 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     const { url, remaining, resetAfterMs } = await gatewayBot(rest, signal);
     if (remaining <= 0) {
       const minutes = Math.ceil(resetAfterMs / 60_000);
-      health.set("degraded", `Discord allows no new session for ${minutes} min: the bot was started too often today`);
+      health.set(
+        "degraded",
+        `Discord allows no new session for ${minutes} min: the bot was started too often today`,
+      );
       options.onAttempt();
       await sleep(clock, Math.max(resetAfterMs, identifyEveryMs), signal);
       return null;
@@ -122,7 +125,11 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     if (ending.reached === "nothing") unreachable++;
     if (ending.reached === "hello" && session !== null) failedResumes++;
     if (after.kind === "identify" || ending.refused === "gone" || failedResumes >= mostFailedResumes) {
-      if (session !== null) log.warn({ reason: ending.reason, code: ending.code }, "the session cannot be resumed: identifying anew");
+      if (session !== null)
+        log.warn(
+          { reason: ending.reason, code: ending.code },
+          "the session cannot be resumed: identifying anew",
+        );
       session = null;
       failedResumes = 0;
     }
@@ -131,7 +138,10 @@ export async function keepGateway(options: GatewayOptions): Promise<void> {
     if (ending.refused !== null) return refusedWaitMs.least + ids.chance() * refusedWaitMs.spread;
     if (ending.reached !== "live") return backoffMs(failures, ids);
     if (failures === 1) return ids.chance() * 1_000;
-    return Math.min(backoffMs(failures, ids), session === null ? longestAfterLiveMs.identify : longestAfterLiveMs.resume);
+    return Math.min(
+      backoffMs(failures, ids),
+      session === null ? longestAfterLiveMs.identify : longestAfterLiveMs.resume,
+    );
   };
 
   while (!signal.aborted) {
@@ -171,7 +181,8 @@ async function gatewayBot(rest: DiscordRest, signal: AbortSignal): Promise<Start
     readonly session_start_limit?: { readonly remaining?: unknown; readonly reset_after?: unknown };
   } | null;
   const url = answer?.url;
-  if (typeof url !== "string" || !/^wss?:/.test(url)) throw new Fault("unavailable", "Discord's /gateway/bot names no address");
+  if (typeof url !== "string" || !/^wss?:/.test(url))
+    throw new Fault("unavailable", "Discord's /gateway/bot names no address");
   const { remaining, reset_after: resetAfterMs } = answer?.session_start_limit ?? {};
   return {
     url,

@@ -79,7 +79,10 @@ export function intake(options: IntakeOptions): Intake {
         waiting = [...batch, ...waiting];
         failures++;
         inTrouble = true;
-        health.set("degraded", `events could not be accepted: ${error instanceof Error ? error.message : String(error)}`);
+        health.set(
+          "degraded",
+          `events could not be accepted: ${error instanceof Error ? error.message : String(error)}`,
+        );
         if (!isFault(error)) log.warn({ error }, "events could not be accepted");
         await sleep(clock, waitAfterMs(error, failures, ids), signal);
       }

@@ -12,13 +12,18 @@ interface Option {
 
 /** `/name subcommand value value`: names of options are the menu's, their values the person's. */
 export function commandText(interaction: APIInteraction): string {
-  const { name, options } = (interaction.data ?? {}) as { readonly name?: unknown; readonly options?: readonly Option[] };
+  const { name, options } = (interaction.data ?? {}) as {
+    readonly name?: unknown;
+    readonly options?: readonly Option[];
+  };
   if (typeof name !== "string") throw new Error("it names no command");
   return [`/${name}`, ...words(options ?? [])].join(" ");
 }
 
 function words(options: readonly Option[]): string[] {
-  return options.flatMap(({ name, value, options: inner }) => (value === undefined ? [name, ...words(inner ?? [])] : [wordOf(value)]));
+  return options.flatMap(({ name, value, options: inner }) =>
+    value === undefined ? [name, ...words(inner ?? [])] : [wordOf(value)],
+  );
 }
 
 interface Field {

@@ -21,9 +21,17 @@ export interface Interactions {
   /** The open slash command among `events` that the send with this key answers: the first send to ask has it, and its repeats. */
   take(events: readonly string[], key: string): Promise<OpenInteraction | null>;
   /** Puts the answer where "is thinking" stands. Null when Discord has forgotten it: then it is a message like any other. Throws Fault. */
-  fill(open: OpenInteraction, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
+  fill(
+    open: OpenInteraction,
+    payload: { readonly body?: unknown; readonly form?: FormData },
+    signal: AbortSignal,
+  ): Promise<unknown>;
   /** What follows in the answer of a quiet command. Null where its time is over: then it is a message like any other. Throws Fault. */
-  follow(event: string, payload: { readonly body?: unknown; readonly form?: FormData }, signal: AbortSignal): Promise<unknown>;
+  follow(
+    event: string,
+    payload: { readonly body?: unknown; readonly form?: FormData },
+    signal: AbortSignal,
+  ): Promise<unknown>;
   /** One answer answers several commands: the waiting of all but the one in whose place it stands ends. Never rejects. */
   endOthers(events: readonly string[], answered: OpenInteraction): Promise<void>;
   /** Nothing will be said to these: their waiting ends. Never rejects. */
@@ -41,7 +49,10 @@ const mostOpen = 500;
 const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6, choices: 8, form: 9 } as const;
 const ephemeral = 1 << 6;
 const refusal = "You cannot use this here.";
-const noLongerUsed = { command: "This command is no longer in use.", button: "This button is no longer in use." } as const;
+const noLongerUsed = {
+  command: "This command is no longer in use.",
+  button: "This button is no longer in use.",
+} as const;
 
 interface Arrived {
   readonly id: string;
@@ -65,7 +76,14 @@ export interface InteractionsOptions {
   readonly log: Log;
 }
 
-export function interactions({ rest, memory, forms, quietCommands, clock, log }: InteractionsOptions): Interactions {
+export function interactions({
+  rest,
+  memory,
+  forms,
+  quietCommands,
+  clock,
+  log,
+}: InteractionsOptions): Interactions {
   /** By event id. */
   const arrived = new Map<string, Arrived>();
   let open: readonly OpenInteraction[] = [];
@@ -113,13 +131,20 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
     expiries.add(timer);
   };
 
-  const isWaiting = (event: string, one: Arrived): boolean => one.isCommand && isFresh(one) && !open.some((known) => known.event === event);
+  const isWaiting = (event: string, one: Arrived): boolean =>
+    one.isCommand && isFresh(one) && !open.some((known) => known.event === event);
   /** Its answer may take the place from now on, also after a restart. */
   const waitFor = (commands: readonly (readonly [event: string, one: Arrived])[]): Promise<void> => {
     const added = commands.map(([event, one]): OpenInteraction => {
       one.timer.cancel();
       void defer(one);
-      return { event, application: one.application, token: one.token, atMs: one.atMs, ...(one.isQuiet ? { quiet: true as const } : {}) };
+      return {
+        event,
+        application: one.application,
+        token: one.token,
+        atMs: one.atMs,
+        ...(one.isQuiet ? { quiet: true as const } : {}),
+      };
     });
     for (const one of added) expireLater(one);
     return keep([...open, ...added]);
@@ -146,7 +171,8 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
     if (to.deferred === null) {
       to.deferred = Promise.resolve(false);
       await callback(to, { type: responses.message, data });
-    } else if (to.isCommand) await rest.call({ method: "PATCH", route: original(to), body: { content: words } });
+    } else if (to.isCommand)
+      await rest.call({ method: "PATCH", route: original(to), body: { content: words } });
     else await rest.call({ method: "POST", route: `/webhooks/${to.application}/${to.token}`, body: data });
   };
   const refuse = async (to: Arrived): Promise<void> => (to.isCommand ? tell(to, refusal) : undefined);
@@ -170,7 +196,9 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
       const atOnce = answerAtOnce(interaction, forms);
       if (atOnce !== null) {
         timer.cancel();
-        callback(one, atOnce).catch((error: unknown) => log.debug({ interaction: id, error }, "an interaction could not be answered"));
+        callback(one, atOnce).catch((error: unknown) =>
+          log.debug({ interaction: id, error }, "an interaction could not be answered"),
+        );
         return;
       }
       arrived.set(event, one);
@@ -182,7 +210,9 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
         if (one === undefined) continue;
         one.timer.cancel();
         if (refused.has(event)) {
-          refuse(one).catch((error: unknown) => log.debug({ interaction: one.id, error }, "a refusal could not be shown"));
+          refuse(one).catch((error: unknown) =>
+            log.debug({ interaction: one.id, error }, "a refusal could not be shown"),
+          );
         } else if (isWaiting(event, one)) {
           added.push([event, one]);
         }
@@ -202,11 +232,14 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
     async take(events, key) {
       const isAnswered = answeredBy(events);
       await waitForEarly(isAnswered);
-      const found = open.find(({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key));
+      const found = open.find(
+        ({ event, takenBy }) => isAnswered(event) && (takenBy === undefined || takenBy === key),
+      );
       if (found === undefined || !isFresh(found)) return null;
       const deferred = arrived.get(found.event)?.deferred;
       if (deferred !== undefined && deferred !== null && !(await deferred)) return null;
-      if (found.takenBy === undefined) await keep(open.map((one) => (one.event === found.event ? { ...one, takenBy: key } : one)));
+      if (found.takenBy === undefined)
+        await keep(open.map((one) => (one.event === found.event ? { ...one, takenBy: key } : one)));
       return found;
     },
     async fill(one, payload, signal) {
@@ -222,7 +255,12 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
       const one = open.find((known) => known.event === event);
       if (one === undefined || !isFresh(one)) return null;
       try {
-        return await rest.call({ method: "POST", route: `/webhooks/${one.application}/${one.token}`, ...payload, signal });
+        return await rest.call({
+          method: "POST",
+          route: `/webhooks/${one.application}/${one.token}`,
+          ...payload,
+          signal,
+        });
       } catch (error) {
         if (!isFault(error, "missing") && !isRefusal(error, "invalidWebhookToken")) throw error;
         return null;
@@ -230,13 +268,23 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
     },
     async endOthers(events, answered) {
       const isAnswered = answeredBy(events);
-      await endAll(open.filter(({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event)));
+      await endAll(
+        open.filter(
+          ({ event, takenBy }) => event !== answered.event && takenBy === undefined && isAnswered(event),
+        ),
+      );
     },
     async settle(events) {
       const isMeant = answeredBy(events);
-      await waitForEarly(isMeant).catch((error: unknown) => log.debug({ error }, "what ended could not be noted"));
+      await waitForEarly(isMeant).catch((error: unknown) =>
+        log.debug({ error }, "what ended could not be noted"),
+      );
       // What was not shown yet cannot be taken away.
-      await Promise.all([...arrived].flatMap(([event, { deferred }]) => (isMeant(event) && deferred !== null ? [deferred] : [])));
+      await Promise.all(
+        [...arrived].flatMap(([event, { deferred }]) =>
+          isMeant(event) && deferred !== null ? [deferred] : [],
+        ),
+      );
       await endAll(open.filter(({ event, takenBy }) => takenBy === undefined && isMeant(event)));
     },
     async answer(id, text, signal) {
@@ -254,7 +302,13 @@ export function interactions({ rest, memory, forms, quietCommands, clock, log }:
         return;
       }
       if (!(await defer(one))) throw new Fault("missing", "the interaction is over");
-      if (said !== null) await rest.call({ method: "POST", route: `/webhooks/${one.application}/${one.token}`, body: said, signal });
+      if (said !== null)
+        await rest.call({
+          method: "POST",
+          route: `/webhooks/${one.application}/${one.token}`,
+          body: said,
+          signal,
+        });
     },
     stop() {
       for (const { timer } of arrived.values()) timer.cancel();

@@ -23,7 +23,13 @@ export const sessionSchema = z.object({
   lastMessageId: z.string().refine(isSnowflake).nullable(),
   identifiedAtMs: z.number(),
   /** What was before this session and is still to be looked for. */
-  gap: z.object({ session: z.string(), since: z.string().refine(isSnowflake), guilds: z.array(z.string()).readonly() }).optional(),
+  gap: z
+    .object({
+      session: z.string(),
+      since: z.string().refine(isSnowflake),
+      guilds: z.array(z.string()).readonly(),
+    })
+    .optional(),
 });
 export type SessionNote = z.infer<typeof sessionSchema>;
 
@@ -54,7 +60,12 @@ export const interactionsSchema = z.array(
 export type OpenInteraction = z.infer<typeof interactionsSchema>[number];
 
 /** Null for what is not there or cannot be read. */
-export async function recall<T>(memory: DiscordMemory, name: MemoryName, schema: z.ZodType<T>, log: Log): Promise<T | null> {
+export async function recall<T>(
+  memory: DiscordMemory,
+  name: MemoryName,
+  schema: z.ZodType<T>,
+  log: Log,
+): Promise<T | null> {
   try {
     const text = await memory.load(name);
     return text === null ? null : schema.parse(JSON.parse(text));

@@ -43,26 +43,41 @@ export interface Surroundings {
 }
 
 /** As the gateway tells it; over REST `guild_id` and `member` are missing. */
-export type MessageEvent = APIMessage & Partial<Pick<GatewayMessageCreateDispatchData, "guild_id" | "member">>;
+export type MessageEvent = APIMessage &
+  Partial<Pick<GatewayMessageCreateDispatchData, "guild_id" | "member">>;
 
 const messageTypes = { plain: 0, reply: 19 } as const;
 const forward = 1;
 
-export function eventId({ channel, account }: Pick<NormalizeContext, "channel" | "account">, what: string): string {
+export function eventId(
+  { channel, account }: Pick<NormalizeContext, "channel" | "account">,
+  what: string,
+): string {
   return `${channel}:${account}:${what}`;
 }
 
 /** Message or edit: Discord also updates messages for link previews, and then the edit's time has not moved. */
-export function messageEventId(message: Pick<APIMessage, "id" | "edited_timestamp">, isEdit: boolean): string {
+export function messageEventId(
+  message: Pick<APIMessage, "id" | "edited_timestamp">,
+  isEdit: boolean,
+): string {
   return isEdit ? `m${message.id}:e${editedMs(message)}` : `m${message.id}`;
 }
 
 export function isWanted(message: MessageEvent, me: BotIdentity, isEdit: boolean): boolean {
   if (isEdit && typeof message.edited_timestamp !== "string") return false;
-  return (message.type === messageTypes.plain || message.type === messageTypes.reply) && message.author.id !== me.id;
+  return (
+    (message.type === messageTypes.plain || message.type === messageTypes.reply) &&
+    message.author.id !== me.id
+  );
 }
 
-export function normalizeMessage(message: MessageEvent, around: Surroundings, context: NormalizeContext, isEdit: boolean): Inbound | null {
+export function normalizeMessage(
+  message: MessageEvent,
+  around: Surroundings,
+  context: NormalizeContext,
+  isEdit: boolean,
+): Inbound | null {
   const { me, nowMs, nameOf } = context;
   const { place } = around;
   const opensPost = isForum(around.parentType) && message.id === place.id;
@@ -72,7 +87,10 @@ export function normalizeMessage(message: MessageEvent, around: Surroundings, co
   const mentions = message.mentions.map((user) => user.id);
   const roleMentions = message.mention_roles;
   const address = addressOf(place, context, message.author.id);
-  const called = mentions.includes(me.id) || roleMentions.some((role) => around.myRoles.includes(role)) || replyTo?.toBot === true;
+  const called =
+    mentions.includes(me.id) ||
+    roleMentions.some((role) => around.myRoles.includes(role)) ||
+    replyTo?.toBot === true;
   return checked(context, messageEventId(message, isEdit), {
     address,
     sender: senderOf(message.author, message.member?.nick, around.roles, message.webhook_id !== undefined),
@@ -105,7 +123,12 @@ export function normalizeReaction(
   const shown = id === null ? emoji : `:${emoji ?? id}:`;
   return checked(context, `r${turn}`, {
     address: addressOf(place, context, reaction.user_id),
-    sender: { id: reaction.user_id, name, isBot: user?.bot === true, ...(roles.length === 0 ? {} : { roles: [...roles] }) },
+    sender: {
+      id: reaction.user_id,
+      name,
+      isBot: user?.bot === true,
+      ...(roles.length === 0 ? {} : { roles: [...roles] }),
+    },
     messageId: `reaction-${turn}`,
     kind: "reaction",
     text: `${isAdded ? "reacted" : "took back"} ${shown ?? "an emoji"}`,
@@ -120,7 +143,11 @@ export function normalizeReaction(
 }
 
 /** Null for what needs no row: pings, autocompletion. */
-export function normalizeInteraction(interaction: APIInteraction, place: Place, context: NormalizeContext): Inbound | null {
+export function normalizeInteraction(
+  interaction: APIInteraction,
+  place: Place,
+  context: NormalizeContext,
+): Inbound | null {
   const member = interaction.member as (APIGuildMember & { readonly user: APIUser }) | undefined;
   const user = member?.user ?? interaction.user;
   if (user === undefined) throw new Error("it names no user");
@@ -146,7 +173,10 @@ export function normalizeInteraction(interaction: APIInteraction, place: Place, 
     case interactionTypes.modal: {
       const value = formText(interaction);
       const { message } = interaction;
-      const quoted = message === undefined ? {} : { replyTo: { messageId: message.id, toBot: true, text: message.content } };
+      const quoted =
+        message === undefined
+          ? {}
+          : { replyTo: { messageId: message.id, toBot: true, text: message.content } };
       const callback = { id: interaction.id, value };
       return checked(context, id, {
         ...shared,
@@ -174,17 +204,32 @@ function within({ guild, parent }: Place): Pick<Inbound, "guild" | "parent"> {
 }
 
 /** A webhook writes under any name; its id is its own and nobody's account. */
-function senderOf(user: APIUser, nick: string | null | undefined, roles: readonly string[], isWebhook: boolean): Inbound["sender"] {
+function senderOf(
+  user: APIUser,
+  nick: string | null | undefined,
+  roles: readonly string[],
+  isWebhook: boolean,
+): Inbound["sender"] {
   const isBot = user.bot === true || isWebhook;
-  return { id: user.id, name: userName(user, nick), isBot, ...(roles.length === 0 ? {} : { roles: [...roles] }) };
+  return {
+    id: user.id,
+    name: userName(user, nick),
+    isBot,
+    ...(roles.length === 0 ? {} : { roles: [...roles] }),
+  };
 }
 
-function replyOf(message: APIMessage, me: BotIdentity, nameOf: NormalizeContext["nameOf"]): NonNullable<Inbound["replyTo"]> | null {
+function replyOf(
+  message: APIMessage,
+  me: BotIdentity,
+  nameOf: NormalizeContext["nameOf"],
+): NonNullable<Inbound["replyTo"]> | null {
   const { message_reference: reference, referenced_message: quoted } = message;
   if (reference?.message_id === undefined || reference.type === forward) return null;
   if (quoted === undefined || quoted === null) return { messageId: reference.message_id, toBot: false };
   const content = contentOf({ ...absentFields, ...quoted }, me, nameOf);
-  const text = content === null ? undefined : wordsOf({ text: content.text, enclosed: [...content.enclosed] });
+  const text =
+    content === null ? undefined : wordsOf({ text: content.text, enclosed: [...content.enclosed] });
   return {
     messageId: quoted.id,
     ...(text === undefined ? {} : { text }),

@@ -48,14 +48,22 @@ export const channelTypes = {
 } as const;
 
 export function isThread(type: number | null): boolean {
-  return type === channelTypes.announcementThread || type === channelTypes.publicThread || type === channelTypes.privateThread;
+  return (
+    type === channelTypes.announcementThread ||
+    type === channelTypes.publicThread ||
+    type === channelTypes.privateThread
+  );
 }
 
 export function isForum(type: number | null): boolean {
   return type === channelTypes.forum || type === channelTypes.media;
 }
 
-export function addressOf(place: Place, names: { readonly channel: string; readonly account: string }, user: string): Address {
+export function addressOf(
+  place: Place,
+  names: { readonly channel: string; readonly account: string },
+  user: string,
+): Address {
   if (place.guild === undefined) return { ...names, kind: "dm", peer: user };
   if (place.parent === undefined) return { ...names, kind: "channel", peer: place.id };
   return { ...names, kind: "channel", peer: place.parent, thread: place.id };
@@ -79,7 +87,13 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
   };
 
   const learnOne = (channel: unknown, guild?: string): Place | null => {
-    const { id, type, parent_id: parent, name, guild_id: own } = (channel ?? {}) as Readonly<Record<string, unknown>>;
+    const {
+      id,
+      type,
+      parent_id: parent,
+      name,
+      guild_id: own,
+    } = (channel ?? {}) as Readonly<Record<string, unknown>>;
     if (!isSnowflake(id) || typeof type !== "number" || (isThread(type) && !isSnowflake(parent))) return null;
     learnName(channel);
     const server = isSnowflake(own) ? own : guild;
@@ -110,7 +124,8 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
   return {
     async find(channel, guild) {
       // Without a server it is a private chat, unless we know better: a server's channel must never pass for a private one.
-      if (guild === undefined && known.get(channel)?.guild === undefined) return { id: channel, type: channelTypes.directMessage };
+      if (guild === undefined && known.get(channel)?.guild === undefined)
+        return { id: channel, type: channelTypes.directMessage };
       const place = await look(channel, guild);
       return place.guild === undefined && guild !== undefined ? { ...place, guild } : place;
     },
@@ -138,9 +153,12 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
         })
         .catch((error: unknown) => {
           // Opening a chat twice opens it once.
-          throw isFault(error, "ambiguous") ? new Fault("unavailable", error.message, { cause: error.cause }) : error;
+          throw isFault(error, "ambiguous")
+            ? new Fault("unavailable", error.message, { cause: error.cause })
+            : error;
         })) as { readonly id?: unknown } | undefined;
-      if (!isSnowflake(opened?.id)) throw new Fault("unavailable", "Discord opened a private chat without naming it");
+      if (!isSnowflake(opened?.id))
+        throw new Fault("unavailable", "Discord opened a private chat without naming it");
       remember(direct, user, opened.id, mostPlaces);
       return opened.id;
     },
@@ -163,7 +181,9 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
     },
     async boostTier(guild) {
       try {
-        const answer = (await rest.call({ method: "GET", route: `/guilds/${guild}` })) as { readonly premium_tier?: unknown } | undefined;
+        const answer = (await rest.call({ method: "GET", route: `/guilds/${guild}` })) as
+          | { readonly premium_tier?: unknown }
+          | undefined;
         return typeof answer?.premium_tier === "number" ? answer.premium_tier : null;
       } catch (error) {
         if (!isRefusedForGood(error)) throw error;
@@ -174,7 +194,12 @@ export function places(rest: DiscordRest, monoMs: () => number): Places {
 }
 
 function isRefusedForGood(error: unknown): boolean {
-  return isFault(error) && (error.code === "missing" || error.code === "denied" || (error.code === "invalid" && refusalCode(error) !== 0));
+  return (
+    isFault(error) &&
+    (error.code === "missing" ||
+      error.code === "denied" ||
+      (error.code === "invalid" && refusalCode(error) !== 0))
+  );
 }
 
 /** The one that was set longest ago leaves. */

@@ -24,7 +24,12 @@ export interface Read {
   /** Null: nothing for us. */
   readonly event: ChannelEvent | null;
   /** Of a message: where and what, for the look at the history after a gap. */
-  readonly seen?: { readonly channel: string; readonly guild?: string; readonly user?: string; readonly message: string };
+  readonly seen?: {
+    readonly channel: string;
+    readonly guild?: string;
+    readonly user?: string;
+    readonly message: string;
+  };
   /** Of a server's message: whether Discord kept its content from us. */
   readonly hidden?: boolean;
 }
@@ -74,9 +79,13 @@ async function read({ event, body, sequence, session }: Dispatch, context: Readi
       const reaction = body as GatewayMessageReactionAddDispatchData;
       const { member } = reaction;
       const place = await places.find(idIn(reaction.channel_id, "channel"), reaction.guild_id ?? undefined);
-      const roles = member?.roles ?? (place.guild === undefined ? [] : await places.rolesOf(place.guild, idIn(reaction.user_id, "user")));
+      const roles =
+        member?.roles ??
+        (place.guild === undefined ? [] : await places.rolesOf(place.guild, idIn(reaction.user_id, "user")));
       const turn = `${session.id}-${sequence ?? reaction.message_id}`;
-      return { event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context) };
+      return {
+        event: normalizeReaction(reaction, event === "MESSAGE_REACTION_ADD", turn, { place, roles }, context),
+      };
     }
     case "INTERACTION_CREATE": {
       const interaction = body as APIInteraction;
@@ -130,13 +139,16 @@ async function readMessage(told: MessageEvent, context: Reading, isEdit: boolean
   const around = {
     place,
     parentType: await parentType(place, places),
-    roles: message.member?.roles ?? (guild === undefined || message.webhook_id !== undefined ? [] : await places.rolesOf(guild, author.id)),
+    roles:
+      message.member?.roles ??
+      (guild === undefined || message.webhook_id !== undefined ? [] : await places.rolesOf(guild, author.id)),
     myRoles: guild === undefined || named.length === 0 ? [] : await places.rolesOf(guild, context.me.id),
   };
   const event = normalizeMessage(message, around, { ...context, nameOf: places.nameOf }, isEdit);
   if (left.length > 0) context.onLeftOut?.(left);
   // Something was said, in a part that cannot be read.
-  if (event === null && left.length > 0) throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
+  if (event === null && left.length > 0)
+    throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   return { event, seen, ...(guild === undefined || isMine ? {} : { hidden: false }) };
 }
 
@@ -150,16 +162,23 @@ async function writtenBy(
   { places, channel, account }: Reading,
 ): Promise<NonNullable<Unreadable["from"]> | null> {
   const { author, channel_id: at, guild_id: guild } = (body ?? {}) as Partial<MessageEvent>;
-  if (event !== "MESSAGE_CREATE" || !isSnowflake(author?.id) || !isSnowflake(at) || (guild ?? null) !== null) return null;
+  if (event !== "MESSAGE_CREATE" || !isSnowflake(author?.id) || !isSnowflake(at) || (guild ?? null) !== null)
+    return null;
   if (author.bot === true || (await places.find(at)).guild !== undefined) return null;
-  return { address: { channel, account, kind: "dm", peer: author.id }, sender: { id: author.id, name: "", isBot: false } };
+  return {
+    address: { channel, account, kind: "dm", peer: author.id },
+    sender: { id: author.id, name: "", isBot: false },
+  };
 }
 
 /** What an event that cannot be read is called: by its own id where it has one. */
 function nameOf({ event, body, sequence, session }: Dispatch): string {
   const message = (body ?? {}) as Partial<MessageEvent>;
   if (event.startsWith("MESSAGE_") && !event.includes("REACTION") && typeof message.id === "string")
-    return messageEventId({ id: message.id, edited_timestamp: message.edited_timestamp ?? null }, event === "MESSAGE_UPDATE");
+    return messageEventId(
+      { id: message.id, edited_timestamp: message.edited_timestamp ?? null },
+      event === "MESSAGE_UPDATE",
+    );
   return `s${session.id}-${sequence ?? "none"}`;
 }
 

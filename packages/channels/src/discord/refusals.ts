@@ -78,7 +78,8 @@ const commandsAgainMs = 3_600_000;
 export function faultOf(cause: DiscordRefusal): Fault {
   const { status, code } = cause;
   const words = `Discord refused ${cause.message}`;
-  if (code === refusalCodes.tooManyCommandsToday) return new Fault("rate_limited", words, { cause, retryAfterMs: commandsAgainMs });
+  if (code === refusalCodes.tooManyCommandsToday)
+    return new Fault("rate_limited", words, { cause, retryAfterMs: commandsAgainMs });
   const known = table.get(code);
   if (known !== undefined) return new Fault(known, words, { cause });
   // About the bot's token alone: what was to be done is still wanted when it is right again.

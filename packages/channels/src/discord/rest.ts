@@ -55,7 +55,10 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
   const line = transport(clock, "Discord");
   /** Of the call under way: whether Discord itself limited it. What discord.js guesses from the headers of other calls is only a guess. */
   const underWay = new AsyncLocalStorage<{ wasLimited: boolean }>();
-  const makeRequest = async (url: string, init: { method?: string; headers?: object; body?: unknown; signal?: AbortSignal }) => {
+  const makeRequest = async (
+    url: string,
+    init: { method?: string; headers?: object; body?: unknown; signal?: AbortSignal },
+  ) => {
     const { headers, body } = payload(init.headers, init.body);
     const answer = await line.exchange({
       url,
@@ -88,14 +91,22 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
     if (error instanceof Fault) return error;
     if (error instanceof RateLimitError) {
       const askedMs = Math.max(error.retryAfter, error.sublimitTimeout);
-      const retryAfterMs = Number.isFinite(askedMs) ? Math.min(Math.max(askedMs, 1), longestWaitMs) : usualWaitMs;
+      const retryAfterMs = Number.isFinite(askedMs)
+        ? Math.min(Math.max(askedMs, 1), longestWaitMs)
+        : usualWaitMs;
       const words = `Discord limits ${nameOf(call)}: wait ${retryAfterMs} ms (${error.global ? "global" : error.scope})`;
       // Buckets belong to a channel; only a global limit is the account's.
-      return new Fault("rate_limited", words, { retryAfterMs, cause: new DiscordLimit(wasLimited && error.global ? "account" : "chat") });
+      return new Fault("rate_limited", words, {
+        retryAfterMs,
+        cause: new DiscordLimit(wasLimited && error.global ? "account" : "chat"),
+      });
     }
-    if (error instanceof DiscordAPIError) return faultOf(new DiscordRefusal(nameOf(call), error.status, Number(error.code), error.message));
-    if (error instanceof HTTPError) return faultOf(new DiscordRefusal(nameOf(call), error.status, 0, error.message));
-    if (call.signal?.aborted === true) return new Fault("aborted", `${nameOf(call)} was aborted while it waited`);
+    if (error instanceof DiscordAPIError)
+      return faultOf(new DiscordRefusal(nameOf(call), error.status, Number(error.code), error.message));
+    if (error instanceof HTTPError)
+      return faultOf(new DiscordRefusal(nameOf(call), error.status, 0, error.message));
+    if (call.signal?.aborted === true)
+      return new Fault("aborted", `${nameOf(call)} was aborted while it waited`);
     return new Fault("ambiguous", `${nameOf(call)} failed inside the Discord client`, { cause: error });
   };
 
@@ -110,7 +121,11 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
             method: method as Parameters<typeof rest.request>[0]["method"],
             fullRoute: route,
             auth: false,
-            ...(form !== undefined ? { body: form, passThroughBody: true } : body !== undefined ? { body } : {}),
+            ...(form !== undefined
+              ? { body: form, passThroughBody: true }
+              : body !== undefined
+                ? { body }
+                : {}),
             ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
             ...(signal === undefined ? {} : { signal }),
           }),
@@ -125,7 +140,14 @@ export async function discordRest({ token, apiRoot, onToken, clock }: RestOption
       }
     },
     async fetch(url, limitBytes, signal) {
-      const exchange = { url, method: "GET", signal, ...fileTimes, maxBytes: limitBytes, line: "calls" } as const;
+      const exchange = {
+        url,
+        method: "GET",
+        signal,
+        ...fileTimes,
+        maxBytes: limitBytes,
+        line: "calls",
+      } as const;
       const { status, bytes } = await line.exchange(exchange).catch((error: unknown) => {
         throw error instanceof Fault ? certain(error) : error;
       });
@@ -160,7 +182,10 @@ function payload(
   if (body instanceof FormData) {
     const encoded = new Response(body);
     const type = encoded.headers.get("content-type") ?? "multipart/form-data";
-    return { headers: { ...plain, "content-type": type }, body: encoded.body as unknown as AsyncIterable<Uint8Array> };
+    return {
+      headers: { ...plain, "content-type": type },
+      body: encoded.body as unknown as AsyncIterable<Uint8Array>,
+    };
   }
   if (typeof body !== "string") return { headers: plain };
   return { headers: { ...plain, "Content-Length": String(Buffer.byteLength(body)) }, body };
@@ -171,14 +196,24 @@ function responseOf({ status, headers, bytes }: Answer): object {
   const ok = status >= 200 && status < 300;
   const json = parse(bytes);
   if (ok && bytes.length > 0 && json === undefined)
-    throw new Fault("ambiguous", `Discord's side answered ${status} with ${bytes.length} bytes that are no JSON`);
+    throw new Fault(
+      "ambiguous",
+      `Discord's side answered ${status} with ${bytes.length} bytes that are no JSON`,
+    );
   if (!ok && status < 400) throw new Fault("ambiguous", `Discord's side answered ${status}`);
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") sent.set(name, value);
   const shown = ok ? json : refusal(status, json, bytes);
   // The body's wait is the exact one; the header may be rounded, or lost on the way.
-  const { retry_after: retryAfter, global } = (json ?? {}) as { readonly retry_after?: unknown; readonly global?: unknown };
-  if (status === 429) sent.set("Retry-After", String(typeof retryAfter === "number" ? retryAfter : (sent.get("Retry-After") ?? 1)));
+  const { retry_after: retryAfter, global } = (json ?? {}) as {
+    readonly retry_after?: unknown;
+    readonly global?: unknown;
+  };
+  if (status === 429)
+    sent.set(
+      "Retry-After",
+      String(typeof retryAfter === "number" ? retryAfter : (sent.get("Retry-After") ?? 1)),
+    );
   if (status === 429 && global === true) sent.set("X-RateLimit-Global", "true");
   if (shown !== undefined) sent.set("Content-Type", "application/json");
   return {
@@ -197,8 +232,14 @@ function responseOf({ status, headers, bytes }: Answer): object {
 const detailChars = 400;
 
 /** A refusal in the one form that discord.js can read, whatever came. */
-function refusal(status: number, json: unknown, bytes: Uint8Array): { readonly code: number; readonly message: string } {
-  const { code, message, errors } = (typeof json === "object" && json !== null ? json : {}) as Readonly<Record<string, unknown>>;
+function refusal(
+  status: number,
+  json: unknown,
+  bytes: Uint8Array,
+): { readonly code: number; readonly message: string } {
+  const { code, message, errors } = (typeof json === "object" && json !== null ? json : {}) as Readonly<
+    Record<string, unknown>
+  >;
   const words = typeof message === "string" ? message : `${status} with ${bytes.length} bytes`;
   const detail = errors === undefined ? "" : ` ${JSON.stringify(errors).slice(0, detailChars)}`;
   return { code: typeof code === "number" ? code : 0, message: words + detail };

@@ -12,9 +12,17 @@ const content = {
   mentions: list(person),
   mention_roles: list(snowflakeId),
   attachments: list(
-    object({ id: snowflakeId, filename: text, url: text }, { size: count, content_type: text, duration_secs: amount, description: text }),
+    object(
+      { id: snowflakeId, filename: text, url: text },
+      { size: count, content_type: text, duration_secs: amount, description: text },
+    ),
   ),
-  embeds: list(object({}, { type: text, title: text, description: text, fields: list(object({ name: text, value: text })) })),
+  embeds: list(
+    object(
+      {},
+      { type: text, title: text, description: text, fields: list(object({ name: text, value: text })) },
+    ),
+  ),
   sticker_items: list(object({ name: text })),
   poll: object({ question: object({}, { text }), answers: list(answer) }),
 } as const;

@@ -2,7 +2,14 @@
 // a nonce from its idempotency key, so that a repeat within some minutes is shown once (I5); beyond, our own messages are read back.
 import { createHash } from "node:crypto";
 import type { APIMessage } from "discord-api-types/v10";
-import { type Address, Fault, isFault, type MediaFile, type Receipt, type RenderedPart } from "@parley/protocol";
+import {
+  type Address,
+  Fault,
+  isFault,
+  type MediaFile,
+  type Receipt,
+  type RenderedPart,
+} from "@parley/protocol";
 import type { SendOptions } from "../channel.ts";
 import { messagesOf, pageMessages } from "./backfill.ts";
 import { type BodyOptions, payloadOf, reference, said, type Said } from "./body.ts";
@@ -24,7 +31,12 @@ export interface SendContext extends BodyOptions {
   readonly self: () => Self | null;
 }
 
-export async function sendPart(context: SendContext, to: Address, part: RenderedPart, options: SendOptions): Promise<Receipt> {
+export async function sendPart(
+  context: SendContext,
+  to: Address,
+  part: RenderedPart,
+  options: SendOptions,
+): Promise<Receipt> {
   const { rest, places, interactions } = context;
   const { signal, idempotencyKey, answers = [] } = options;
   if (signal.aborted) throw new Fault("aborted", "the send was aborted before it began");
@@ -32,7 +44,12 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
   if (part.kind === "text" && part.buttons !== undefined) await context.forms.keep(part.buttons);
   const open = answers.length === 0 ? null : await interactions.take(answers, idempotencyKey);
   if (open !== null) {
-    const payload = await payloadOf(message.json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);
+    const payload = await payloadOf(
+      message.json,
+      message.files,
+      context.mediaFolder,
+      discordCapabilities.uploadBytes,
+    );
     const filled = await interactions.fill(open, payload, signal);
     if (filled !== null) {
       void interactions.endOthers(answers, open);
@@ -42,7 +59,12 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
   const quiet = options.follows?.extra?.["quiet"];
   if (typeof quiet === "string") {
     const json = { ...message.json, flags: flagsOf(message.json) | ephemeral };
-    const payload = await payloadOf(json, message.files, context.mediaFolder, discordCapabilities.uploadBytes);
+    const payload = await payloadOf(
+      json,
+      message.files,
+      context.mediaFolder,
+      discordCapabilities.uploadBytes,
+    );
     const followed = await interactions.follow(quiet, payload, signal);
     if (followed !== null) return { ...receipt(followed), extra: { quiet } };
   }
@@ -52,7 +74,9 @@ export async function sendPart(context: SendContext, to: Address, part: Rendered
   const create = async (quote: object): Promise<Receipt> => {
     const json = { ...message.json, ...quote, nonce: nonceOf(idempotencyKey), enforce_nonce: true };
     const payload = await payloadOf(json, message.files, context.mediaFolder, limitBytes);
-    return receipt(await rest.call({ method: "POST", route: `/channels/${channel}/messages`, ...payload, signal }));
+    return receipt(
+      await rest.call({ method: "POST", route: `/channels/${channel}/messages`, ...payload, signal }),
+    );
   };
   const quote = reference(part.replyTo);
   try {
@@ -106,9 +130,12 @@ async function post(
 ): Promise<Receipt> {
   const json = { name: titleOf(part), message: message.json };
   const payload = await payloadOf(json, message.files, mediaFolder, limitBytes);
-  const opened = (await rest.call({ method: "POST", route: `/channels/${place.id}/threads`, ...payload, signal })) as
-    | { readonly id?: unknown; readonly message?: { readonly id?: unknown } }
-    | undefined;
+  const opened = (await rest.call({
+    method: "POST",
+    route: `/channels/${place.id}/threads`,
+    ...payload,
+    signal,
+  })) as { readonly id?: unknown; readonly message?: { readonly id?: unknown } } | undefined;
   if (!isSnowflake(opened?.id)) throw new Fault("ambiguous", "Discord opened the post without naming it");
   // The first message of a post has the post's id.
   const messageId = isSnowflake(opened.message?.id) ? opened.message.id : opened.id;
@@ -139,7 +166,11 @@ function plainOf(part: RenderedPart): string {
 }
 
 /** Asked for only where it matters: a boosted server takes more. */
-async function uploadLimit(places: Places, place: Place | null, files: readonly MediaFile[]): Promise<number> {
+async function uploadLimit(
+  places: Places,
+  place: Place | null,
+  files: readonly MediaFile[],
+): Promise<number> {
   const usual = discordCapabilities.uploadBytes;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes <= usual || place?.guild === undefined) return usual;
@@ -159,11 +190,17 @@ export async function sentSince(
   const me = context.self()?.user;
   if (me === undefined) throw new Fault("unavailable", "who we are is not known yet");
   try {
-    if (place !== null && isForum(place.type)) return await postsSince(rest, place, me, titleOf(part), sinceMs, signal);
+    if (place !== null && isForum(place.type))
+      return await postsSince(rest, place, me, titleOf(part), sinceMs, signal);
     const found: APIMessage[] = [];
     for (let pages = 0; pages < mostPages; pages++) {
       const oldest = found.at(-1)?.id;
-      const page = await messagesOf<APIMessage>(rest, channel, oldest === undefined ? null : { before: oldest }, signal);
+      const page = await messagesOf<APIMessage>(
+        rest,
+        channel,
+        oldest === undefined ? null : { before: oldest },
+        signal,
+      );
       found.push(...page);
       if (page.length < pageMessages || page.some((each) => writtenAtMs(each) < sinceMs)) break;
     }
@@ -214,14 +251,22 @@ async function postsSince(
   signal: AbortSignal,
 ): Promise<readonly Receipt[] | null> {
   if (place.guild === undefined) return null;
-  const answer = (await rest.call({ method: "GET", route: `/guilds/${place.guild}/threads/active`, signal })) as
-    | { readonly threads?: unknown }
-    | undefined;
-  const threads = (Array.isArray(answer?.threads) ? answer.threads : []) as readonly Readonly<Record<string, unknown>>[];
+  const answer = (await rest.call({
+    method: "GET",
+    route: `/guilds/${place.guild}/threads/active`,
+    signal,
+  })) as { readonly threads?: unknown } | undefined;
+  const threads = (Array.isArray(answer?.threads) ? answer.threads : []) as readonly Readonly<
+    Record<string, unknown>
+  >[];
   const since = BigInt(idAt(sinceMs));
   return threads
-    .filter((thread) => thread["parent_id"] === place.id && thread["owner_id"] === me && thread["name"] === title)
-    .flatMap(({ id }) => (isSnowflake(id) && BigInt(id) >= since ? [{ messageId: id, extra: { thread: id } }] : []))
+    .filter(
+      (thread) => thread["parent_id"] === place.id && thread["owner_id"] === me && thread["name"] === title,
+    )
+    .flatMap(({ id }) =>
+      isSnowflake(id) && BigInt(id) >= since ? [{ messageId: id, extra: { thread: id } }] : [],
+    )
     .toSorted((a, b) => byAge(a.messageId, b.messageId));
 }
 

@@ -9,7 +9,8 @@ export function isSnowflake(text: unknown): text is string {
 
 /** The id itself. Throws Fault("invalid") for what is none. */
 export function snowflake(text: string, what: string): string {
-  if (!/^\d{1,20}$/.test(text)) throw new Fault("invalid", `"${text}" is not a Discord ${what} id: it must be digits`);
+  if (!/^\d{1,20}$/.test(text))
+    throw new Fault("invalid", `"${text}" is not a Discord ${what} id: it must be digits`);
   return text;
 }
 

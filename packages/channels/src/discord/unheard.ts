@@ -17,9 +17,14 @@ export interface Gap {
 const mostChannels = 50;
 
 export function gapBefore(ready: unknown, since: string | null): Gap | undefined {
-  const { session_id: session, guilds } = (ready ?? {}) as { readonly session_id?: unknown; readonly guilds?: unknown };
+  const { session_id: session, guilds } = (ready ?? {}) as {
+    readonly session_id?: unknown;
+    readonly guilds?: unknown;
+  };
   if (since === null || typeof session !== "string" || !Array.isArray(guilds)) return undefined;
-  const ids = guilds.map((guild: unknown) => (guild as { readonly id?: unknown } | null)?.id).filter(isSnowflake);
+  const ids = guilds
+    .map((guild: unknown) => (guild as { readonly id?: unknown } | null)?.id)
+    .filter(isSnowflake);
   return { session, since, guilds: ids };
 }
 
@@ -31,7 +36,9 @@ export function writtenIn(
   if (event !== "GUILD_CREATE" || gap?.session !== session.id) return null;
   const { id: guild, channels, threads } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (!isSnowflake(guild) || !gap.guilds.includes(guild)) return null;
-  const found = [...described(channels), ...described(threads)].filter(({ last }) => BigInt(last) > BigInt(gap.since));
+  const found = [...described(channels), ...described(threads)].filter(
+    ({ last }) => BigInt(last) > BigInt(gap.since),
+  );
   return {
     guild,
     channels: found
@@ -44,14 +51,23 @@ export function writtenIn(
 /** What is left to look for once these are durable: a server that comes back later in the session has told its gap already. */
 export function gapAfter(dispatches: readonly Dispatch[], gap: Gap | undefined): Gap | undefined {
   const told = new Set(dispatches.map((dispatch) => writtenIn(dispatch, gap)?.guild));
-  return gap === undefined || told.size === 0 ? gap : { ...gap, guilds: gap.guilds.filter((guild) => !told.has(guild)) };
+  return gap === undefined || told.size === 0
+    ? gap
+    : { ...gap, guilds: gap.guilds.filter((guild) => !told.has(guild)) };
 }
 
 /** Those that hold messages. What a forum has last is a post, and that is a thread of its own. */
 function described(list: unknown): readonly { readonly id: string; readonly last: string }[] {
   return (Array.isArray(list) ? list : []).flatMap((channel: unknown) => {
     const { id, type, last_message_id: last } = (channel ?? {}) as Readonly<Record<string, unknown>>;
-    if (!isSnowflake(id) || !isSnowflake(last) || typeof type !== "number" || isForum(type) || type === channelTypes.category) return [];
+    if (
+      !isSnowflake(id) ||
+      !isSnowflake(last) ||
+      typeof type !== "number" ||
+      isForum(type) ||
+      type === channelTypes.category
+    )
+      return [];
     return [{ id, last }];
   });
 }

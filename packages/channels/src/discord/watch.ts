@@ -3,7 +3,14 @@
 import type { Clock, Log } from "@parley/protocol";
 import type { Dispatch, Session } from "./connection.ts";
 import type { Accepted } from "./intake.ts";
-import { type DiscordMemory, recall, type SessionNote, sessionSchema, type Watched, watchedSchema } from "./memory.ts";
+import {
+  type DiscordMemory,
+  recall,
+  type SessionNote,
+  sessionSchema,
+  type Watched,
+  watchedSchema,
+} from "./memory.ts";
 import type { Read } from "./reader.ts";
 import { idAt, newerId } from "./snowflake.ts";
 import { type Gap, gapAfter, gapBefore } from "./unheard.ts";
@@ -34,7 +41,15 @@ const mostConversations = 200;
 const watchedForMs = 7 * 86_400_000;
 /** A conversation's time is noted this coarsely, so that most messages write one small note. */
 const coarseMs = 3_600_000;
-const unknown: SessionNote = { id: null, user: "", application: "", resumeUrl: "", sequence: 0, lastMessageId: null, identifiedAtMs: 0 };
+const unknown: SessionNote = {
+  id: null,
+  user: "",
+  application: "",
+  resumeUrl: "",
+  sequence: 0,
+  lastMessageId: null,
+  identifiedAtMs: 0,
+};
 
 export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
   let note = unknown;
@@ -52,16 +67,19 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
       seenAtMs: nowMs,
     });
     for (const [key, { seenAtMs }] of conversations)
-      if (conversations.size > mostConversations || nowMs - seenAtMs > watchedForMs) conversations.delete(key);
+      if (conversations.size > mostConversations || nowMs - seenAtMs > watchedForMs)
+        conversations.delete(key);
     return true;
   };
 
   return {
     async load() {
       note = (await recall(memory, "session", sessionSchema, log)) ?? unknown;
-      for (const one of (await recall(memory, "watched", watchedSchema, log)) ?? []) conversations.set(one.channel, one);
+      for (const one of (await recall(memory, "watched", watchedSchema, log)) ?? [])
+        conversations.set(one.channel, one);
     },
-    session: () => (note.id === null ? null : { id: note.id, resumeUrl: note.resumeUrl, sequence: note.sequence }),
+    session: () =>
+      note.id === null ? null : { id: note.id, resumeUrl: note.resumeUrl, sequence: note.sequence },
     identifiedAtMs: () => note.identifiedAtMs,
     identified(self, atMs, ready) {
       const since = note.lastMessageId ?? (note.identifiedAtMs > 0 ? idAt(note.identifiedAtMs) : null);
@@ -73,7 +91,12 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
     conversations: () => [...conversations.values()],
     async accepted({ dispatches, reads }) {
       const before = note;
-      note = { ...note, ...reached(dispatches), lastMessageId: newest(note.lastMessageId, reads), gap: gapAfter(dispatches, note.gap) };
+      note = {
+        ...note,
+        ...reached(dispatches),
+        lastMessageId: newest(note.lastMessageId, reads),
+        gap: gapAfter(dispatches, note.gap),
+      };
       const changed = reads.map(({ seen }) => seen !== undefined && see(seen)).includes(true);
       await Promise.all([
         note === before ? undefined : memory.save("session", JSON.stringify(note)),
@@ -86,9 +109,14 @@ export function watch(memory: DiscordMemory, clock: Clock, log: Log): Watch {
 /** The newest place in a session; nothing when none of these was told by the gateway. */
 function reached(dispatches: readonly Dispatch[]): Pick<SessionNote, "id" | "resumeUrl" | "sequence"> | null {
   const last = dispatches.findLast(({ sequence }) => sequence !== null);
-  return last === undefined ? null : { id: last.session.id, resumeUrl: last.session.resumeUrl, sequence: last.sequence ?? 0 };
+  return last === undefined
+    ? null
+    : { id: last.session.id, resumeUrl: last.session.resumeUrl, sequence: last.sequence ?? 0 };
 }
 
 function newest(before: string | null, reads: Accepted["reads"]): string | null {
-  return reads.reduce((id, { seen }) => (seen === undefined ? id : id === null ? seen.message : newerId(id, seen.message)), before);
+  return reads.reduce(
+    (id, { seen }) => (seen === undefined ? id : id === null ? seen.message : newerId(id, seen.message)),
+    before,
+  );
 }

@@ -23,17 +23,31 @@ export interface AcceptOptions {
 const rawChars = 16_384;
 const mostNamed = 20;
 
-export async function acceptUpdates(updates: readonly Update[], me: BotIdentity, options: AcceptOptions): Promise<void> {
+export async function acceptUpdates(
+  updates: readonly Update[],
+  me: BotIdentity,
+  options: AcceptOptions,
+): Promise<void> {
   const { channel, account, bot, clock, log, receive, onMigration, onForeignPress } = options;
-  const context: NormalizeContext = { channel, account, me, ...(bot === undefined ? {} : { bot }), nowMs: clock.now() };
+  const context: NormalizeContext = {
+    channel,
+    account,
+    me,
+    ...(bot === undefined ? {} : { bot }),
+    nowMs: clock.now(),
+  };
   const events: (Inbound | Unreadable)[] = [];
   const foreign: string[] = [];
   for (const update of updates) {
     const onLeftOut = (left: readonly string[]): void =>
-      log.warn({ updateId: update.update_id, count: left.length, left: left.slice(0, mostNamed) }, "parts of a message could not be read");
+      log.warn(
+        { updateId: update.update_id, count: left.length, left: left.slice(0, mostNamed) },
+        "parts of a message could not be read",
+      );
     const event = read(update, { ...context, onLeftOut });
     if (event === null || event.kind === "unreadable") foreign.push(...queryOf(update));
-    if (event === null) log.debug({ updateId: update.update_id, kinds: Object.keys(update) }, "update carries nothing for us");
+    if (event === null)
+      log.debug({ updateId: update.update_id, kinds: Object.keys(update) }, "update carries nothing for us");
     else if (event.kind === "migration") await onMigration(event);
     else events.push(event);
   }

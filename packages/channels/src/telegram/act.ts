@@ -9,10 +9,18 @@ import { chatId, checkText, inlineKeyboard, withoutEntitiesIfRefused, wholeNumbe
 /** The menu holds 100 commands; a longer list is cut, so the caller puts the important ones first. */
 const menuCommands = 100;
 
-export async function performAction({ raw }: BotApi, to: Address, action: Action, abort: AbortSignal): Promise<Receipt | null> {
+export async function performAction(
+  { raw }: BotApi,
+  to: Address,
+  action: Action,
+  abort: AbortSignal,
+): Promise<Receipt | null> {
   const signal = grammySignal(abort);
   const chat = chatId(to);
-  const message = (id: string): { chat_id: number; message_id: number } => ({ ...chat, message_id: wholeNumber(id, "message") });
+  const message = (id: string): { chat_id: number; message_id: number } => ({
+    ...chat,
+    message_id: wholeNumber(id, "message"),
+  });
   switch (action.kind) {
     case "edit":
       await edit(raw, message(action.messageId), action, signal);
@@ -28,12 +36,17 @@ export async function performAction({ raw }: BotApi, to: Address, action: Action
       return null;
     }
     case "pin":
-      if (action.pinned) await raw.pinChatMessage({ ...message(action.messageId), disable_notification: true }, signal);
-      else await unless(/message to unpin not found/, raw.unpinChatMessage(message(action.messageId), signal));
+      if (action.pinned)
+        await raw.pinChatMessage({ ...message(action.messageId), disable_notification: true }, signal);
+      else
+        await unless(/message to unpin not found/, raw.unpinChatMessage(message(action.messageId), signal));
       return null;
     case "createThread": {
       const topic = await raw.createForumTopic({ ...chat, name: action.title }, signal);
-      return { messageId: String(topic.message_thread_id), extra: { thread: String(topic.message_thread_id) } };
+      return {
+        messageId: String(topic.message_thread_id),
+        extra: { thread: String(topic.message_thread_id) },
+      };
     }
     case "answerCallback":
       await raw.answerCallbackQuery(
@@ -42,7 +55,9 @@ export async function performAction({ raw }: BotApi, to: Address, action: Action
       );
       return null;
     case "setCommands": {
-      const commands = action.commands.slice(0, menuCommands).map(({ name: command, description }) => ({ command, description }));
+      const commands = action.commands
+        .slice(0, menuCommands)
+        .map(({ name: command, description }) => ({ command, description }));
       await raw.setMyCommands({ commands }, signal);
       return null;
     }
@@ -61,7 +76,10 @@ async function edit(
   const keyboard = action.buttons === undefined ? {} : { reply_markup: inlineKeyboard(action.buttons) };
   checkText(action.text, telegramCapabilities.textChars);
   const asText = withoutEntitiesIfRefused(action.text, telegramCapabilities.textChars, (text, entities) =>
-    raw.editMessageText({ ...target, text, entities, link_preview_options: { is_disabled: true }, ...keyboard }, signal),
+    raw.editMessageText(
+      { ...target, text, entities, link_preview_options: { is_disabled: true }, ...keyboard },
+      signal,
+    ),
   );
   try {
     await unless(/message is not modified/, asText);
@@ -69,8 +87,11 @@ async function edit(
     if (!/there is no text in the message/.test(refusalWords(error))) throw error;
     // A file's words are its caption.
     checkText(action.text, telegramCapabilities.captionChars);
-    const asCaption = withoutEntitiesIfRefused(action.text, telegramCapabilities.captionChars, (caption, entities) =>
-      raw.editMessageCaption({ ...target, caption, caption_entities: entities, ...keyboard }, signal),
+    const asCaption = withoutEntitiesIfRefused(
+      action.text,
+      telegramCapabilities.captionChars,
+      (caption, entities) =>
+        raw.editMessageCaption({ ...target, caption, caption_entities: entities, ...keyboard }, signal),
     );
     await unless(/message is not modified/, asCaption);
   }

@@ -46,7 +46,8 @@ function isReplyTo(message: Message, me: BotIdentity): boolean {
 }
 
 function mentioned(entity: MessageEntity, text: string, me: BotIdentity): string[] {
-  if (entity.type === "text_mention") return (entity as Partial<typeof entity>).user === undefined ? [] : [String(entity.user.id)];
+  if (entity.type === "text_mention")
+    return (entity as Partial<typeof entity>).user === undefined ? [] : [String(entity.user.id)];
   // A plain @name carries no id; ours is the only name that we can tie to one.
   return entity.type === "mention" && sameName(slice(text, entity).slice(1), me.username) ? [me.id] : [];
 }

@@ -62,7 +62,11 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
     return { json: () => Promise.resolve(json) };
   };
   // grammY aborts after `timeoutSeconds`; ours is always first. Its `fetch` uses no more of a Response than `json`.
-  const api = new Api(token, { apiRoot: root, timeoutSeconds: 600, fetch: fetchJson as unknown as typeof fetch });
+  const api = new Api(token, {
+    apiRoot: root,
+    timeoutSeconds: 600,
+    fetch: fetchJson as unknown as typeof fetch,
+  });
   api.config.use(async (previous, method, payload, signal) => {
     const answer = await previous(method, payload, signal).catch((error: unknown) => {
       throw asFault(method, error);
@@ -81,12 +85,22 @@ export async function botApi({ token, apiRoot, proxy, onToken, clock }: BotApiOp
     file: (path, name) => new File(path, name),
     async fetchFile(filePath, limitBytes, signal) {
       const url = `${root}/file/bot${token}/${filePath.split("/").map(encodeURIComponent).join("/")}`;
-      const request = { url, method: "GET", signal, ...fileTimes, maxBytes: limitBytes, line: "calls" } as const;
+      const request = {
+        url,
+        method: "GET",
+        signal,
+        ...fileTimes,
+        maxBytes: limitBytes,
+        line: "calls",
+      } as const;
       const { status, bytes } = await line.exchange(request).catch((error: unknown) => {
         throw error instanceof Fault ? certain(error) : error;
       });
       if (status === 200) return bytes;
-      throw new Fault(status === 404 ? "missing" : "unavailable", `Telegram answered ${status} for the file "${filePath}"`);
+      throw new Fault(
+        status === 404 ? "missing" : "unavailable",
+        `Telegram answered ${status} for the file "${filePath}"`,
+      );
     },
   };
 }
@@ -110,8 +124,12 @@ function apiAnswer(status: number, bytes: Uint8Array): object {
       description: typeof description === "string" ? description : "no description",
     };
   }
-  if (status === 413) return { ok: false, error_code: 413, description: "Request Entity Too Large" } satisfies RefusedAnswer;
-  throw new Fault("ambiguous", `Telegram's side answered ${status} with ${bytes.length} bytes that are not an answer of the Bot API`);
+  if (status === 413)
+    return { ok: false, error_code: 413, description: "Request Entity Too Large" } satisfies RefusedAnswer;
+  throw new Fault(
+    "ambiguous",
+    `Telegram's side answered ${status} with ${bytes.length} bytes that are not an answer of the Bot API`,
+  );
 }
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
@@ -128,7 +146,8 @@ function asFault(method: string, error: unknown): Fault {
   const inner = error instanceof Error && "error" in error ? error.error : error;
   if (inner instanceof Fault && isRead(method)) return certain(inner);
   // An answer too long to read does not undo what was done.
-  if (inner instanceof Fault) return inner.code === "invalid" ? new Fault("ambiguous", inner.message, { cause: inner }) : inner;
+  if (inner instanceof Fault)
+    return inner.code === "invalid" ? new Fault("ambiguous", inner.message, { cause: inner }) : inner;
   return new Fault("ambiguous", `${method} failed inside the Telegram client`, { cause: inner });
 }
 

@@ -26,7 +26,15 @@ export const telegramCapabilities: Capabilities = {
   idempotentSends: false,
 };
 
-export const telegramActions: readonly ActionKind[] = ["edit", "remove", "react", "pin", "createThread", "answerCallback", "setCommands"];
+export const telegramActions: readonly ActionKind[] = [
+  "edit",
+  "remove",
+  "react",
+  "pin",
+  "createThread",
+  "answerCallback",
+  "setCommands",
+];
 
 /** Photos of the Bot API are at most 10 MB; larger images go as documents. */
 export const photoBytes = 10_000_000;

@@ -18,23 +18,39 @@ export function contentOf(message: Message): Content | null {
   const origin = message.forward_origin;
   const along = thing === null ? [] : [thing];
   if (origin === undefined) return { text: words ?? "", enclosed: along, attachments };
-  const passed: Enclosed = { kind: "forward", from: originName(origin), words: words === undefined ? [] : [words] };
+  const passed: Enclosed = {
+    kind: "forward",
+    from: originName(origin),
+    words: words === undefined ? [] : [words],
+  };
   return { text: "", enclosed: [passed, ...along], attachments };
 }
 
 /** What people can send and an agent cannot be shown: it is told that it was there. */
-export const unsupportedKinds = ["story", "game", "paid_media", "invoice", "giveaway", "giveaway_winners", "checklist"] as const;
+export const unsupportedKinds = [
+  "story",
+  "game",
+  "paid_media",
+  "invoice",
+  "giveaway",
+  "giveaway_winners",
+  "checklist",
+] as const;
 
 /** What has neither text nor file. */
 function described(message: Message): Enclosed | null {
   const { venue, location, contact, poll, dice } = message;
-  if (venue !== undefined) return { kind: "venue", words: [venue.title, venue.address, place(venue.location)] };
+  if (venue !== undefined)
+    return { kind: "venue", words: [venue.title, venue.address, place(venue.location)] };
   if (location !== undefined) return { kind: "location", words: [place(location)] };
   if (contact !== undefined) return { kind: "contact", words: [personName(contact), contact.phone_number] };
-  if (poll !== undefined) return { kind: "poll", words: [poll.question, ...poll.options.map((option) => option.text)] };
+  if (poll !== undefined)
+    return { kind: "poll", words: [poll.question, ...poll.options.map((option) => option.text)] };
   if (dice !== undefined) return { kind: "dice", words: [dice.emoji, String(dice.value)] };
   const unsupported = unsupportedKinds.find((kind) => kind in message);
-  return unsupported === undefined ? null : { kind: "unsupported", words: [unsupported.replaceAll("_", " ")] };
+  return unsupported === undefined
+    ? null
+    : { kind: "unsupported", words: [unsupported.replaceAll("_", " ")] };
 }
 
 /** A quoted message in words: they stand in the fence of the quote. */
@@ -71,12 +87,23 @@ function attachmentsOf(message: Message): Attachment[] {
   if (animation !== undefined) return [attachment("video", animation, { description: "animation" })];
   if (document !== undefined) return [attachment("file", document)];
   if (video !== undefined) return [attachment("video", video)];
-  if (videoNote !== undefined) return [attachment("video", videoNote, { mediaType: "video/mp4", description: "round video message" })];
-  if (audio !== undefined) return [attachment("audio", audio, audio.title === undefined ? {} : { description: audio.title })];
+  if (videoNote !== undefined)
+    return [attachment("video", videoNote, { mediaType: "video/mp4", description: "round video message" })];
+  if (audio !== undefined)
+    return [attachment("audio", audio, audio.title === undefined ? {} : { description: audio.title })];
   if (voice !== undefined) return [attachment("voice", voice, { mediaType: voice.mime_type ?? "audio/ogg" })];
   if (sticker !== undefined) {
-    const mediaType = sticker.is_video ? "video/webm" : sticker.is_animated ? "application/x-tgsticker" : "image/webp";
-    return [attachment("sticker", sticker, { mediaType, ...(sticker.emoji === undefined ? {} : { description: sticker.emoji }) })];
+    const mediaType = sticker.is_video
+      ? "video/webm"
+      : sticker.is_animated
+        ? "application/x-tgsticker"
+        : "image/webp";
+    return [
+      attachment("sticker", sticker, {
+        mediaType,
+        ...(sticker.emoji === undefined ? {} : { description: sticker.emoji }),
+      }),
+    ];
   }
   return [];
 }
@@ -89,7 +116,11 @@ interface TelegramFile {
   readonly duration?: number;
 }
 
-function attachment(kind: Attachment["kind"], file: TelegramFile, known: Pick<Attachment, "mediaType" | "description"> = {}): Attachment {
+function attachment(
+  kind: Attachment["kind"],
+  file: TelegramFile,
+  known: Pick<Attachment, "mediaType" | "description"> = {},
+): Attachment {
   return {
     kind,
     ref: file.file_id,

@@ -1,6 +1,13 @@
 // An update of the Bot API becomes an Inbound: pure, and checked against the schema, so that nothing malformed goes further (I13).
 // What it throws for makes the update an `Unreadable`; null means "nothing for us" (service messages, kinds that we did not ask for).
-import type { CallbackQuery, Chat, Message, MessageReactionUpdated, ReactionType, Update } from "grammy/types";
+import type {
+  CallbackQuery,
+  Chat,
+  Message,
+  MessageReactionUpdated,
+  ReactionType,
+  Update,
+} from "grammy/types";
 import { type Address, type Inbound, inboundSchema } from "@parley/protocol";
 import { addressing, type BotIdentity, quotedMessage } from "./addressing.ts";
 import { contentOf, originName, personName, quotedWords } from "./content.ts";
@@ -36,16 +43,26 @@ export const wantedUpdates = [
   "message_reaction",
 ] as const satisfies readonly Exclude<keyof Update, "update_id">[];
 
-export function eventId({ channel, account, bot }: Pick<NormalizeContext, "channel" | "account" | "bot">, updateId: number): string {
+export function eventId(
+  { channel, account, bot }: Pick<NormalizeContext, "channel" | "account" | "bot">,
+  updateId: number,
+): string {
   return `${channel}:${account}:${bot === undefined ? "" : `b${bot}.`}u${updateId}`;
 }
 
 /** Where it was said and by whom, as far as an update tells that cannot be read as a whole. Null where it does not. */
-export function placeOf(update: Update, context: NormalizeContext): Pick<Inbound, "address" | "sender"> | null {
-  const message = update.message ?? update.edited_message ?? update.channel_post ?? update.edited_channel_post;
+export function placeOf(
+  update: Update,
+  context: NormalizeContext,
+): Pick<Inbound, "address" | "sender"> | null {
+  const message =
+    update.message ?? update.edited_message ?? update.channel_post ?? update.edited_channel_post;
   if (message === undefined) return null;
   try {
-    return placeSchema.parse({ address: addressOf(message.chat, context, message), sender: senderOf(message) });
+    return placeSchema.parse({
+      address: addressOf(message.chat, context, message),
+      sender: senderOf(message),
+    });
   } catch {
     return null; // Not even that can be read.
   }
@@ -68,7 +85,13 @@ export function normalize(update: Update, context: NormalizeContext): Inbound | 
           : null;
   if (found === null || found.kind === "migration") return found;
   const { channel, account, bot } = context;
-  return inboundSchema.parse({ ...found, id: eventId(context, update.update_id), channel, account, ...(bot === undefined ? {} : { bot }) });
+  return inboundSchema.parse({
+    ...found,
+    id: eventId(context, update.update_id),
+    channel,
+    account,
+    ...(bot === undefined ? {} : { bot }),
+  });
 }
 
 type Body = Omit<Inbound, "id" | "channel" | "account" | "bot">;
@@ -83,7 +106,8 @@ function fromMessage(told: Message, isEdit: boolean, context: NormalizeContext):
   if (sender.id === me.id) return null;
   const content = contentOf(message);
   // Something was said, in a part that cannot be read.
-  if (content === null && left.length > 0) throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
+  if (content === null && left.length > 0)
+    throw new Error(`it says nothing but what cannot be read: ${left.join(", ")}`);
   if (content === null) return null;
   const { mentions, isCommand, text, toUs } = addressing(message, content.text, me);
   const address = addressOf(message.chat, context, message);
@@ -132,11 +156,19 @@ function fromCallback(told: CallbackQuery, context: NormalizeContext): Body | nu
 }
 
 /** Telegram does not say whose message it was, so `toBot` is false here: who knows our message ids decides. It does not name the topic either. */
-function fromReaction(told: MessageReactionUpdated, updateId: number, context: NormalizeContext): Body | null {
+function fromReaction(
+  told: MessageReactionUpdated,
+  updateId: number,
+  context: NormalizeContext,
+): Body | null {
   const reaction = salvageReaction(told, context.nowMs);
   const sender =
     reaction.user !== undefined
-      ? { id: String(reaction.user.id), name: personName(reaction.user), isBot: reaction.user.is_bot === true }
+      ? {
+          id: String(reaction.user.id),
+          name: personName(reaction.user),
+          isBot: reaction.user.is_bot === true,
+        }
       : chatSender(reaction.actor_chat);
   if (sender.id === context.me.id) return null;
   const before = new Set(reaction.old_reaction.map(reactionName));
@@ -165,19 +197,26 @@ function addressOf(
   { channel, account }: NormalizeContext,
   at: Pick<Message, "message_thread_id" | "is_topic_message">,
 ): Address {
-  const kind = ({ private: "dm", group: "group", supergroup: "group", channel: "channel" } as const)[chat.type];
+  const kind = ({ private: "dm", group: "group", supergroup: "group", channel: "channel" } as const)[
+    chat.type
+  ];
   if (kind === undefined) throw new Error(`chat type "${String(chat.type)}" is unknown`);
   // Outside topics `message_thread_id` only names a chain of replies. What a forum shows outside its topics is General.
   const isForum = "is_forum" in chat && chat.is_forum === true;
   const thread =
-    at.is_topic_message === true && at.message_thread_id !== undefined ? String(at.message_thread_id) : isForum ? generalThread : undefined;
+    at.is_topic_message === true && at.message_thread_id !== undefined
+      ? String(at.message_thread_id)
+      : isForum
+        ? generalThread
+        : undefined;
   return { channel, account, kind, peer: String(chat.id), ...(thread === undefined ? {} : { thread }) };
 }
 
 /** Channels and anonymous admins write as a chat; their `from` is a stand-in that many share, so it identifies nobody. */
 function senderOf(message: Message): Inbound["sender"] {
   if (message.sender_chat !== undefined) return chatSender(message.sender_chat);
-  if (message.from === undefined) return chatSender(message.chat.type === "channel" ? message.chat : undefined);
+  if (message.from === undefined)
+    return chatSender(message.chat.type === "channel" ? message.chat : undefined);
   return { id: String(message.from.id), name: personName(message.from), isBot: message.from.is_bot === true };
 }
 

@@ -59,7 +59,8 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
         offset = last.update_id + 1;
       }
       health.set("ok");
-      if (isProven && last === undefined && clock.mono() - askedAtMs < notHeldMs) await sleep(clock, notHeldMs, signal);
+      if (isProven && last === undefined && clock.mono() - askedAtMs < notHeldMs)
+        await sleep(clock, notHeldMs, signal);
       failures = 0;
       isProven = true;
     } catch (error) {
@@ -82,7 +83,11 @@ export async function pollUpdates(options: PollOptions): Promise<void> {
       if (!isFault(error)) log.error({ err: error }, "the poll loop met a bug");
       if (isFault(error, "conflict")) api.transport.renewPoll();
       const conflictWaitMs = isFault(error, "conflict") ? conflictMs + ids.chance() * conflictJitterMs : null;
-      await sleep(clock, isRefused ? refusedMs : (conflictWaitMs ?? waitAfterMs(error, failures, ids)), signal);
+      await sleep(
+        clock,
+        isRefused ? refusedMs : (conflictWaitMs ?? waitAfterMs(error, failures, ids)),
+        signal,
+      );
     }
   }
 }
@@ -92,14 +97,22 @@ async function handOver(accept: PollOptions["accept"], updates: readonly Update[
   try {
     await accept(updates);
   } catch (cause) {
-    throw new Fault("unavailable", `updates could not be accepted: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Fault(
+      "unavailable",
+      `updates could not be accepted: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
 }
 
 /** Without its id an update cannot be confirmed; a batch of none but such is an answer that makes no sense. */
 function withIds(updates: unknown): readonly Update[] {
-  if (!Array.isArray(updates)) throw new Fault("unavailable", "Telegram answered getUpdates with something that is not a list");
-  const readable = updates.filter((update: unknown): update is Update => Number.isSafeInteger((update as Update | null)?.update_id));
-  if (readable.length === 0 && updates.length > 0) throw new Fault("unavailable", "Telegram sent updates without ids");
+  if (!Array.isArray(updates))
+    throw new Fault("unavailable", "Telegram answered getUpdates with something that is not a list");
+  const readable = updates.filter((update: unknown): update is Update =>
+    Number.isSafeInteger((update as Update | null)?.update_id),
+  );
+  if (readable.length === 0 && updates.length > 0)
+    throw new Fault("unavailable", "Telegram sent updates without ids");
   return readable;
 }

@@ -15,7 +15,8 @@ export class TelegramRefusal extends Error {
     this.method = method;
     this.errorCode = errorCode;
     this.description = description;
-    this.migratedTo = parameters?.migrate_to_chat_id === undefined ? undefined : String(parameters.migrate_to_chat_id);
+    this.migratedTo =
+      parameters?.migrate_to_chat_id === undefined ? undefined : String(parameters.migrate_to_chat_id);
   }
 }
 
@@ -28,14 +29,19 @@ export interface RefusedAnswer {
 
 /** The group's new id when a Fault says that the chat moved: send there instead, and rewrite what names the old one. Null otherwise. */
 export function migratedChatId(error: unknown): string | null {
-  return error instanceof Fault && error.cause instanceof TelegramRefusal ? (error.cause.migratedTo ?? null) : null;
+  return error instanceof Fault && error.cause instanceof TelegramRefusal
+    ? (error.cause.migratedTo ?? null)
+    : null;
 }
 
 /** Whether a Fault says that the whole chat is closed to us until something comes from it: blocked, removed, deleted. */
 export function chatIsClosed(error: unknown): boolean {
   if (!(error instanceof Fault && error.cause instanceof TelegramRefusal)) return false;
   const { errorCode, description } = error.cause;
-  return errorCode === 403 || (errorCode === 400 && /chat not found|user_is_blocked|peer_id_invalid/i.test(description));
+  return (
+    errorCode === 403 ||
+    (errorCode === 400 && /chat not found|user_is_blocked|peer_id_invalid/i.test(description))
+  );
 }
 
 /** 401 is about the token alone; 403 and 404 to a call that worked before come from whatever stands in front of the Bot API. */
@@ -50,10 +56,19 @@ export function refusalWords(error: unknown): string {
 
 const table: readonly (readonly [RegExp, FaultCode])[] = [
   [/upgraded to a supergroup/, "missing"],
-  [/(?:wrong|invalid) (?:remote )?file[ _]id|file_id_invalid|file is temporarily unavailable|file_reference_/, "missing"],
+  [
+    /(?:wrong|invalid) (?:remote )?file[ _]id|file_id_invalid|file is temporarily unavailable|file_reference_/,
+    "missing",
+  ],
   [/chat not found|user not found|thread not found|topic_deleted|topic_id_invalid/, "missing"],
-  [/message to \w+(?: \w+)? not found|message_id_invalid|message can't be edited|query is too old|query_id_invalid/, "missing"],
-  [/topic_closed|not enough rights|have no rights|chat_write_forbidden|chat_admin_required|_forbidden|need administrator rights/, "denied"],
+  [
+    /message to \w+(?: \w+)? not found|message_id_invalid|message can't be edited|query is too old|query_id_invalid/,
+    "missing",
+  ],
+  [
+    /topic_closed|not enough rights|have no rights|chat_write_forbidden|chat_admin_required|_forbidden|need administrator rights/,
+    "denied",
+  ],
   [/message can't be deleted|chat_restricted|user_is_blocked|bot was blocked|peer_id_invalid/, "denied"],
   [/reaction_invalid|the chat is not a forum/, "unsupported"],
 ];
@@ -70,8 +85,10 @@ export function faultOf(method: string, answer: RefusedAnswer): Fault {
   const cause = new TelegramRefusal(method, answer);
   const { error_code: code, description, parameters } = answer;
   const words = `Telegram refused ${method}: ${code} ${description}`;
-  if (code === 429) return new Fault("rate_limited", words, { cause, retryAfterMs: (parameters?.retry_after ?? 1) * 1000 });
-  if ((code === 401 || code === 404) && carriesAnswers.test(method)) return new Fault("unavailable", words, { cause });
+  if (code === 429)
+    return new Fault("rate_limited", words, { cause, retryAfterMs: (parameters?.retry_after ?? 1) * 1000 });
+  if ((code === 401 || code === 404) && carriesAnswers.test(method))
+    return new Fault("unavailable", words, { cause });
   if (code === 401 || code === 403 || code === 404) return new Fault("denied", words, { cause });
   if (code === 409) return new Fault("conflict", words, { cause });
   if (code === 413) return new Fault("invalid", words, { cause });

@@ -6,7 +6,14 @@ import { amount, count, finite, flag, integer, list, object, type Part, text } f
 
 const person = object({ id: integer }, { is_bot: flag, first_name: text, last_name: text, username: text });
 const chat = object({ id: integer, type: text }, { title: text, is_forum: flag });
-const facts = { file_name: text, mime_type: text, file_size: count, duration: amount, width: amount, height: amount };
+const facts = {
+  file_name: text,
+  mime_type: text,
+  file_size: count,
+  duration: amount,
+  width: amount,
+  height: amount,
+};
 const file = object({ file_id: text }, facts);
 const location = object({ latitude: finite, longitude: finite });
 const entity = object({ type: text, offset: count, length: count }, { user: person });
@@ -47,7 +54,10 @@ const content = {
 };
 
 const quote = object({ text });
-const quoted = object({ message_id: integer }, { ...content, from: person, sender_chat: chat, forum_topic_created: object({}) });
+const quoted = object(
+  { message_id: integer },
+  { ...content, from: person, sender_chat: chat, forum_topic_created: object({}) },
+);
 
 const whole = object(
   { message_id: integer, chat },
@@ -66,9 +76,17 @@ const whole = object(
 );
 
 /** Parts that say who wrote it and where: present and unreadable, nothing is left to go by. */
-const identity = { from: person, sender_chat: chat, message_thread_id: integer, is_topic_message: flag } as const;
+const identity = {
+  from: person,
+  sender_chat: chat,
+  message_thread_id: integer,
+  is_topic_message: flag,
+} as const;
 
-const button = object({ id: text, from: person }, { data: text, message: object({ message_id: integer, chat }, { text, caption: text }) });
+const button = object(
+  { id: text, from: person },
+  { data: text, message: object({ message_id: integer, chat }, { text, caption: text }) },
+);
 const reactionType = object({ type: text }, { emoji: text, custom_emoji_id: text });
 const reaction = object(
   { chat, message_id: integer, old_reaction: list(reactionType), new_reaction: list(reactionType) },

@@ -41,11 +41,17 @@ type Sent = { readonly message_id: number; readonly chat?: { readonly id?: numbe
 export const generalThread = "1";
 
 /** A quote that Telegram refuses costs the quote and not the answer: nothing was sent yet. */
-export async function sendPart(context: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
+export async function sendPart(
+  context: SendContext,
+  to: Address,
+  part: RenderedPart,
+  abort: AbortSignal,
+): Promise<Receipt> {
   try {
     return await sendAsIs(context, to, part, abort);
   } catch (error) {
-    if (part.replyTo === undefined || !isCertain(error) || !/repl(?:y|ied)|quote/i.test(refusalWords(error))) throw error;
+    if (part.replyTo === undefined || !isCertain(error) || !/repl(?:y|ied)|quote/i.test(refusalWords(error)))
+      throw error;
     const { replyTo: _refused, ...bare } = part;
     return await sendAsIs(context, to, bare, abort);
   }
@@ -56,7 +62,12 @@ function isCertain(error: unknown): boolean {
   return isFault(error) && ["invalid", "missing", "denied", "unsupported"].includes(error.code);
 }
 
-async function sendAsIs({ api, mediaFolder, log }: SendContext, to: Address, part: RenderedPart, abort: AbortSignal): Promise<Receipt> {
+async function sendAsIs(
+  { api, mediaFolder, log }: SendContext,
+  to: Address,
+  part: RenderedPart,
+  abort: AbortSignal,
+): Promise<Receipt> {
   const signal = grammySignal(abort);
   const receipt = (...sent: readonly Sent[]): Receipt => receiptOf(to, log, sent);
   const target = { ...destination(to), ...replyParameters(part.replyTo) };
@@ -65,23 +76,33 @@ async function sendAsIs({ api, mediaFolder, log }: SendContext, to: Address, par
       checkText(part, telegramCapabilities.textChars);
       const keyboard = part.buttons === undefined ? {} : { reply_markup: inlineKeyboard(part.buttons) };
       const send = (text: string, entities: MessageEntity[], more: object): Promise<Sent> =>
-        api.raw.sendMessage({ ...target, ...more, text, entities, link_preview_options: { is_disabled: true } }, signal);
+        api.raw.sendMessage(
+          { ...target, ...more, text, entities, link_preview_options: { is_disabled: true } },
+          signal,
+        );
       try {
         return receipt(
-          await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) => send(text, entities, keyboard)),
+          await withoutEntitiesIfRefused(part, telegramCapabilities.textChars, (text, entities) =>
+            send(text, entities, keyboard),
+          ),
         );
       } catch (error) {
         if (!needsPieces(error, part, telegramCapabilities.textChars)) throw error;
         const whole = spelledOut(part);
         const pieces = isTooLong(error) ? halves(whole) : [whole];
-        return receipt(...(await sendInPieces(pieces, (text, isLast) => send(text, [], isLast ? keyboard : {}))));
+        return receipt(
+          ...(await sendInPieces(pieces, (text, isLast) => send(text, [], isLast ? keyboard : {}))),
+        );
       }
     }
     case "media": {
       const caption = part.caption ?? { text: "", entities: [], plain: "" };
       checkText(caption, telegramCapabilities.captionChars);
       if (part.files.length < 1 || part.files.length > albumFiles) {
-        throw new Fault("invalid", `an album on Telegram has 1 to ${albumFiles} files, not ${part.files.length}`);
+        throw new Fault(
+          "invalid",
+          `an album on Telegram has 1 to ${albumFiles} files, not ${part.files.length}`,
+        );
       }
       await Promise.all(part.files.map((file) => checkFile(mediaFolder, file)));
       const sendMedia = async (text: string, entities: MessageEntity[]): Promise<Sent[]> => {
@@ -96,18 +117,29 @@ async function sendAsIs({ api, mediaFolder, log }: SendContext, to: Address, par
         return api.raw.sendMediaGroup({ ...target, media: media as InputMediaPhoto[] }, signal);
       };
       try {
-        return receipt(...(await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, sendMedia)));
+        return receipt(
+          ...(await withoutEntitiesIfRefused(caption, telegramCapabilities.captionChars, sendMedia)),
+        );
       } catch (error) {
-        if (caption.text === "" || !needsPieces(error, caption, telegramCapabilities.captionChars)) throw error;
+        if (caption.text === "" || !needsPieces(error, caption, telegramCapabilities.captionChars))
+          throw error;
         const sent = await sendMedia("", []);
         const say = (text: string): Promise<Sent> =>
-          api.raw.sendMessage({ ...destination(to), text, link_preview_options: { is_disabled: true } }, signal);
+          api.raw.sendMessage(
+            { ...destination(to), text, link_preview_options: { is_disabled: true } },
+            signal,
+          );
         return receipt(...sent, ...(await sendInPieces([spelledOut(caption)], say, sent.length)));
       }
     }
     case "voice":
       await checkFile(mediaFolder, part.file);
-      return receipt(await api.raw.sendVoice({ ...target, voice: api.file(join(mediaFolder, part.file.path), part.file.name) }, signal));
+      return receipt(
+        await api.raw.sendVoice(
+          { ...target, voice: api.file(join(mediaFolder, part.file.path), part.file.name) },
+          signal,
+        ),
+      );
     case "poll":
       return receipt(
         await api.raw.sendPoll(
@@ -182,7 +214,9 @@ function halves(text: string): readonly string[] {
 /** Throws Fault("invalid") for an address that is no Telegram chat. */
 export function destination(to: Address): { readonly chat_id: number; readonly message_thread_id?: number } {
   const chat = chatId(to);
-  return to.thread === undefined || to.thread === generalThread ? chat : { ...chat, message_thread_id: wholeNumber(to.thread, "thread") };
+  return to.thread === undefined || to.thread === generalThread
+    ? chat
+    : { ...chat, message_thread_id: wholeNumber(to.thread, "thread") };
 }
 
 /** Telegram's ids have at most 52 significant bits, so a number holds them (Bot API, Chat.id). */
@@ -223,7 +257,8 @@ export async function withoutEntitiesIfRefused<T>(
 }
 
 export function checkText({ text }: RenderedText, limitChars: number): void {
-  if (text.length > limitChars) throw new Fault("invalid", `${text.length} UTF-16 units of text are over Telegram's ${limitChars}`);
+  if (text.length > limitChars)
+    throw new Fault("invalid", `${text.length} UTF-16 units of text are over Telegram's ${limitChars}`);
 }
 
 export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyboardMarkup {
@@ -235,7 +270,10 @@ export function inlineKeyboard(rows: readonly (readonly Button[])[]): InlineKeyb
         const data = value ?? text;
         const bytes = new TextEncoder().encode(data).length;
         if (bytes < 1 || bytes > callbackBytes) {
-          throw new Fault("invalid", `the value of button "${text}" has ${bytes} bytes; Telegram takes 1 to ${callbackBytes}`);
+          throw new Fault(
+            "invalid",
+            `the value of button "${text}" has ${bytes} bytes; Telegram takes 1 to ${callbackBytes}`,
+          );
         }
         return { ...look, callback_data: data };
       }),
@@ -260,7 +298,8 @@ async function checkFile(mediaFolder: string, file: MediaFile): Promise<void> {
     },
   );
   const limit = telegramCapabilities.uploadBytes;
-  if (size > limit) throw new Fault("invalid", `"${file.name}" has ${size} bytes; Telegram takes at most ${limit} from bots`);
+  if (size > limit)
+    throw new Fault("invalid", `"${file.name}" has ${size} bytes; Telegram takes at most ${limit} from bots`);
 }
 
 const photoTypes = new Set(["image/jpeg", "image/png", "image/webp"]);
@@ -271,7 +310,10 @@ function isPhoto({ mediaType, bytes }: MediaFile): boolean {
 }
 
 function inputMedia(media: Upload, kind: MediaKind): Media {
-  return { type: ({ image: "photo", file: "document", video: "video", audio: "audio" } as const)[kind], media };
+  return {
+    type: ({ image: "photo", file: "document", video: "video", audio: "audio" } as const)[kind],
+    media,
+  };
 }
 
 type Target = ReturnType<typeof destination> & ReturnType<typeof replyParameters>;
@@ -286,7 +328,10 @@ function sendOne(
     case "photo":
       return raw.sendPhoto({ ...target, photo: media, ...caption }, signal);
     case "video":
-      return raw.sendVideo({ ...target, video: media, ...caption } as Parameters<typeof raw.sendVideo>[0], signal);
+      return raw.sendVideo(
+        { ...target, video: media, ...caption } as Parameters<typeof raw.sendVideo>[0],
+        signal,
+      );
     case "audio":
       return raw.sendAudio({ ...target, audio: media, ...caption }, signal);
     case "document":
@@ -298,9 +343,13 @@ function sendOne(
 function receiptOf(to: Address, log: Log, sent: readonly Sent[]): Receipt {
   const elsewhere = sent.find(({ chat }) => chat?.id !== undefined && String(chat.id) !== to.peer);
   if (elsewhere !== undefined)
-    log.warn({ chat: to.peer, answered: String(elsewhere.chat?.id) }, "Telegram names another chat than the one sent to");
+    log.warn(
+      { chat: to.peer, answered: String(elsewhere.chat?.id) },
+      "Telegram names another chat than the one sent to",
+    );
   const messageIds = sent.map((message) => String(message.message_id));
   const [messageId] = messageIds;
-  if (messageId === undefined) throw new Fault("ambiguous", "Telegram accepted the message without naming it");
+  if (messageId === undefined)
+    throw new Fault("ambiguous", "Telegram accepted the message without naming it");
   return messageIds.length === 1 ? { messageId } : { messageId, extra: { messageIds } };
 }

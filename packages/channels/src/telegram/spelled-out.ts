@@ -15,7 +15,10 @@ export function spelledOut({ text, entities }: Pick<RenderedText, "text" | "enti
           ];
     })
     // At one place what ends comes before what begins; of those the inner ends first and the outer begins first.
-    .toSorted((a, b) => a.at - b.at || Number(b.isEnd) - Number(a.isEnd) || (a.isEnd ? b.order - a.order : a.order - b.order));
+    .toSorted(
+      (a, b) =>
+        a.at - b.at || Number(b.isEnd) - Number(a.isEnd) || (a.isEnd ? b.order - a.order : a.order - b.order),
+    );
   let out = "";
   let from = 0;
   for (const { at, mark } of edges) {
@@ -25,7 +28,11 @@ export function spelledOut({ text, entities }: Pick<RenderedText, "text" | "enti
   return out + text.slice(from);
 }
 
-function marksOf({ type, url, language }: TextEntity): { readonly before: string; readonly after: string } | null {
+function marksOf({
+  type,
+  url,
+  language,
+}: TextEntity): { readonly before: string; readonly after: string } | null {
   if (type === "text_link") return { before: "", after: ` (${url ?? ""})` };
   if (type === "code") return { before: "`", after: "`" };
   return type === "pre" ? { before: `\`\`\`${language ?? ""}\n`, after: "\n```" } : null;

@@ -63,7 +63,13 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     log,
     signal: ending.signal,
   });
-  const api = await botApi({ token, apiRoot, ...(proxy === undefined ? {} : { proxy }), onToken: tokens, clock });
+  const api = await botApi({
+    token,
+    apiRoot,
+    ...(proxy === undefined ? {} : { proxy }),
+    onToken: tokens,
+    clock,
+  });
   const health = healthBoard(clock, log);
   const persistence = { clock, ids, health, signal: ending.signal };
   const inFlight = new Set<Promise<void>>();
@@ -99,7 +105,8 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
     if (first === null || ending.signal.aborted) return;
     listen(me, first, receive);
     if (webhook === undefined) return await pollUpdates({ ...persistence, api, log, accept: handOver });
-    if ((await untilDone(() => setWebhook(api, webhook, ending.signal), persistence)) !== null) health.set("ok");
+    if ((await untilDone(() => setWebhook(api, webhook, ending.signal), persistence)) !== null)
+      health.set("ok");
   };
 
   const shown = shownTexts();
@@ -111,7 +118,8 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
   ): Promise<{ readonly bytes: Uint8Array; readonly name: string }> {
     const file = await api.raw.getFile({ file_id: ref }, grammySignal(signal));
     const { file_path: path, file_size: size } = file;
-    if (size !== undefined && size > limitBytes) throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
+    if (size !== undefined && size > limitBytes)
+      throw new Fault("invalid", `the file has ${size} bytes, over the limit of ${limitBytes}`);
     if (path === undefined) throw new Fault("missing", "Telegram no longer has the file");
     return { bytes: await api.fetchFile(path, limitBytes, signal), name: basename(path) };
   }
@@ -160,7 +168,10 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
       // Unlike sends, typing names General too.
       const thread = to.thread === undefined ? {} : { message_thread_id: wholeNumber(to.thread, "thread") };
       try {
-        await api.raw.sendChatAction({ ...chatId(to), ...thread, action: "typing" }, grammySignal(giveUp.signal));
+        await api.raw.sendChatAction(
+          { ...chatId(to), ...thread, action: "typing" },
+          grammySignal(giveUp.signal),
+        );
       } finally {
         timer.cancel();
       }
@@ -181,8 +192,12 @@ export async function telegram(options: TelegramOptions): Promise<TelegramChanne
 /** Servers of others, such as one made for tests, may have tokens of another form; a token is one step of a path everywhere. */
 function checkToken(token: string, apiRoot: string, account: string): void {
   if (apiRoot === telegramRoot && !/^\d+:\S+$/.test(token))
-    throw new Fault("invalid", `the token of Telegram account "${account}" is not of the form <number>:<secret>`);
-  if (!/^[^\s/?#]+$/.test(token)) throw new Fault("invalid", `the token of Telegram account "${account}" has characters that no token has`);
+    throw new Fault(
+      "invalid",
+      `the token of Telegram account "${account}" is not of the form <number>:<secret>`,
+    );
+  if (!/^[^\s/?#]+$/.test(token))
+    throw new Fault("invalid", `the token of Telegram account "${account}" has characters that no token has`);
 }
 
 /** Every bot has a user name; a server that leaves it out gives us one that nobody can mention. */
@@ -192,9 +207,19 @@ async function identity(api: BotApi, signal: AbortSignal): Promise<BotIdentity> 
 }
 
 /** One connection at a time: Telegram then keeps the order of updates. */
-async function setWebhook({ raw }: BotApi, { url, secret }: TelegramWebhook, signal: AbortSignal): Promise<true> {
+async function setWebhook(
+  { raw }: BotApi,
+  { url, secret }: TelegramWebhook,
+  signal: AbortSignal,
+): Promise<true> {
   return await raw.setWebhook(
-    { url, secret_token: secret, allowed_updates: wantedUpdates, max_connections: 1, drop_pending_updates: false },
+    {
+      url,
+      secret_token: secret,
+      allowed_updates: wantedUpdates,
+      max_connections: 1,
+      drop_pending_updates: false,
+    },
     grammySignal(signal),
   );
 }

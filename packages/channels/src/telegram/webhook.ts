@@ -23,11 +23,15 @@ const bodyBytes = 1024 * 1024;
 export function checkWebhook({ url, secret }: TelegramWebhook): void {
   if (!/^[A-Za-z0-9_-]{1,256}$/.test(secret))
     throw new Fault("invalid", "the webhook secret must be 1 to 256 of A-Z a-z 0-9 _ -: set webhook.secret");
-  if (!URL.canParse(url)) throw new Fault("invalid", `webhook.url "${url}" is not an address: write https://<host>/<path>`);
+  if (!URL.canParse(url))
+    throw new Fault("invalid", `webhook.url "${url}" is not an address: write https://<host>/<path>`);
 }
 
 /** `accept` is null while the channel does not receive. */
-export function webhookHandler(secret: string, accept: () => ((updates: readonly Update[]) => Promise<void>) | null): WebhookHandler {
+export function webhookHandler(
+  secret: string,
+  accept: () => ((updates: readonly Update[]) => Promise<void>) | null,
+): WebhookHandler {
   const expected = digest(secret);
   return async (headers, body) => {
     const given = headers["x-telegram-bot-api-secret-token"];

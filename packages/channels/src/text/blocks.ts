@@ -72,7 +72,10 @@ export function writeBlocks(writer: Writer, tokens: readonly Token[]): void {
         break;
       case "bullet_list_open":
       case "ordered_list_open":
-        lists.push({ ordered: token.type === "ordered_list_open", nextNumber: Number(token.attrGet("start") ?? 1) });
+        lists.push({
+          ordered: token.type === "ordered_list_open",
+          nextNumber: Number(token.attrGet("start") ?? 1),
+        });
         writer.open({ kind: "list", ordered: token.type === "ordered_list_open" });
         break;
       case "bullet_list_close":
@@ -97,7 +100,12 @@ export function writeBlocks(writer: Writer, tokens: readonly Token[]): void {
 }
 
 function isContainer(type: string): boolean {
-  return type === "blockquote_open" || type === "bullet_list_open" || type === "ordered_list_open" || type === "list_item_open";
+  return (
+    type === "blockquote_open" ||
+    type === "bullet_list_open" ||
+    type === "ordered_list_open" ||
+    type === "list_item_open"
+  );
 }
 
 function openItem(writer: Writer, list: OpenList | undefined, checked: boolean | null): void {
@@ -114,7 +122,10 @@ function itemPrefix(number: number | null, checked: boolean | null): LinePrefix 
   const discordBullet = number === null ? "- " : `${number}. `;
   const shownBullet = number !== null ? discordBullet : checked === null ? bullet : "";
   const indent = " ".repeat(discordBullet.length);
-  return { first: { text: shownBullet + box, discord: discordBullet + box }, rest: { text: indent, discord: indent } };
+  return {
+    first: { text: shownBullet + box, discord: discordBullet + box },
+    rest: { text: indent, discord: indent },
+  };
 }
 
 /** Removes `[ ] ` or `[x] ` from the head of the item that opens at `index`; null when it is no task. */

@@ -18,12 +18,16 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   const isWhole = (cut: number): boolean => boundaryBefore(text, start, cut) === cut;
   const least = (share: number): number => start + Math.max(1, Math.ceil(room * share));
   const code = spans.filter(({ mark }) => isVerbatim(mark.kind) && mark.kind !== "code");
-  const inCode = (cut: number): boolean => code.some((span) => start + span.start <= cut && cut < start + span.end);
-  const headingEnds = new Set(spans.filter(({ mark }) => mark.kind === "heading").map((span) => start + span.end));
+  const inCode = (cut: number): boolean =>
+    code.some((span) => start + span.start <= cut && cut < start + span.end);
+  const headingEnds = new Set(
+    spans.filter(({ mark }) => mark.kind === "heading").map((span) => start + span.end),
+  );
 
   // Only this stretch is searched: looking back to the start of the text would make a long one quadratic.
   const reach = text.slice(start, end + 2);
-  const lineEnd = (mark: string, from: number): number => (from < start ? -1 : start + reach.lastIndexOf(mark, from - start));
+  const lineEnd = (mark: string, from: number): number =>
+    from < start ? -1 : start + reach.lastIndexOf(mark, from - start);
 
   for (let cut = lineEnd("\n\n", end); cut >= least(leastFill.paragraph); cut = lineEnd("\n\n", cut - 1)) {
     if (!inCode(cut) && !headingEnds.has(cut)) return cut;
@@ -31,7 +35,10 @@ export function chooseCut(text: string, spans: readonly Span[], start: number, e
   for (let cut = lineEnd("\n", end); cut >= least(leastFill.line); cut = lineEnd("\n", cut - 1)) {
     if (!headingEnds.has(cut)) return cut;
   }
-  const candidates = [lastSentence(text, least(leastFill.sentence), end), lastWord(text, start, least(leastFill.word), end)];
+  const candidates = [
+    lastSentence(text, least(leastFill.sentence), end),
+    lastWord(text, start, least(leastFill.word), end),
+  ];
   for (const candidate of candidates) {
     const cut = candidate === null ? null : beforeOrnament(candidate, spans, start);
     if (cut !== null && isWhole(cut)) return cut;
@@ -71,7 +78,9 @@ function lastWord(text: string, start: number, from: number, end: number): numbe
 
 /** A bullet or number goes with its item: null when it is the first thing of the message. */
 function beforeOrnament(cut: number, spans: readonly Span[], start: number): number | null {
-  const split = spans.find((span) => span.mark.kind === "ornament" && start + span.start < cut && cut <= start + span.end);
+  const split = spans.find(
+    (span) => span.mark.kind === "ornament" && start + span.start < cut && cut <= start + span.end,
+  );
   if (split === undefined) return cut;
   return split.start > 0 ? start + split.start : null;
 }

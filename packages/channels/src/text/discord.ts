@@ -9,7 +9,11 @@ import { walk } from "./walk.ts";
 const addressLike = /https?:\/\/|www\.|discord\.gg/i;
 
 export function renderDiscord(message: Document): RenderedText {
-  return { text: breakMassMentions(markdownOf(message)), entities: [], plain: breakMassMentions(message.text) };
+  return {
+    text: breakMassMentions(markdownOf(message)),
+    entities: [],
+    plain: breakMassMentions(message.text),
+  };
 }
 
 function markdownOf(message: Document): string {
@@ -60,7 +64,9 @@ function markdownOf(message: Document): string {
             solid = span;
             return put(`<${mark.url}>`);
           }
-          return addressLike.test(whole(span)) ? delimit(span, "", ` (<${mark.url}>)`) : delimit(span, "[", `](<${mark.url}>)`);
+          return addressLike.test(whole(span))
+            ? delimit(span, "", ` (<${mark.url}>)`)
+            : delimit(span, "[", `](<${mark.url}>)`);
         }
         case "heading":
           if (mark.level <= 3 && items === 0) return delimit(span, `${"#".repeat(mark.level)} `, "");

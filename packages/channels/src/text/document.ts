@@ -47,5 +47,12 @@ export function isVerbatim(kind: MarkKind): boolean {
 
 /** Styles over running text, as against blocks. */
 export function isInline(kind: MarkKind): boolean {
-  return kind === "bold" || kind === "italic" || kind === "strike" || kind === "spoiler" || kind === "code" || kind === "link";
+  return (
+    kind === "bold" ||
+    kind === "italic" ||
+    kind === "strike" ||
+    kind === "spoiler" ||
+    kind === "code" ||
+    kind === "link"
+  );
 }

@@ -47,7 +47,9 @@ function escapeLine(line: string): string {
 }
 
 function escapeOpening(line: string): string {
-  return line.replace(lineOpening, (_, indent: string, symbol: string | undefined, number: string | undefined, rest: string | undefined) =>
-    symbol === undefined ? `${indent}${number ?? ""}\\${rest ?? ""}` : `${indent}\\${symbol}`,
+  return line.replace(
+    lineOpening,
+    (_, indent: string, symbol: string | undefined, number: string | undefined, rest: string | undefined) =>
+      symbol === undefined ? `${indent}${number ?? ""}\\${rest ?? ""}` : `${indent}\\${symbol}`,
   );
 }

@@ -18,7 +18,8 @@ markdown.normalizeLinkText = (url) => url;
 markdown.disable("text_join");
 
 /** Han, kana, hangul and their punctuation: no spaces stand between words and marks. */
-const unspaced = /[\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31f0-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/;
+const unspaced =
+  /[\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31f0-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/;
 
 const wordCharacter = /[\p{L}\p{N}]/u;
 
@@ -34,12 +35,18 @@ markdown.inline.State = class extends markdown.inline.State {
     const after = this.src.charAt(start + scanned.length);
     const isUnspaced = unspaced.test(before) || unspaced.test(after);
     // `2*3*4` and `a*b*c` are products: a lone star beside a digit or a lone letter is no style inside a word.
-    const isProduct = isFactor(before, this.src.charAt(start - 2)) || isFactor(after, this.src.charAt(start + scanned.length + 1));
+    const isProduct =
+      isFactor(before, this.src.charAt(start - 2)) ||
+      isFactor(after, this.src.charAt(start + scanned.length + 1));
     const isInWord = wordCharacter.test(before) && wordCharacter.test(after);
     if (canSplitWord && !isUnspaced && scanned.length === 1 && isInWord && isProduct)
       return { ...scanned, can_open: false, can_close: false };
     if (!canSplitWord || !isUnspaced) return scanned;
-    return { ...scanned, can_open: scanned.can_open || after.trim() !== "", can_close: scanned.can_close || before.trim() !== "" };
+    return {
+      ...scanned,
+      can_open: scanned.can_open || after.trim() !== "",
+      can_close: scanned.can_close || before.trim() !== "",
+    };
   }
 };
 

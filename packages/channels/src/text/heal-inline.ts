@@ -60,7 +60,8 @@ function readDelimiters(open: string[], text: string, start: number, end: number
     open.length = index;
   }
   // A lone delimiter inside a word is more often a product or a name than a style.
-  const canOpen = after !== "" && after.trim() !== "" && !(left === 1 && wordCharacter.test(before)) && left <= 3;
+  const canOpen =
+    after !== "" && after.trim() !== "" && !(left === 1 && wordCharacter.test(before)) && left <= 3;
   if (!canOpen) return left;
   if (left === 3) open.push(character.repeat(2), character);
   else if (left > 0) open.push(character.repeat(left));

@@ -5,7 +5,13 @@ import { isVerbatim, type Document, type Span } from "./document.ts";
 import { walk } from "./walk.ts";
 
 const followed = /^(https?|mailto):/i;
-const escapes: { readonly [character: string]: string } = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escapes: { readonly [character: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] ?? "");
@@ -40,13 +46,19 @@ export function htmlOf(document: Document): string {
         return ["<code>", "</code>"];
       case "link":
         if (!followed.test(mark.url)) return ["", ""];
-        return [`<a href="${escapeHtml(mark.url)}" rel="noopener noreferrer nofollow" target="_blank">`, "</a>"];
+        return [
+          `<a href="${escapeHtml(mark.url)}" rel="noopener noreferrer nofollow" target="_blank">`,
+          "</a>",
+        ];
       case "paragraph":
         return mark.tight ? ["", ""] : ["<p>", "</p>"];
       case "heading":
         return [`<h${mark.level}>`, `</h${mark.level}>`];
       case "pre":
-        return [mark.language === "" ? "<pre><code>" : `<pre><code class="language-${escapeHtml(mark.language)}">`, "</code></pre>"];
+        return [
+          mark.language === "" ? "<pre><code>" : `<pre><code class="language-${escapeHtml(mark.language)}">`,
+          "</code></pre>",
+        ];
       case "quote":
         return ["<blockquote>", "</blockquote>"];
       case "list": {

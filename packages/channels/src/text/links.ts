@@ -22,14 +22,18 @@ export interface LinkPlan {
 export function planLink(url: string, label: string): LinkPlan {
   if (web.test(url)) {
     const bare = isSameAddress(url, label);
-    if (url.length <= longestMaskedUrlChars) return { mark: { kind: "link", url, form: bare ? "bare" : "masked" } };
+    if (url.length <= longestMaskedUrlChars)
+      return { mark: { kind: "link", url, form: bare ? "bare" : "masked" } };
     if (bare) return {};
     return { mark: { kind: "link", url, form: "spelled" }, spelled: url };
   }
   if (mail.test(url)) {
     const address = url.replace(mail, "");
     const labelled = label === address || label === url;
-    return { mark: { kind: "link", url, form: labelled ? "bare" : "spelled" }, ...(labelled ? {} : { spelled: address }) };
+    return {
+      mark: { kind: "link", url, form: labelled ? "bare" : "spelled" },
+      ...(labelled ? {} : { spelled: address }),
+    };
   }
   return url === "" || url.startsWith("#") || carriers.test(url) || url === label ? {} : { spelled: url };
 }

@@ -13,7 +13,8 @@ export function parse(markdown: string): Document {
   const clean = cleanText(markdown);
   const tokens = tokenize(clean);
   // markdown-it leaves out what is nested deeper; losing text is worse than losing its form.
-  if (tokens.some((token) => token.nesting === 1 && token.level >= deepestNesting - 1)) return unformatted(clean);
+  if (tokens.some((token) => token.nesting === 1 && token.level >= deepestNesting - 1))
+    return unformatted(clean);
   const writer = documentWriter();
   writeBlocks(writer, tokens);
   return writer.finish();
@@ -22,5 +23,8 @@ export function parse(markdown: string): Document {
 /** The text as it is written. */
 export function unformatted(markdown: string): Document {
   const text = cleanText(markdown).trim();
-  return { text, spans: [{ start: 0, end: text.length, depth: 0, mark: { kind: "paragraph", tight: false } }] };
+  return {
+    text,
+    spans: [{ start: 0, end: text.length, depth: 0, mark: { kind: "paragraph", tight: false } }],
+  };
 }

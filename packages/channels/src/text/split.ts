@@ -51,19 +51,49 @@ interface Stretch {
 }
 
 /** As it is meant; where its markup takes nearly all the room, as bare text: a link of a thousand characters over one word, for example. */
-function nextMessage(text: string, start: number, limits: TextLimits, reader: Reader, render: Render): Stretch {
+function nextMessage(
+  text: string,
+  start: number,
+  limits: TextLimits,
+  reader: Reader,
+  render: Render,
+): Stretch {
   const unformatted: Render = (message) => render(withoutMarkup(message));
   const leastChars = limits.textChars / mostMarkupShare;
-  return longestFit(text, start, limits, reader, render, leastChars) ?? longestFit(text, start, limits, reader, unformatted, 0);
+  return (
+    longestFit(text, start, limits, reader, render, leastChars) ??
+    longestFit(text, start, limits, reader, unformatted, 0)
+  );
 }
 
 /**
  * The longest stretch from `start` that fits, found by trying less and less, for rendering may lengthen a text at any place; null when
  * it would be shorter than `leastChars` or than one character.
  */
-function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: 0): Stretch;
-function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: number): Stretch | null;
-function longestFit(text: string, start: number, limits: TextLimits, reader: Reader, render: Render, leastChars: number): Stretch | null {
+function longestFit(
+  text: string,
+  start: number,
+  limits: TextLimits,
+  reader: Reader,
+  render: Render,
+  leastChars: 0,
+): Stretch;
+function longestFit(
+  text: string,
+  start: number,
+  limits: TextLimits,
+  reader: Reader,
+  render: Render,
+  leastChars: number,
+): Stretch | null;
+function longestFit(
+  text: string,
+  start: number,
+  limits: TextLimits,
+  reader: Reader,
+  render: Render,
+  leastChars: number,
+): Stretch | null {
   for (let room = limits.textChars; ;) {
     const limit = start + room;
     const end = limit >= text.length ? text.length : chooseCut(text, reader.take(limit).spans, start, limit);
@@ -83,7 +113,10 @@ function longestFit(text: string, start: number, limits: TextLimits, reader: Rea
 
 /** Above 1: by what factor a message is too large. */
 function excess(rendered: RenderedText, limits: TextLimits): number {
-  return Math.max(rendered.text.length / limits.textChars, rendered.entities.length / (limits.textEntities ?? Infinity));
+  return Math.max(
+    rendered.text.length / limits.textChars,
+    rendered.entities.length / (limits.textEntities ?? Infinity),
+  );
 }
 
 function endOfVisible(text: string, start: number, end: number): number {
@@ -93,5 +126,8 @@ function endOfVisible(text: string, start: number, end: number): number {
 }
 
 function withoutMarkup({ text }: Document): Document {
-  return { text, spans: [{ start: 0, end: text.length, depth: 0, mark: { kind: "paragraph", tight: true } }] };
+  return {
+    text,
+    spans: [{ start: 0, end: text.length, depth: 0, mark: { kind: "paragraph", tight: true } }],
+  };
 }

@@ -48,7 +48,10 @@ function writeCell(writer: Writer, cell: Cell, width: number, last: boolean): vo
 }
 
 function columnWidth(rows: readonly (readonly Cell[])[], column: number): number {
-  return rows.reduce((width, cells) => Math.max(width, Math.min(cells[column]?.columns ?? 0, widestColumn)), 1);
+  return rows.reduce(
+    (width, cells) => Math.max(width, Math.min(cells[column]?.columns ?? 0, widestColumn)),
+    1,
+  );
 }
 
 function readRows(tokens: readonly Token[]): Cell[][] {

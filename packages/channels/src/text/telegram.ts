@@ -29,7 +29,8 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
   };
   // Code lies in no style: the styles around it end where it starts, and go on after it.
   const endStyles = (at: number): void => {
-    for (const style of styles.toReversed()) add(trimmed(text, { type: style.type, offset: style.start, length: at - style.start }));
+    for (const style of styles.toReversed())
+      add(trimmed(text, { type: style.type, offset: style.start, length: at - style.start }));
   };
   const continueStyles = (at: number): void => {
     for (const style of styles) style.start = at;
@@ -41,8 +42,13 @@ function entitiesOf({ text, spans }: Document): TextEntity[] {
       open(span) {
         if (within !== null && isVerbatim(within.mark.kind)) return;
         const type = styleTypes[span.mark.kind];
-        if (type !== undefined && styles.every((style) => style.type !== type)) styles.push({ span, type, start: span.start });
-        if (within === null && isSolid(span.mark) && !(span.mark.kind === "code" && styles.some((style) => style.type === "spoiler"))) {
+        if (type !== undefined && styles.every((style) => style.type !== type))
+          styles.push({ span, type, start: span.start });
+        if (
+          within === null &&
+          isSolid(span.mark) &&
+          !(span.mark.kind === "code" && styles.some((style) => style.type === "spoiler"))
+        ) {
           within = span;
           if (isVerbatim(span.mark.kind)) endStyles(span.start);
         }
@@ -75,7 +81,11 @@ function entityOf({ start, end, mark }: Span): TextEntity {
   if (mark.kind === "link") return { type: "text_link", ...place, url: mark.url };
   if (mark.kind === "code") return { type: "code", ...place };
   if (mark.kind === "quote") return { type: "blockquote", ...place };
-  return { type: "pre", ...place, ...(mark.kind === "pre" && mark.language !== "" ? { language: mark.language } : {}) };
+  return {
+    type: "pre",
+    ...place,
+    ...(mark.kind === "pre" && mark.language !== "" ? { language: mark.language } : {}),
+  };
 }
 
 /** Null when nothing of it can be seen. The indentation of code is kept, and with it that of a quote that begins with code. */

@@ -68,7 +68,8 @@ export function documentWriter(): Writer {
     }
     atLineStart = false;
   };
-  const hasUnbegunItem = (): boolean => prefixes.some(({ prefix, begun }) => !begun && prefix.first !== undefined);
+  const hasUnbegunItem = (): boolean =>
+    prefixes.some(({ prefix, begun }) => !begun && prefix.first !== undefined);
 
   const writer: Writer = {
     open(mark) {

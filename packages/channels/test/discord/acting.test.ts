@@ -17,14 +17,21 @@ afterEach(async () => {
 });
 
 let sends = 0;
-const how = (more: object = {}) => ({ idempotencyKey: `turn-1/${++sends}`, signal: new AbortController().signal, ...more });
+const how = (more: object = {}) => ({
+  idempotencyKey: `turn-1/${++sends}`,
+  signal: new AbortController().signal,
+  ...more,
+});
 const room = () => ({ channel: "discord", account: "default", kind: "channel", peer: rig.room }) as const;
-const shown = (channel = rig.room) => rig.fake.visible(channel).filter((message) => message.byBot && !message.isLoading);
-const act = (action: Action, channel: Channel = rig.channel) => channel.act?.(room(), action, how()) ?? Promise.reject(new Error("no act"));
+const shown = (channel = rig.room) =>
+  rig.fake.visible(channel).filter((message) => message.byBot && !message.isLoading);
+const act = (action: Action, channel: Channel = rig.channel) =>
+  channel.act?.(room(), action, how()) ?? Promise.reject(new Error("no act"));
 const receive = async (batch: readonly ChannelEvent[]): Promise<void> => {
   events.push(...batch.filter((event) => "address" in event));
 };
-const say = (words: string): Promise<{ readonly messageId: string }> => rig.channel.send(room(), text(words), how());
+const say = (words: string): Promise<{ readonly messageId: string }> =>
+  rig.channel.send(room(), text(words), how());
 const rendered = (words: string) => ({ text: words, entities: [], plain: words });
 
 test("an edit changes text and buttons; of what is gone it is Fault missing", async () => {
@@ -61,7 +68,8 @@ test("threads begin on a message or alone; in a forum a text is needed first, an
   const forum = rig.fake.channel({ guild: rig.guild, kind: "forum" });
   await expectFault(
     "unsupported",
-    rig.channel.act?.({ ...room(), peer: forum }, { kind: "createThread", title: "Tea" }, how()) ?? Promise.resolve(),
+    rig.channel.act?.({ ...room(), peer: forum }, { kind: "createThread", title: "Tea" }, how()) ??
+      Promise.resolve(),
   );
 });
 
@@ -71,11 +79,18 @@ test("typing shows in the channel", async () => {
 });
 
 test("a hundred commands at most are registered, each with an optional text", async () => {
-  const commands = Array.from({ length: 120 }, (_, n) => ({ name: `Command_${n}`, description: "d".repeat(150) }));
+  const commands = Array.from({ length: 120 }, (_, n) => ({
+    name: `Command_${n}`,
+    description: "d".repeat(150),
+  }));
   await act({ kind: "setCommands", commands });
   const registered = rig.fake.bot().commands();
   expect(registered).toHaveLength(100);
-  expect(registered[0]).toMatchObject({ name: "command_0", description: "d".repeat(100), options: [{ name: "text", required: false }] });
+  expect(registered[0]).toMatchObject({
+    name: "command_0",
+    description: "d".repeat(100),
+    options: [{ name: "text", required: false }],
+  });
 });
 
 describe("a slash command", () => {
@@ -111,7 +126,11 @@ describe("a slash command", () => {
   test("answered before the channel hears that it is durable has its answer in its place all the same", async () => {
     let answered = "";
     await run(rig.channel, async ([event]) => {
-      ({ messageId: answered } = await rig.channel.send(room(), text("because"), how({ answers: [event?.id ?? ""] })));
+      ({ messageId: answered } = await rig.channel.send(
+        room(),
+        text("because"),
+        how({ answers: [event?.id ?? ""] }),
+      ));
     });
     await expect.poll(state).toBe("answered");
     await expect.poll(() => answered).toBe(rig.fake.interaction(id).messageId);
@@ -126,16 +145,24 @@ describe("a slash command", () => {
     const both = how({ answers: events.map((event) => event.id) });
     const { messageId } = await rig.channel.send(room(), text("because, and so"), both);
     expect(messageId).toBe(rig.fake.interaction(id).messageId);
-    await expect.poll(() => rig.fake.visible(rig.room).map((message) => message.text)).toEqual(["because, and so"]);
+    await expect
+      .poll(() => rig.fake.visible(rig.room).map((message) => message.text))
+      .toEqual(["because, and so"]);
     expect((await rig.channel.send(room(), text("because, and so"), both)).messageId).toBe(messageId);
   });
 
   test("that only tells something is answered to whoever gave it alone, to the last message of its answer", async () => {
     const quiet = await rig.open({ quietCommands: ["status"] });
     await rig.channel.stop();
-    await quiet.act?.(room(), { kind: "setCommands", commands: [{ name: "status", description: "How I am" }] }, how());
+    await quiet.act?.(
+      room(),
+      { kind: "setCommands", commands: [{ name: "status", description: "How I am" }] },
+      how(),
+    );
     const got: Inbound[] = [];
-    await quiet.start(async (batch) => void got.push(...batch.flatMap((event) => ("address" in event ? [event] : []))));
+    await quiet.start(
+      async (batch) => void got.push(...batch.flatMap((event) => ("address" in event ? [event] : []))),
+    );
     rig.fake.as(alice).runs("status", { channel: rig.room });
     await expect.poll(() => got.length).toBe(1);
     const first = await quiet.send(room(), text("one"), how({ answers: [got[0]?.id ?? ""] }));
@@ -147,7 +174,9 @@ describe("a slash command", () => {
   });
 
   test("of somebody who is refused is answered to them alone", async () => {
-    await run(rig.channel, async (batch) => ({ refused: batch.flatMap((event) => ("address" in event ? [event.id] : [])) }));
+    await run(rig.channel, async (batch) => ({
+      refused: batch.flatMap((event) => ("address" in event ? [event.id] : [])),
+    }));
     await expect.poll(state).toBe("answered");
     expect(shown()[0]).toMatchObject({ onlyFor: alice.id, text: "You cannot use this here." });
   });
@@ -156,7 +185,9 @@ describe("a slash command", () => {
     await run();
     await expect.poll(state).toBe("deferred");
     await rig.clock.advance(15 * 60_000);
-    await expect.poll(() => rig.fake.calls("DELETE /webhooks/:application/:token/messages/:message").length).toBe(1);
+    await expect
+      .poll(() => rig.fake.calls("DELETE /webhooks/:application/:token/messages/:message").length)
+      .toBe(1);
     await rig.channel.send(room(), text("late"), how(answers()));
     expect(shown().map((message) => message.text)).toEqual(["late"]);
     expect(rig.fake.interaction(id).messageId).not.toBe(shown()[0]?.id);
@@ -166,7 +197,10 @@ describe("a slash command", () => {
     await run();
     await expect.poll(state).toBe("deferred");
     const body = { code: 10015, message: "Unknown Webhook" };
-    rig.fake.inject({ method: "PATCH /webhooks/:application/:token/messages/:message", trouble: { kind: "answer", status: 404, body } });
+    rig.fake.inject({
+      method: "PATCH /webhooks/:application/:token/messages/:message",
+      trouble: { kind: "answer", status: 404, body },
+    });
     await rig.channel.send(room(), text("because"), how(answers()));
     expect(shown().map((message) => message.text)).toEqual(["because"]);
   });
@@ -185,7 +219,11 @@ describe("a slash command", () => {
   test("whose answer's arrival is unknown is filled again by the same send, and by no other", async () => {
     await run();
     await expect.poll(state).toBe("deferred");
-    rig.fake.inject({ method: "PATCH /webhooks/:application/:token/messages/:message", when: "after", trouble: { kind: "reset" } });
+    rig.fake.inject({
+      method: "PATCH /webhooks/:application/:token/messages/:message",
+      when: "after",
+      trouble: { kind: "reset" },
+    });
     const mine = how(answers());
     await expectFault("ambiguous", rig.channel.send(room(), text("because"), mine));
     await rig.channel.send(room(), text("another"), how(answers()));
@@ -258,7 +296,11 @@ describe("a button", () => {
     expect(events).toEqual([]);
     const filled = rig.fake.as(alice).submits(press, { tea: "Oolong", note: "no milk" });
     await expect.poll(() => events.length).toBe(1);
-    expect(events[0]).toMatchObject({ kind: "callback", text: "order\ntea: Oolong\nnote: no milk", replyTo: { messageId: message } });
+    expect(events[0]).toMatchObject({
+      kind: "callback",
+      text: "order\ntea: Oolong\nnote: no milk",
+      replyTo: { messageId: message },
+    });
     await act({ kind: "answerCallback", callbackId: filled }, next);
   });
 });
@@ -291,7 +333,12 @@ test("reactions come in with their message and their place", async () => {
   rig.fake.as(alice).reacts(messageId, "👍", { channel: rig.room });
   rig.fake.as(alice).unreacts(messageId, "👍", { channel: rig.room });
   await expect.poll(() => events.map((event) => event.text)).toEqual(["reacted 👍", "took back 👍"]);
-  expect(events[0]).toMatchObject({ kind: "reaction", replyTo: { messageId, toBot: true }, address: room(), addressed: false });
+  expect(events[0]).toMatchObject({
+    kind: "reaction",
+    replyTo: { messageId, toBot: true },
+    address: room(),
+    addressed: false,
+  });
 });
 
 test("a forum's post comes in as its thread, with its title", async () => {

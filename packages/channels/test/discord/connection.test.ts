@@ -34,18 +34,21 @@ const isLive = (): boolean => rig.fake.gateway.sessions().some((session) => sess
 /** Alice writes while nobody listens. */
 const away = (words: string): void => void rig.fake.as(alice).says(words);
 
-test.each([4000, 4001, 4002, undefined])("closed with %s, the session is resumed, and what happened meanwhile comes once", async (code) => {
-  await rig.channel.start(receive);
-  rig.fake.as(alice).says("before");
-  await expect.poll(texts).toEqual(["before"]);
-  rig.fake.gateway.drop(code);
-  await expect.poll(isLive).toBe(false);
-  away("meanwhile");
-  await comes(isLive).toBe(true);
-  await expect.poll(texts).toEqual(["before", "meanwhile"]);
-  expect([steps("identify").length, steps("resume").length]).toEqual([1, 1]);
-  await comes(() => rig.channel.health().state).toBe("ok");
-});
+test.each([4000, 4001, 4002, undefined])(
+  "closed with %s, the session is resumed, and what happened meanwhile comes once",
+  async (code) => {
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    rig.fake.gateway.drop(code);
+    await expect.poll(isLive).toBe(false);
+    away("meanwhile");
+    await comes(isLive).toBe(true);
+    await expect.poll(texts).toEqual(["before", "meanwhile"]);
+    expect([steps("identify").length, steps("resume").length]).toEqual([1, 1]);
+    await comes(() => rig.channel.health().state).toBe("ok");
+  },
+);
 
 test.each([1000, 1001])(
   "closed with %i a resume is tried, and where the session is gone the gap is read from the history",
@@ -62,17 +65,20 @@ test.each([1000, 1001])(
   },
 );
 
-test.each([4003, 4005, 4007, 4008, 4009])("closed with %i, a new session begins and the gap is read from the history", async (code) => {
-  await rig.channel.start(receive);
-  rig.fake.as(alice).says("before");
-  await expect.poll(texts).toEqual(["before"]);
-  rig.fake.gateway.drop(code);
-  await expect.poll(isLive).toBe(false);
-  away("meanwhile");
-  await comes(isLive).toBe(true);
-  await expect.poll(() => new Set(texts())).toEqual(new Set(["before", "meanwhile"]));
-  expect(steps("resume")).toEqual([]);
-});
+test.each([4003, 4005, 4007, 4008, 4009])(
+  "closed with %i, a new session begins and the gap is read from the history",
+  async (code) => {
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    rig.fake.gateway.drop(code);
+    await expect.poll(isLive).toBe(false);
+    away("meanwhile");
+    await comes(isLive).toBe(true);
+    await expect.poll(() => new Set(texts())).toEqual(new Set(["before", "meanwhile"]));
+    expect(steps("resume")).toEqual([]);
+  },
+);
 
 test.each<[number, RegExp]>([
   [4004, /Reset Token/],
@@ -81,14 +87,17 @@ test.each<[number, RegExp]>([
   [4010, /shard/],
   [4011, /2,500/],
   [4012, /update Parley/],
-])("closed with %i, the account is down with what to do, and does not come back", async (code, instruction) => {
-  await rig.channel.start(receive);
-  rig.fake.gateway.drop(code);
-  await comes(() => rig.channel.health().state).toBe("down");
-  expect(rig.channel.health().reason).toMatch(instruction);
-  await rig.clock.advance(600_000);
-  expect(steps("connect")).toHaveLength(1);
-});
+])(
+  "closed with %i, the account is down with what to do, and does not come back",
+  async (code, instruction) => {
+    await rig.channel.start(receive);
+    rig.fake.gateway.drop(code);
+    await comes(() => rig.channel.health().state).toBe("down");
+    expect(rig.channel.health().reason).toMatch(instruction);
+    await rig.clock.advance(600_000);
+    expect(steps("connect")).toHaveLength(1);
+  },
+);
 
 test("without the intent in the portal start says what to switch on; without asking for it, it starts", async () => {
   rig.fake.bot().setPrivileged([]);
@@ -107,7 +116,8 @@ test("deleted messages are told by the ids that they came under, one or many", a
   const ids = ["one", "two"].map((words) => person.says(words).id);
   person.deletes(ids[0] ?? "");
   rig.fake.gateway.push("MESSAGE_DELETE_BULK", { ids: [ids[1], "no id", 7], channel_id: person.dm() });
-  for (const broken of [{}, null, { ids: "1" }, { ids: [] }, { id: 5 }]) rig.fake.gateway.push("MESSAGE_DELETE", broken);
+  for (const broken of [{}, null, { ids: "1" }, { ids: [] }, { id: 5 }])
+    rig.fake.gateway.push("MESSAGE_DELETE", broken);
   await expect.poll(() => told.length).toBe(4);
   expect(told.slice(2)).toEqual(
     ids.map((id) => ({
@@ -170,19 +180,22 @@ test.each([
   expect(steps("identify")).toHaveLength(identifies);
 });
 
-test.each([true, false])("resume refused for ever (d %s): one new session after three tries at most", async (isResumable) => {
-  await rig.channel.start(receive);
-  rig.fake.as(alice).says("before");
-  await expect.poll(texts).toEqual(["before"]);
-  rig.fake.gateway.refuseResume(null, isResumable);
-  rig.fake.gateway.drop();
-  await expect.poll(isLive).toBe(false);
-  away("meanwhile");
-  await comes(() => steps("identify").length).toBe(2);
-  await comes(isLive).toBe(true);
-  expect(steps("resume").length).toBeLessThanOrEqual(3);
-  await expect.poll(() => new Set(texts())).toEqual(new Set(["before", "meanwhile"]));
-});
+test.each([true, false])(
+  "resume refused for ever (d %s): one new session after three tries at most",
+  async (isResumable) => {
+    await rig.channel.start(receive);
+    rig.fake.as(alice).says("before");
+    await expect.poll(texts).toEqual(["before"]);
+    rig.fake.gateway.refuseResume(null, isResumable);
+    rig.fake.gateway.drop();
+    await expect.poll(isLive).toBe(false);
+    away("meanwhile");
+    await comes(() => steps("identify").length).toBe(2);
+    await comes(isLive).toBe(true);
+    expect(steps("resume").length).toBeLessThanOrEqual(3);
+    await expect.poll(() => new Set(texts())).toEqual(new Set(["before", "meanwhile"]));
+  },
+);
 
 test("a connection whose heartbeats are not acknowledged is left and resumed", async () => {
   await rig.channel.start(receive);
@@ -229,7 +242,10 @@ test("events that RESUME repeats are known by their ids", async () => {
 test("no session start left: it waits, and says so", async () => {
   rig.fake.gateway.setStartLimit(0);
   await rig.channel.start(receive);
-  expect(rig.channel.health()).toMatchObject({ state: "degraded", reason: expect.stringMatching(/no new session/) });
+  expect(rig.channel.health()).toMatchObject({
+    state: "degraded",
+    reason: expect.stringMatching(/no new session/),
+  });
   await rig.clock.advance(600_000);
   expect(steps("connect")).toEqual([]);
   rig.fake.gateway.setStartLimit(1_000);
@@ -256,7 +272,18 @@ test("frames that are no frames, events without fields and unknown kinds do no h
     await receive(batch);
   });
   const { gateway } = rig.fake;
-  for (const text of ["", "no json", "[]", "null", '{"op":10}', '{"op":9e9}', '{"op":0}', '{"op":0,"t":5}', '{"op":11,"d":{}}', '{"op":1}'])
+  for (const text of [
+    "",
+    "no json",
+    "[]",
+    "null",
+    '{"op":10}',
+    '{"op":9e9}',
+    '{"op":0}',
+    '{"op":0,"t":5}',
+    '{"op":11,"d":{}}',
+    '{"op":1}',
+  ])
     gateway.pushText(text);
   gateway.push("MESSAGE_CREATE", {});
   gateway.push("MESSAGE_CREATE", null);
@@ -275,12 +302,25 @@ test("ids that are none, and nesting without end, hold up nobody and are not not
   await rig.channel.start(receive);
   const { gateway } = rig.fake;
   const author = { id: alice.id, username: "alice" };
-  const good = { type: 0, id: "1234567890123456789", channel_id: rig.room, guild_id: rig.guild, author, content: "hi", mentions: [] };
+  const good = {
+    type: 0,
+    id: "1234567890123456789",
+    channel_id: rig.room,
+    guild_id: rig.guild,
+    author,
+    content: "hi",
+    mentions: [],
+  };
   const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
   gateway.push("MESSAGE_CREATE", { ...good, id: "latest" });
   gateway.push("MESSAGE_CREATE", { ...good, channel_id: "../../users/@me" });
   gateway.push("MESSAGE_CREATE", { ...good, author: { ...author, id: "__proto__" } });
-  gateway.push("MESSAGE_REACTION_ADD", { user_id: alice.id, channel_id: "x", message_id: "1", emoji: { id: null, name: "🎉" } });
+  gateway.push("MESSAGE_REACTION_ADD", {
+    user_id: alice.id,
+    channel_id: "x",
+    message_id: "1",
+    emoji: { id: null, name: "🎉" },
+  });
   gateway.pushText(`{"op":0,"t":"MESSAGE_CREATE","s":999,"d":{"id":"77","content":${deep}}}`);
   rig.fake.as(alice).says("still here");
   await expect.poll(texts).toEqual(["still here"]);
@@ -325,13 +365,24 @@ test("null in place of what is not there is nothing", async () => {
   };
   rig.fake.gateway.push("MESSAGE_CREATE", said);
   await expect.poll(texts).toEqual(["hi"]);
-  expect(events[0]).toMatchObject({ address: { kind: "dm", peer: alice.id }, sender: { isBot: false }, attachments: [{ name: "a.txt" }] });
+  expect(events[0]).toMatchObject({
+    address: { kind: "dm", peer: alice.id },
+    sender: { isBot: false },
+    attachments: [{ name: "a.txt" }],
+  });
 });
 
 describe("a server's channel never passes for a private chat", () => {
   const author = { id: alice.id, username: "alice" };
   const said = (fields: object) =>
-    rig.fake.gateway.push("MESSAGE_CREATE", { type: 0, id: "1234567890123456789", author, content: "hi", mentions: [], ...fields });
+    rig.fake.gateway.push("MESSAGE_CREATE", {
+      type: 0,
+      id: "1234567890123456789",
+      author,
+      content: "hi",
+      mentions: [],
+      ...fields,
+    });
 
   test("where the message does not name the server and the channel is known", async () => {
     await rig.channel.start(receive);
@@ -339,19 +390,33 @@ describe("a server's channel never passes for a private chat", () => {
     await expect.poll(texts).toEqual(["before"]);
     said({ channel_id: rig.room });
     await expect.poll(texts).toEqual(["before", "hi"]);
-    expect(events[1]).toMatchObject({ address: { kind: "channel", peer: rig.room }, guild: rig.guild, addressed: false });
+    expect(events[1]).toMatchObject({
+      address: { kind: "channel", peer: rig.room },
+      guild: rig.guild,
+      addressed: false,
+    });
   });
 
   test("where the channel was asked for first and its answer did not name the server", async () => {
     await rig.channel.start(receive);
     const [room, thread] = ["1234567890123456700", "1234567890123456701"];
-    rig.fake.inject({ method: "GET /channels/:channel", trouble: { kind: "answer", status: 200, body: { id: room, type: 0 } } });
+    rig.fake.inject({
+      method: "GET /channels/:channel",
+      trouble: { kind: "answer", status: 200, body: { id: room, type: 0 } },
+    });
     const to = { channel: "discord", account: "default", kind: "channel", peer: room } as const;
     const part = { kind: "text", text: "hi", plain: "hi", entities: [] } as const;
-    await expectFault("missing", rig.channel.send(to, part, { idempotencyKey: "1", signal: new AbortController().signal }));
+    await expectFault(
+      "missing",
+      rig.channel.send(to, part, { idempotencyKey: "1", signal: new AbortController().signal }),
+    );
     said({ channel_id: room, guild_id: rig.guild });
     await expect.poll(texts).toEqual(["hi"]);
-    expect(events[0]).toMatchObject({ address: { kind: "channel", peer: room }, guild: rig.guild, addressed: false });
+    expect(events[0]).toMatchObject({
+      address: { kind: "channel", peer: room },
+      guild: rig.guild,
+      addressed: false,
+    });
     // A description of a thread that does not say where it hangs teaches nothing.
     rig.fake.inject({
       method: "GET /channels/:channel",
@@ -364,7 +429,11 @@ describe("a server's channel never passes for a private chat", () => {
 });
 
 test("a down network is no refusal: start goes on without it, and it heals", async () => {
-  rig.fake.inject({ method: "GET /gateway/bot", times: 2, trouble: { kind: "answer", status: 503, body: "<html>" } });
+  rig.fake.inject({
+    method: "GET /gateway/bot",
+    times: 2,
+    trouble: { kind: "answer", status: 503, body: "<html>" },
+  });
   await rig.channel.start(receive);
   expect(rig.channel.health().state).toBe("degraded");
   await comes(isLive).toBe(true);
@@ -422,9 +491,19 @@ describe("the next process", () => {
     await second.start(receive);
     const fresh = () => events.filter(({ text }) => text !== "before");
     await comes(() => fresh().length).toBe(6);
-    expect(fresh().map(({ text }) => text)).toEqual(["missed 0", "from bob 0", "missed 1", "from bob 1", "missed 2", "from bob 2"]);
+    expect(fresh().map(({ text }) => text)).toEqual([
+      "missed 0",
+      "from bob 0",
+      "missed 1",
+      "from bob 1",
+      "missed 2",
+      "from bob 2",
+    ]);
     const inThread = fresh().find(({ text }) => text === "missed 2");
-    expect(inThread).toMatchObject({ address: { kind: "channel", peer: rig.room, thread }, guild: rig.guild });
+    expect(inThread).toMatchObject({
+      address: { kind: "channel", peer: rig.room, thread },
+      guild: rig.guild,
+    });
     expect(fresh()[0]).toMatchObject({ address: { kind: "dm", peer: alice.id }, addressed: true });
     expect(rig.fake.violations()).toEqual([]);
   });
@@ -472,7 +551,8 @@ describe("the next process", () => {
     expect(found()).toEqual(["in a channel", "in a thread", "in a post"]);
     expect(events.filter(({ guild }) => guild === rig.guild)).toHaveLength(3);
     // A server that comes back later in the session has been looked at.
-    const gap = async (): Promise<unknown> => (JSON.parse((await rig.memory.load("session")) ?? "{}") as { readonly gap?: unknown }).gap;
+    const gap = async (): Promise<unknown> =>
+      (JSON.parse((await rig.memory.load("session")) ?? "{}") as { readonly gap?: unknown }).gap;
     await expect.poll(gap).toMatchObject({ guilds: [] });
     expect(rig.fake.violations()).toEqual([]);
   });
@@ -536,7 +616,11 @@ describe("the next process", () => {
 
 test("another account goes on while one is refused", async () => {
   rig.fake.bot("MTAwMDAwMDAwMDAwMDAwMDAwOQ.second.bot");
-  const second = await rig.open({ account: "second", token: "MTAwMDAwMDAwMDAwMDAwMDAwOQ.second.bot", memory: keptMemory() });
+  const second = await rig.open({
+    account: "second",
+    token: "MTAwMDAwMDAwMDAwMDAwMDAwOQ.second.bot",
+    memory: keptMemory(),
+  });
   await Promise.all([rig.channel.start(receive), second.start(receive)]);
   rig.fake.bot().revoke();
   rig.fake.gateway.invalidate(false);

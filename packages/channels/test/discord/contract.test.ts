@@ -28,9 +28,17 @@ channelContract({
       limitsNextSend(waitMs) {
         const body = { message: "You are being rate limited.", retry_after: waitMs / 1000, global: false };
         const headers = { "Retry-After": String(waitMs / 1000), "X-RateLimit-Scope": "user" };
-        fake.inject({ method: "POST /channels/:channel/messages", trouble: { kind: "answer", status: 429, body, headers } });
+        fake.inject({
+          method: "POST /channels/:channel/messages",
+          trouble: { kind: "answer", status: 429, body, headers },
+        });
       },
-      losesNextAnswer: () => fake.inject({ method: "POST /channels/:channel/messages", when: "after", trouble: { kind: "reset" } }),
+      losesNextAnswer: () =>
+        fake.inject({
+          method: "POST /channels/:channel/messages",
+          when: "after",
+          trouble: { kind: "reset" },
+        }),
       denied: () => open({ token: "nobody.knows.this" }),
       sendsFile(bytes) {
         fake.as(alice).says("", { files: [{ name: "note.txt", mediaType: "text/plain", bytes }] });

@@ -19,7 +19,13 @@ const sentAtMs = Date.UTC(2026, 10, 21, 12);
 const context = { channel: "discord", account: "default", me, nowMs: sentAtMs };
 const guild = "700000000000000001";
 const room: Place = { id: "600000000000000001", guild, type: 0 };
-const ann = { id: "100000000000000001", username: "ann", global_name: "Ann", discriminator: "0", avatar: null };
+const ann = {
+  id: "100000000000000001",
+  username: "ann",
+  global_name: "Ann",
+  discriminator: "0",
+  avatar: null,
+};
 
 function message(fields: object = {}): MessageEvent {
   return {
@@ -42,7 +48,12 @@ function message(fields: object = {}): MessageEvent {
 }
 
 function read(fields: object, around: Partial<Surroundings> = {}, isEdit = false) {
-  return normalizeMessage(message(fields), { place: room, parentType: null, roles: [], myRoles: [], ...around }, context, isEdit);
+  return normalizeMessage(
+    message(fields),
+    { place: room, parentType: null, roles: [], myRoles: [], ...around },
+    context,
+    isEdit,
+  );
 }
 
 test("a message in a channel has its place, its server, its author with roles, and its own id", () => {
@@ -64,12 +75,18 @@ test("a private message is from its person's chat and is addressed", () => {
 
 test("a message in a thread has the thread under its channel", () => {
   const place = { id: "42", guild, type: 11, parent: room.id };
-  expect(read({}, { place, parentType: 0 })).toMatchObject({ address: { kind: "channel", peer: room.id, thread: "42" }, parent: room.id });
+  expect(read({}, { place, parentType: 0 })).toMatchObject({
+    address: { kind: "channel", peer: room.id, thread: "42" },
+    parent: room.id,
+  });
 });
 
 test("the message that opens a forum's post carries its title", () => {
   const place = { id: idAt(sentAtMs), guild, type: 11, parent: room.id, title: "Which tea?" };
-  expect(read({}, { place, parentType: 15 })).toMatchObject({ text: "hello", enclosed: [{ kind: "post", words: ["Which tea?"] }] });
+  expect(read({}, { place, parentType: 15 })).toMatchObject({
+    text: "hello",
+    enclosed: [{ kind: "post", words: ["Which tea?"] }],
+  });
   expect(read({ id: "77" }, { place, parentType: 15 })?.text).toBe("hello");
 });
 
@@ -82,12 +99,26 @@ test.each<[string, object, Partial<Surroundings>, boolean]>([
   ["our name without a mention", { content: "parley, hi" }, {}, false],
   [
     "a reply to us",
-    { type: 19, message_reference: { message_id: "8" }, referenced_message: message({ id: "8", author: { ...ann, id: me.id } }) },
+    {
+      type: 19,
+      message_reference: { message_id: "8" },
+      referenced_message: message({ id: "8", author: { ...ann, id: me.id } }),
+    },
     {},
     true,
   ],
-  ["a reply to somebody else", { type: 19, message_reference: { message_id: "8" }, referenced_message: message({ id: "8" }) }, {}, false],
-  ["a reply to what is gone", { type: 19, message_reference: { message_id: "8" }, referenced_message: null }, {}, false],
+  [
+    "a reply to somebody else",
+    { type: 19, message_reference: { message_id: "8" }, referenced_message: message({ id: "8" }) },
+    {},
+    false,
+  ],
+  [
+    "a reply to what is gone",
+    { type: 19, message_reference: { message_id: "8" }, referenced_message: null },
+    {},
+    false,
+  ],
 ])("%s in a server: addressed or not", (_what, fields, around, isAddressed) => {
   expect(read(fields, around)?.addressed).toBe(isAddressed);
 });
@@ -97,16 +128,23 @@ test("mentions read as names, and ours at the beginning only called us", () => {
   expect(read({ content, mentions: [{ ...ann }] })?.text).toBe("ask @Ann :tea: <#5>");
   const named = { ...context, nameOf: (id: string) => ({ "5": "general\n[from", "6": "cooks" })[id] };
   const told = message({ content: "see <#5>, <@&6> and <#7>", mentions: [] });
-  expect(normalizeMessage(told, { place: room, parentType: null, roles: [], myRoles: [] }, named, false)?.text).toBe(
-    "see #general (from, @cooks and <#7>",
-  );
-  expect(read({ content: `<@${me.id}> /status`, mentions: [me] })).toMatchObject({ kind: "command", text: "/status" });
+  expect(
+    normalizeMessage(told, { place: room, parentType: null, roles: [], myRoles: [] }, named, false)?.text,
+  ).toBe("see #general (from, @cooks and <#7>");
+  expect(read({ content: `<@${me.id}> /status`, mentions: [me] })).toMatchObject({
+    kind: "command",
+    text: "/status",
+  });
   expect(read({ content: `<@${me.id}>` })?.text).not.toBe("");
 });
 
 test("a reply quotes what it answers, and a forward says that it is one", () => {
   expect(
-    read({ type: 19, message_reference: { message_id: "8" }, referenced_message: message({ id: "8", content: "tea?" }) })?.replyTo,
+    read({
+      type: 19,
+      message_reference: { message_id: "8" },
+      referenced_message: message({ id: "8", content: "tea?" }),
+    })?.replyTo,
   ).toEqual({
     messageId: "8",
     text: "tea?",
@@ -127,7 +165,11 @@ test("an edit is known by its time; an update without one, as for a link preview
   const edited = message({ edited_timestamp: "2026-11-21T13:00:00.000Z", content: "hello!" });
   expect(isWanted(edited, me, true)).toBe(true);
   expect(isWanted(message(), me, true)).toBe(false);
-  expect(read({ ...edited }, {}, true)).toMatchObject({ kind: "edit", editedAtMs: Date.UTC(2026, 10, 21, 13), text: "hello!" });
+  expect(read({ ...edited }, {}, true)).toMatchObject({
+    kind: "edit",
+    editedAtMs: Date.UTC(2026, 10, 21, 13),
+    text: "hello!",
+  });
   expect(messageEventId(edited, true)).not.toBe(messageEventId(message(), false));
 });
 
@@ -142,7 +184,12 @@ test("webhooks and bots are bots", () => {
 });
 
 test("what a program shows in a frame is told, the preview of a link is not", () => {
-  const alarm = { type: "rich", title: "Disk full", description: "on db-1", fields: [{ name: "free", value: "0" }] };
+  const alarm = {
+    type: "rich",
+    title: "Disk full",
+    description: "on db-1",
+    fields: [{ name: "free", value: "0" }],
+  };
   expect(read({ content: "", embeds: [alarm], webhook_id: "5" })).toMatchObject({
     text: "",
     enclosed: [{ kind: "embed", words: ["Disk full", "on db-1", "free: 0"] }],
@@ -151,7 +198,9 @@ test("what a program shows in a frame is told, the preview of a link is not", ()
     ["link", { ...ann, bot: true }],
     ["rich", ann],
   ] as const)
-    expect(read({ content: "see https://x.org", author, embeds: [{ type, title: "X" }] })?.text).toBe("see https://x.org");
+    expect(read({ content: "see https://x.org", author, embeds: [{ type, title: "X" }] })?.text).toBe(
+      "see https://x.org",
+    );
 });
 
 test("files, recordings, stickers and polls are told", () => {
@@ -164,25 +213,48 @@ test("files, recordings, stickers and polls are told", () => {
     proxy_url: "",
   };
   const photo = contentOf(message({ content: "", attachments: [file] }) as APIMessage, me);
-  expect(photo?.attachments[0]).toMatchObject({ kind: "image", mediaType: "image/png", bytes: 7, name: "a.png" });
-  expect(parseFileRef(photo?.attachments[0]?.ref ?? "")).toEqual({ channel: room.id, message: idAt(sentAtMs), file: "9", url: file.url });
+  expect(photo?.attachments[0]).toMatchObject({
+    kind: "image",
+    mediaType: "image/png",
+    bytes: 7,
+    name: "a.png",
+  });
+  expect(parseFileRef(photo?.attachments[0]?.ref ?? "")).toEqual({
+    channel: room.id,
+    message: idAt(sentAtMs),
+    file: "9",
+    url: file.url,
+  });
   const voice = contentOf(
-    message({ content: "", flags: 8192, attachments: [{ ...file, content_type: "audio/ogg", duration_secs: 2.5 }] }) as APIMessage,
+    message({
+      content: "",
+      flags: 8192,
+      attachments: [{ ...file, content_type: "audio/ogg", duration_secs: 2.5 }],
+    }) as APIMessage,
     me,
   );
   expect(voice?.attachments[0]).toMatchObject({ kind: "voice", seconds: 2.5 });
   expect(
-    contentOf(message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage, me)?.enclosed,
+    contentOf(
+      message({ content: "", sticker_items: [{ id: "1", name: "wave", format_type: 1 }] }) as APIMessage,
+      me,
+    )?.enclosed,
   ).toEqual([{ kind: "sticker", words: ["wave"] }]);
-  const poll = { question: { text: "Tea?" }, answers: [{ poll_media: { text: "yes" } }, { poll_media: { text: "no" } }] };
-  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.enclosed).toEqual([{ kind: "poll", words: ["Tea?", "yes", "no"] }]);
+  const poll = {
+    question: { text: "Tea?" },
+    answers: [{ poll_media: { text: "yes" } }, { poll_media: { text: "no" } }],
+  };
+  expect(contentOf(message({ content: "", poll }) as APIMessage, me)?.enclosed).toEqual([
+    { kind: "poll", words: ["Tea?", "yes", "no"] },
+  ]);
   expect(contentOf(message({ content: "" }) as APIMessage, me)).toBeNull();
   expect(isHidden(message({ content: "" }) as APIMessage)).toBe(true);
   expect(isHidden(message({ content: "", attachments: [file] }) as APIMessage)).toBe(false);
 });
 
 test("a reference that is not ours is none", () => {
-  for (const ref of ["", "[]", '["a"]', "https://cdn.discordapp.com/x", "[1,2,3,4]"]) expect(parseFileRef(ref)).toBeNull();
+  for (const ref of ["", "[]", '["a"]', "https://cdn.discordapp.com/x", "[1,2,3,4]"])
+    expect(parseFileRef(ref)).toBeNull();
   expect(parseFileRef(formatFileRef({ channel: "1", message: "2", file: "3", url: "u" }))).not.toBeNull();
 });
 
@@ -205,7 +277,9 @@ test("a slash command reads as if it were typed", () => {
     user: ann,
     data: { id: "1", name: "queue", type: 1, options },
   };
-  expect(normalizeInteraction(command as unknown as APIInteraction, { id: "1", type: 1 }, context)).toMatchObject({
+  expect(
+    normalizeInteraction(command as unknown as APIInteraction, { id: "1", type: 1 }, context),
+  ).toMatchObject({
     id: `discord:default:i${idAt(sentAtMs)}`,
     kind: "command",
     text: "/queue mode collect true",
@@ -222,14 +296,17 @@ test("a button, a menu and a form come in as presses of the message they stand u
     member: { user: ann, roles: ["5"], nick: "Annie" },
     message: message({ id: "8" }),
   };
-  const under = (type: number, data: object) => normalizeInteraction({ ...press, type, data } as unknown as APIInteraction, room, context);
+  const under = (type: number, data: object) =>
+    normalizeInteraction({ ...press, type, data } as unknown as APIInteraction, room, context);
   expect(under(3, { custom_id: "yes", component_type: 2 })).toMatchObject({
     kind: "callback",
     callback: { id: idAt(sentAtMs), value: "yes" },
     replyTo: { messageId: "8", toBot: true },
     sender: { id: ann.id, name: "Annie", roles: ["5"] },
   });
-  expect(under(3, { custom_id: "menu", component_type: 3, values: ["green"] })?.callback?.value).toBe("green");
+  expect(under(3, { custom_id: "menu", component_type: 3, values: ["green"] })?.callback?.value).toBe(
+    "green",
+  );
   const rows = [{ type: 1, components: [{ type: 4, custom_id: "name", value: "Ann" }] }];
   expect(under(5, { custom_id: "form", components: rows })?.callback?.value).toBe("form\nname: Ann");
   const labels = [{ type: 18, id: 1, component: { type: 4, custom_id: "name", value: "Ann" } }];
@@ -255,7 +332,9 @@ test("a reaction names its message and whether it was ours; given twice it is tw
     replyTo: { messageId: "8", toBot: true },
     address: { peer: room.id },
   });
-  expect(normalizeReaction(given as never, false, "s-2", from, context)).toMatchObject({ text: "took back 👍" });
+  expect(normalizeReaction(given as never, false, "s-2", from, context)).toMatchObject({
+    text: "took back 👍",
+  });
   expect(normalizeReaction(given as never, true, "s-3", from, context)?.id).not.toBe(first?.id);
   expect(normalizeReaction({ ...given, user_id: me.id } as never, true, "s-4", from, context)).toBeNull();
 });

@@ -37,7 +37,10 @@ test.each<[string, object, Record<string, string>, number]>([
 });
 
 test("a limit that only its body calls global holds back every other call", async () => {
-  rig.fake.inject({ method: create, trouble: { kind: "answer", status: 429, body: { retry_after: 30, global: true } } });
+  rig.fake.inject({
+    method: create,
+    trouble: { kind: "answer", status: 429, body: { retry_after: 30, global: true } },
+  });
   await expectFault("rate_limited", rig.channel.send(room(), part, how("1")));
   await expectFault("rate_limited", rig.channel.typing?.(room()) ?? Promise.resolve());
   expect(rig.fake.calls("POST /channels/:channel/typing")).toEqual([]);
@@ -47,7 +50,9 @@ test.each(["ftp://127.0.0.1/", "https://127.0.0.1/", 5, null])(
   "where to resume (%s) is left out when it is no such address",
   async (url) => {
     const texts: string[] = [];
-    await rig.channel.start(async (batch) => void texts.push(...batch.flatMap((event) => ("text" in event ? [event.text] : []))));
+    await rig.channel.start(
+      async (batch) => void texts.push(...batch.flatMap((event) => ("text" in event ? [event.text] : []))),
+    );
     ready({ resume_gateway_url: url });
     rig.fake.as(alice).says("one");
     await expect.poll(() => texts).toEqual(["one"]);
@@ -64,8 +69,15 @@ test("the menu finds its application where neither READY nor the API tells it", 
   ready({});
   rig.fake.as(alice).says("heard");
   await expect.poll(() => rig.memory.sequence()).toBeGreaterThan(1);
-  rig.fake.inject({ method: "GET /applications/@me", trouble: { kind: "answer", status: 404, body: { message: "404: Not Found" } } });
-  await rig.channel.act?.(dm, { kind: "setCommands", commands: [{ name: "ask", description: "Ask" }] }, how("1"));
+  rig.fake.inject({
+    method: "GET /applications/@me",
+    trouble: { kind: "answer", status: 404, body: { message: "404: Not Found" } },
+  });
+  await rig.channel.act?.(
+    dm,
+    { kind: "setCommands", commands: [{ name: "ask", description: "Ask" }] },
+    how("1"),
+  );
   expect(
     rig.fake
       .bot()
@@ -77,8 +89,13 @@ test("the menu finds its application where neither READY nor the API tells it", 
 test("our own messages are known again where the history has no times", async () => {
   await rig.channel.start(async () => {});
   const mine = { id: "2000", content: "hi", author: { id: rig.fake.bot().id } };
-  rig.fake.inject({ method: "GET /channels/:channel/messages", trouble: { kind: "answer", status: 200, body: [mine] } });
-  expect(await rig.channel.sentSince?.(room(), part, Date.now(), new AbortController().signal)).toEqual([{ messageId: "2000" }]);
+  rig.fake.inject({
+    method: "GET /channels/:channel/messages",
+    trouble: { kind: "answer", status: 200, body: [mine] },
+  });
+  expect(await rig.channel.sentSince?.(room(), part, Date.now(), new AbortController().signal)).toEqual([
+    { messageId: "2000" },
+  ]);
 });
 
 test("files are fetched from Discord's hosts and the API's own address, and from no other program on its machine", async () => {
@@ -101,7 +118,10 @@ test("files are fetched from Discord's hosts and the API's own address, and from
       "",
     ]) {
       const ref = JSON.stringify(["1", "2", "3", url]);
-      await expectFault("denied", rig.channel.download?.(ref, 1_000, new AbortController().signal) ?? Promise.resolve());
+      await expectFault(
+        "denied",
+        rig.channel.download?.(ref, 1_000, new AbortController().signal) ?? Promise.resolve(),
+      );
     }
     expect(asked).toEqual([]);
   } finally {

@@ -37,11 +37,15 @@ export function keptMemory(): KeptMemory {
   return {
     load: async (name) => notes.get(name) ?? null,
     save: async (name, text) => void notes.set(name, text),
-    sequence: () => (JSON.parse(notes.get("session") ?? "{}") as { readonly sequence?: number }).sequence ?? 0,
+    sequence: () =>
+      (JSON.parse(notes.get("session") ?? "{}") as { readonly sequence?: number }).sequence ?? 0,
   };
 }
 
-export async function discordRig(options: Partial<DiscordOptions> = {}, fakeOptions: FakeDiscordOptions = {}): Promise<Rig> {
+export async function discordRig(
+  options: Partial<DiscordOptions> = {},
+  fakeOptions: FakeDiscordOptions = {},
+): Promise<Rig> {
   const fake = await fakeDiscord({ rateLimits: false, ...fakeOptions });
   fake.bot();
   const guild = fake.guild({ name: "Tea House" });

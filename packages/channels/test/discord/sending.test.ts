@@ -22,7 +22,10 @@ afterEach(async () => {
 });
 
 let sends = 0;
-const how = (idempotencyKey = `turn-1/${++sends}`) => ({ idempotencyKey, signal: new AbortController().signal });
+const how = (idempotencyKey = `turn-1/${++sends}`) => ({
+  idempotencyKey,
+  signal: new AbortController().signal,
+});
 const room = () => ({ channel: "discord", account: "default", kind: "channel", peer: rig.room }) as const;
 const shown = (channel = rig.room) => rig.fake.visible(channel).filter((message) => message.byBot);
 const receive = async (): Promise<void> => {};
@@ -79,7 +82,8 @@ test("a reply quotes; what is gone, not a message, or cannot be quoted is left u
 });
 
 describe("buttons", () => {
-  const withButtons = (...rows: readonly (readonly Button[])[]): RenderedPart => ({ ...text("which?"), buttons: rows }) as RenderedPart;
+  const withButtons = (...rows: readonly (readonly Button[])[]): RenderedPart =>
+    ({ ...text("which?"), buttons: rows }) as RenderedPart;
 
   test("stand in rows of five, menus in rows of their own", async () => {
     const six = Array.from({ length: 6 }, (_, n) => ({ label: `b${n}`, value: `v${n}` }));
@@ -91,8 +95,17 @@ describe("buttons", () => {
         { label: "Black", value: "b" },
       ],
     };
-    await rig.channel.send(room(), withButtons([...six, menu], [{ label: "Site", url: "https://example.org" }]), how());
-    expect(shown()[0]?.buttons).toEqual([["b0", "b1", "b2", "b3", "b4"], ["b5"], ["Green", "Black"], ["Site"]]);
+    await rig.channel.send(
+      room(),
+      withButtons([...six, menu], [{ label: "Site", url: "https://example.org" }]),
+      how(),
+    );
+    expect(shown()[0]?.buttons).toEqual([
+      ["b0", "b1", "b2", "b3", "b4"],
+      ["b5"],
+      ["Green", "Black"],
+      ["Site"],
+    ]);
     expect(rig.fake.violations()).toEqual([]);
   });
 
@@ -108,7 +121,10 @@ describe("buttons", () => {
         ],
       ],
     ],
-    ["a menu of 26", [[{ label: "m", choices: Array.from({ length: 26 }, (_, n) => ({ label: `${n}`, value: `${n}` })) }]]],
+    [
+      "a menu of 26",
+      [[{ label: "m", choices: Array.from({ length: 26 }, (_, n) => ({ label: `${n}`, value: `${n}` })) }]],
+    ],
   ])("%s are Fault invalid, and nothing is sent", async (_what, rows) => {
     await expectFault("invalid", rig.channel.send(room(), withButtons(...rows), how()));
     expect(rig.fake.calls(create)).toEqual([]);
@@ -118,13 +134,24 @@ describe("buttons", () => {
 describe("files", () => {
   test("travel with their caption, byte for byte", async () => {
     const bytes = Uint8Array.from({ length: 70_000 }, (_, n) => n % 251);
-    const files = [await file("a.bin", "application/octet-stream", bytes), await file("b.txt", "text/plain", new Uint8Array([1, 2]))];
-    await rig.channel.send(room(), { kind: "media", media: "file", files, caption: { text: "two", entities: [], plain: "two" } }, how());
+    const files = [
+      await file("a.bin", "application/octet-stream", bytes),
+      await file("b.txt", "text/plain", new Uint8Array([1, 2])),
+    ];
+    await rig.channel.send(
+      room(),
+      { kind: "media", media: "file", files, caption: { text: "two", entities: [], plain: "two" } },
+      how(),
+    );
     expect(shown()[0]).toMatchObject({ text: "two", files: ["a.bin", "b.txt"] });
     expect(rig.fake.violations()).toEqual([]);
     const events: Inbound[] = [];
-    await rig.channel.start(async (batch) => void events.push(...batch.filter((event) => "address" in event)));
-    rig.fake.as(alice).says("", { channel: rig.room, files: [{ name: "c.bin", mediaType: "image/png", bytes }] });
+    await rig.channel.start(
+      async (batch) => void events.push(...batch.filter((event) => "address" in event)),
+    );
+    rig.fake
+      .as(alice)
+      .says("", { channel: rig.room, files: [{ name: "c.bin", mediaType: "image/png", bytes }] });
     await expect.poll(() => events.length).toBe(1);
     const ref = events[0]?.attachments[0]?.ref ?? "";
     const got = await rig.channel.download?.(ref, bytes.length, new AbortController().signal);
@@ -132,29 +159,52 @@ describe("files", () => {
   });
 
   test("a recording is a sound file", async () => {
-    await rig.channel.send(room(), { kind: "voice", file: await file("v.ogg", "audio/ogg", new Uint8Array([1])) }, how());
+    await rig.channel.send(
+      room(),
+      { kind: "voice", file: await file("v.ogg", "audio/ogg", new Uint8Array([1])) },
+      how(),
+    );
     expect(shown()[0]?.files).toEqual(["v.ogg"]);
   });
 
   test("one that cannot be read is Fault missing; eleven, or too many bytes, Fault invalid; Discord's own limit too", async () => {
     const gone = { path: "nowhere", mediaType: "text/plain", bytes: 1, name: "gone.txt" };
-    await expectFault("missing", rig.channel.send(room(), { kind: "media", media: "file", files: [gone] }, how()));
+    await expectFault(
+      "missing",
+      rig.channel.send(room(), { kind: "media", media: "file", files: [gone] }, how()),
+    );
     const small = await file("s.txt", "text/plain", new Uint8Array([1]));
     await expectFault(
       "invalid",
-      rig.channel.send(room(), { kind: "media", media: "file", files: Array.from({ length: 11 }, () => small) }, how()),
+      rig.channel.send(
+        room(),
+        { kind: "media", media: "file", files: Array.from({ length: 11 }, () => small) },
+        how(),
+      ),
     );
     const large = await file("l.bin", "application/zip", new Uint8Array(11 * 2 ** 20));
-    await expectFault("invalid", rig.channel.send(room(), { kind: "media", media: "file", files: [large] }, how()));
+    await expectFault(
+      "invalid",
+      rig.channel.send(room(), { kind: "media", media: "file", files: [large] }, how()),
+    );
     const huge = await file("h.bin", "application/zip", new Uint8Array(26 * 2 ** 20));
-    const fault = await expectFault("invalid", rig.channel.send(room(), { kind: "media", media: "file", files: [huge] }, how()));
+    const fault = await expectFault(
+      "invalid",
+      rig.channel.send(room(), { kind: "media", media: "file", files: [huge] }, how()),
+    );
     expect(fault.message).toMatch(/h\.bin: \d+ bytes; Discord takes at most \d+ here/);
     expect(shown()).toEqual([]);
   });
 });
 
 test("a poll is Discord's own; an anonymous one is unsupported", async () => {
-  const poll = { kind: "poll", question: "Tea?", options: ["yes", "no"], multiple: false, anonymous: false } as const;
+  const poll = {
+    kind: "poll",
+    question: "Tea?",
+    options: ["yes", "no"],
+    multiple: false,
+    anonymous: false,
+  } as const;
   await rig.channel.send(room(), poll, how());
   expect(rig.fake.violations()).toEqual([]);
   await expectFault("unsupported", rig.channel.send(room(), { ...poll, anonymous: true }, how()));
@@ -171,7 +221,10 @@ test("a text to a forum opens a post with its first line as title, and what foll
   });
   await rig.channel.send(to, text("And more."), { ...how(), follows: first });
   const post = first.messageId;
-  expect(shown(post).map((message) => message.text)).toEqual(["Which tea?\nI ask for a friend.", "And more."]);
+  expect(shown(post).map((message) => message.text)).toEqual([
+    "Which tea?\nI ask for a friend.",
+    "And more.",
+  ]);
   expect(rig.fake.visible(forum)).toHaveLength(1);
   expect(rig.fake.violations()).toEqual([]);
 });
@@ -237,7 +290,9 @@ describe("refusals", () => {
       { message: "You are being rate limited.", retry_after: 0.5, global: true },
       { "x-ratelimit-global": "true", "retry-after": "1" },
     );
-    expect(limitReach(await expectFault("rate_limited", other.send(room(), text("no"), how())))).toBe("account");
+    expect(limitReach(await expectFault("rate_limited", other.send(room(), text("no"), how())))).toBe(
+      "account",
+    );
   });
 
   test.each([
@@ -255,14 +310,24 @@ describe("refusals", () => {
     await expectFault("unavailable", nobody.send(room(), text("no"), how()));
   });
 
-  test.each(["user", "shared", "global"])("a limit of scope %s is Fault rate_limited with Discord's exact wait", async (scope) => {
-    const body = { message: "You are being rate limited.", retry_after: 1.25, global: scope === "global" };
-    const headers = { "Retry-After": "2", "X-RateLimit-Scope": scope, ...(scope === "global" ? { "X-RateLimit-Global": "true" } : {}) };
-    rig.fake.inject({ method: create, trouble: { kind: "answer", status: 429, body, headers } });
-    const { retryAfterMs = 0 } = await expectFault("rate_limited", rig.channel.send(room(), text("soon"), how()));
-    expect(retryAfterMs).toBeGreaterThan(1_150);
-    expect(retryAfterMs).toBeLessThanOrEqual(1_250);
-  });
+  test.each(["user", "shared", "global"])(
+    "a limit of scope %s is Fault rate_limited with Discord's exact wait",
+    async (scope) => {
+      const body = { message: "You are being rate limited.", retry_after: 1.25, global: scope === "global" };
+      const headers = {
+        "Retry-After": "2",
+        "X-RateLimit-Scope": scope,
+        ...(scope === "global" ? { "X-RateLimit-Global": "true" } : {}),
+      };
+      rig.fake.inject({ method: create, trouble: { kind: "answer", status: 429, body, headers } });
+      const { retryAfterMs = 0 } = await expectFault(
+        "rate_limited",
+        rig.channel.send(room(), text("soon"), how()),
+      );
+      expect(retryAfterMs).toBeGreaterThan(1_150);
+      expect(retryAfterMs).toBeLessThanOrEqual(1_250);
+    },
+  );
 
   test("a bucket that is used up is waited for without asking", async () => {
     await rig.close();
@@ -276,13 +341,15 @@ describe("refusals", () => {
   });
 
   test("an id that is none is Fault invalid before anything is asked", async () => {
-    for (const peer of ["", "alice", "../1", "1e3"]) await expectFault("invalid", rig.channel.send({ ...room(), peer }, text("x"), how()));
+    for (const peer of ["", "alice", "../1", "1e3"])
+      await expectFault("invalid", rig.channel.send({ ...room(), peer }, text("x"), how()));
     expect(rig.fake.calls(create)).toEqual([]);
   });
 });
 
 describe("our own messages are read back", () => {
-  const since = (part: RenderedPart) => rig.channel.sentSince?.(room(), part, Date.now() - 60_000, new AbortController().signal);
+  const since = (part: RenderedPart) =>
+    rig.channel.sentSince?.(room(), part, Date.now() - 60_000, new AbortController().signal);
 
   test("by what they say, ours alone, the oldest first", async () => {
     await rig.channel.start(receive);
@@ -296,17 +363,25 @@ describe("our own messages are read back", () => {
 
   test("with their files", async () => {
     await rig.channel.start(receive);
-    const media = { kind: "media", media: "file", files: [await file("a.txt", "text/plain", new Uint8Array([1, 2, 3]))] } as const;
+    const media = {
+      kind: "media",
+      media: "file",
+      files: [await file("a.txt", "text/plain", new Uint8Array([1, 2, 3]))],
+    } as const;
     const sent = await rig.channel.send(room(), media, how());
     expect(await since(media)).toEqual([sent]);
-    expect(await since({ ...media, files: [await file("b.txt", "text/plain", new Uint8Array([1]))] })).toEqual([]);
+    expect(
+      await since({ ...media, files: [await file("b.txt", "text/plain", new Uint8Array([1]))] }),
+    ).toEqual([]);
   });
 
   test("as a forum's posts", async () => {
     await rig.channel.start(receive);
     const to = { ...room(), peer: rig.fake.channel({ guild: rig.guild, kind: "forum" }) };
     const sent = await rig.channel.send(to, text("A post"), how());
-    expect(await rig.channel.sentSince?.(to, text("A post"), Date.now() - 60_000, new AbortController().signal)).toEqual([sent]);
+    expect(
+      await rig.channel.sentSince?.(to, text("A post"), Date.now() - 60_000, new AbortController().signal),
+    ).toEqual([sent]);
   });
 
   test("not where the history is closed to us: that is said, not guessed", async () => {
@@ -319,23 +394,33 @@ describe("our own messages are read back", () => {
 describe("a file's address", () => {
   const ref = (url: string) => JSON.stringify([rig.room, "1", "2", url]);
   const fetch = (url: string) =>
-    rig.channel.download?.(ref(url), 100, new AbortController().signal) ?? Promise.reject(new Error("no download"));
+    rig.channel.download?.(ref(url), 100, new AbortController().signal) ??
+    Promise.reject(new Error("no download"));
 
-  test.each(["https://evil.example/a", "http://169.254.169.254/latest", "http://cdn.discordapp.com/a", "file:///etc/passwd", "no address"])(
-    "%s is not fetched",
-    async (url) => {
-      await expectFault("denied", fetch(url));
-    },
-  );
+  test.each([
+    "https://evil.example/a",
+    "http://169.254.169.254/latest",
+    "http://cdn.discordapp.com/a",
+    "file:///etc/passwd",
+    "no address",
+  ])("%s is not fetched", async (url) => {
+    await expectFault("denied", fetch(url));
+  });
 
   test("that has expired is asked for again", async () => {
     const events: Inbound[] = [];
-    await rig.channel.start(async (batch) => void events.push(...batch.filter((event) => "address" in event)));
-    rig.fake.as(alice).says("", { files: [{ name: "a.txt", mediaType: "text/plain", bytes: new Uint8Array([1, 2, 3]) }] });
+    await rig.channel.start(
+      async (batch) => void events.push(...batch.filter((event) => "address" in event)),
+    );
+    rig.fake
+      .as(alice)
+      .says("", { files: [{ name: "a.txt", mediaType: "text/plain", bytes: new Uint8Array([1, 2, 3]) }] });
     await expect.poll(() => events.length).toBe(1);
     rig.fake.inject({ method: "download", trouble: { kind: "answer", status: 404, body: "expired" } });
     const [channel, message, id, url = ""] = JSON.parse(events[0]?.attachments[0]?.ref ?? "[]") as string[];
     const old = JSON.stringify([channel, message, id, `${url}${url.includes("?") ? "&" : "?"}ex=old`]);
-    expect([...((await rig.channel.download?.(old, 10, new AbortController().signal))?.bytes ?? [])]).toEqual([1, 2, 3]);
+    expect([...((await rig.channel.download?.(old, 10, new AbortController().signal))?.bytes ?? [])]).toEqual(
+      [1, 2, 3],
+    );
   });
 });

@@ -17,13 +17,19 @@ afterEach(async () => {
 
 const options = () => ({ idempotencyKey: "k", signal: new AbortController().signal });
 const act = async (action: Action, to: Address = dm) => rig.channel.act?.(to, action, options());
-const send = async (words: string, to: Address = dm): Promise<string> => (await rig.channel.send(to, text(words), options())).messageId;
+const send = async (words: string, to: Address = dm): Promise<string> =>
+  (await rig.channel.send(to, text(words), options())).messageId;
 const words = (plain: string): RenderedText => ({ text: plain, entities: [], plain });
 const message = (id: string) => rig.fake.visible(alice.id).find((shown) => shown.id === Number(id));
 
 test("an edit changes text and buttons; the same edit again is success", async () => {
   const messageId = await send("draft");
-  const edit = { kind: "edit", messageId, text: words("final"), buttons: [[{ label: "Stop", value: "stop" }]] } as const;
+  const edit = {
+    kind: "edit",
+    messageId,
+    text: words("final"),
+    buttons: [[{ label: "Stop", value: "stop" }]],
+  } as const;
   expect(await act(edit)).toEqual({ messageId });
   expect(await act(edit)).toEqual({ messageId });
   expect(message(messageId)).toMatchObject({ text: "final", buttons: [["Stop"]], edited: true });
@@ -38,7 +44,11 @@ test("an edit whose entities are refused goes through once as plain text", async
   const messageId = await send("draft");
   const body = refusalBody(400, "Bad Request: can't parse entities: x");
   rig.fake.inject({ method: "editMessageText", trouble: { kind: "answer", status: 400, body } });
-  await act({ kind: "edit", messageId, text: { text: "bold", entities: [{ type: "bold", offset: 0, length: 4 }], plain: "plain" } });
+  await act({
+    kind: "edit",
+    messageId,
+    text: { text: "bold", entities: [{ type: "bold", offset: 0, length: 4 }], plain: "plain" },
+  });
   expect(message(messageId)?.text).toBe("bold");
 });
 
@@ -87,7 +97,9 @@ test("a thread is a forum topic that can be written to; a chat without topics is
   const forum: Address = { ...dm, kind: "group", peer: String(rig.fake.group({ isForum: true })) };
   const receipt = await act({ kind: "createThread", title: "Plans" }, forum);
   await send("first", { ...forum, thread: receipt?.messageId });
-  expect(rig.fake.visible(Number(forum.peer), Number(receipt?.messageId)).map((shown) => shown.text)).toEqual(["first"]);
+  expect(rig.fake.visible(Number(forum.peer), Number(receipt?.messageId)).map((shown) => shown.text)).toEqual(
+    ["first"],
+  );
   const plain: Address = { ...forum, peer: String(rig.fake.group()) };
   await expectFault("unsupported", act({ kind: "createThread", title: "Plans" }, plain));
 });
@@ -105,24 +117,35 @@ test("a pressed button is answered once; later it is Fault missing", async () =>
 });
 
 test("the command menu is set, cut at a hundred", async () => {
-  const commands = Array.from({ length: 120 }, (_, index) => ({ name: `cmd_${index}`, description: "Does it" }));
+  const commands = Array.from({ length: 120 }, (_, index) => ({
+    name: `cmd_${index}`,
+    description: "Does it",
+  }));
   await act({ kind: "setCommands", commands });
   expect(rig.fake.bot().commands()).toHaveLength(100);
   expect(rig.fake.bot().commands()[0]).toEqual({ command: "cmd_0", description: "Does it" });
-  await expectFault("invalid", act({ kind: "setCommands", commands: [{ name: "Bad Name", description: "x" }] }));
+  await expectFault(
+    "invalid",
+    act({ kind: "setCommands", commands: [{ name: "Bad Name", description: "x" }] }),
+  );
 });
 
 test("typing names the topic, General too", async () => {
   const forum: Address = { ...dm, kind: "group", peer: String(rig.fake.group({ isForum: true })) };
   await rig.channel.typing?.(dm);
   await rig.channel.typing?.({ ...forum, thread: "1" });
-  expect(rig.fake.calls("sendChatAction").map((call) => call.params["message_thread_id"])).toEqual([undefined, 1]);
+  expect(rig.fake.calls("sendChatAction").map((call) => call.params["message_thread_id"])).toEqual([
+    undefined,
+    1,
+  ]);
 });
 
 test("a file is read whole, and refused by its stated size, by its real size, and by Telegram's own limit", async () => {
   const download = (ref: string, limitBytes: number) =>
-    rig.channel.download?.(ref, limitBytes, new AbortController().signal) ?? Promise.reject(new Error("no download"));
-  const refOf = (sent: { readonly [field: string]: unknown }): string => (sent["document"] as { file_id: string }).file_id;
+    rig.channel.download?.(ref, limitBytes, new AbortController().signal) ??
+    Promise.reject(new Error("no download"));
+  const refOf = (sent: { readonly [field: string]: unknown }): string =>
+    (sent["document"] as { file_id: string }).file_id;
   const honest = refOf(rig.fake.as(alice).sendsDocument());
   expect(new TextDecoder().decode((await download(honest, 1000)).bytes)).toBe("hello file");
   await expectFault("invalid", download(honest, 9));
@@ -138,10 +161,15 @@ test("a file's link that is gone is asked for again, once", async () => {
   const ref = (rig.fake.as(alice).sendsDocument()["document"] as { file_id: string }).file_id;
   const gone = { kind: "answer", status: 404, body: "gone" } as const;
   rig.fake.inject({ method: "download", trouble: gone });
-  expect(await rig.channel.download?.(ref, 1000, new AbortController().signal)).toMatchObject({ name: "file_1.txt" });
+  expect(await rig.channel.download?.(ref, 1000, new AbortController().signal)).toMatchObject({
+    name: "file_1.txt",
+  });
   expect(rig.fake.calls("getFile")).toHaveLength(2);
   rig.fake.inject({ method: "download", times: 2, trouble: gone });
-  await expectFault("missing", rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve());
+  await expectFault(
+    "missing",
+    rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve(),
+  );
 });
 
 test("a download that breaks off is Fault unavailable: reading again is safe", async () => {
@@ -159,7 +187,10 @@ test.each<readonly [string, "hang" | "slow", number]>([
   const ref = (rig.fake.as(alice).sendsDocument()["document"] as { file_id: string }).file_id;
   rig.fake.inject({ method: "download", trouble: kind === "hang" ? { kind } : { kind, everyMs: 1_000 } });
   const before = rig.fake.calls("getFile").length;
-  const fetched = expectFault("unavailable", rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve());
+  const fetched = expectFault(
+    "unavailable",
+    rig.channel.download?.(ref, 1000, new AbortController().signal) ?? Promise.resolve(),
+  );
   await expect.poll(() => rig.fake.calls("getFile").length).toBe(before + 1);
   let isOver = false;
   void fetched.finally(() => (isOver = true));
@@ -179,14 +210,22 @@ test("a press of what is no button of ours is always answered", async () => {
   await rig.channel.start(async () => {});
   const presses: readonly object[] = [
     { id: "q1", from, inline_message_id: "i", chat_instance: "1", data: "x" },
-    { id: "q2", from, message: { message_id: 1, date: 1, chat }, chat_instance: "1", game_short_name: "chess" },
+    {
+      id: "q2",
+      from,
+      message: { message_id: 1, date: 1, chat },
+      chat_instance: "1",
+      game_short_name: "chess",
+    },
     { id: "q3", from, message: { message_id: 1, date: 1, chat }, chat_instance: "1", data: 7 },
     { id: "q4", from, message: { message_id: "one", chat }, data: "x" },
     { id: "q5", from: 7, message: { message_id: 1, date: 1, chat }, data: "x" },
   ];
-  for (const [index, query] of presses.entries()) rig.fake.bot().push({ update_id: 900_000 + index, callback_query: query });
+  for (const [index, query] of presses.entries())
+    rig.fake.bot().push({ update_id: 900_000 + index, callback_query: query });
   await expect
     .poll(() => rig.fake.calls("answerCallbackQuery").map(({ params }) => params["callback_query_id"]))
     .toEqual(["q1", "q2", "q3", "q4", "q5"]);
-  for (const { params } of rig.fake.calls("answerCallbackQuery")) expect(params["text"]).toBe("This button is no longer in use.");
+  for (const { params } of rig.fake.calls("answerCallbackQuery"))
+    expect(params["text"]).toBe("This button is no longer in use.");
 });

@@ -27,9 +27,11 @@ channelContract({
         const body = refusalBody(429, "Too Many Requests: retry after 3", { retry_after: waitMs / 1000 });
         fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: 429, body } });
       },
-      losesNextAnswer: () => fake.inject({ method: "sendMessage", when: "after", trouble: { kind: "reset" } }),
+      losesNextAnswer: () =>
+        fake.inject({ method: "sendMessage", when: "after", trouble: { kind: "reset" } }),
       denied: () => open({ token: "99:unknown" }),
-      sendsFile: (bytes) => void fake.as(alice).sendsDocument({ file: { name: "note.txt", mediaType: "text/plain", bytes } }),
+      sendsFile: (bytes) =>
+        void fake.as(alice).sendsDocument({ file: { name: "note.txt", mediaType: "text/plain", bytes } }),
       async close() {
         await close();
         expect(fake.violations()).toEqual([]);

@@ -50,7 +50,12 @@ test("a message, a command and an answer travel, and an edit reaches the person"
   await person.sendCommand(person.makeCommand("/status now"));
   await expect.poll(() => events.length, { timeout: 5_000 }).toBe(2);
   const [message, command] = events;
-  expect(message).toMatchObject({ kind: "message", text: "hello", addressed: true, sender: { id: "7", name: "Ada" } });
+  expect(message).toMatchObject({
+    kind: "message",
+    text: "hello",
+    addressed: true,
+    sender: { id: "7", name: "Ada" },
+  });
   expect(command).toMatchObject({ kind: "command", text: "/status now" });
   if (message === undefined || !("address" in message)) throw new Error("the message could not be read");
 
@@ -65,5 +70,9 @@ test("a pressed button comes in as a callback", async () => {
   await channel.start(async (batch) => void events.push(...batch));
   await person.sendCallback(person.makeCallbackQuery("approve:7", { message: { message_id: 5 } } as object));
   await expect.poll(() => events.length, { timeout: 5_000 }).toBe(1);
-  expect(events[0]).toMatchObject({ kind: "callback", callback: { value: "approve:7" }, sender: { id: "7" } });
+  expect(events[0]).toMatchObject({
+    kind: "callback",
+    callback: { value: "approve:7" },
+    sender: { id: "7" },
+  });
 });

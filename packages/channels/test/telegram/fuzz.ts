@@ -13,7 +13,11 @@ export function fuzzTelegram(numRuns: number): void {
     fc.property(markdownTorture(), cut, (markdown, share) => {
       shows(markdown, textChars, "text");
       shows(markdown, captionChars, "caption");
-      shows(healPartial(markdown.slice(0, Math.round((markdown.length * share) / 10_000))), textChars, "text");
+      shows(
+        healPartial(markdown.slice(0, Math.round((markdown.length * share) / 10_000))),
+        textChars,
+        "text",
+      );
     }),
     { numRuns },
   );
@@ -29,10 +33,12 @@ function shows(markdown: string, limitChars: number, what: "text" | "caption"): 
       what,
     );
     // Whatever Telegram would cut off or drop was not worth sending.
-    if (shown.entities.length !== entities.length) throw new Error(`an entity would vanish: ${JSON.stringify({ text, entities })}`);
+    if (shown.entities.length !== entities.length)
+      throw new Error(`an entity would vanish: ${JSON.stringify({ text, entities })}`);
     seen += shown.text;
   }
-  if (essence(seen) !== essence(plainText(markdown))) throw new Error(`something is lost: ${JSON.stringify({ markdown, seen })}`);
+  if (essence(seen) !== essence(plainText(markdown)))
+    throw new Error(`something is lost: ${JSON.stringify({ markdown, seen })}`);
 }
 
 /** Everything but what cannot be seen, which cuts and the server may drop. */

@@ -5,7 +5,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { normalize } from "../../src/telegram/normalize.ts";
 
-const context = { channel: "telegram", account: "default", me: { id: "1000", username: "parley_bot" }, nowMs: 5_000 };
+const context = {
+  channel: "telegram",
+  account: "default",
+  me: { id: "1000", username: "parley_bot" },
+  nowMs: 5_000,
+};
 const user = { id: 42, is_bot: false, first_name: "Ada", last_name: "Byron", username: "ada" };
 const us = { id: 1000, is_bot: true, first_name: "Parley", username: "parley_bot" };
 const priv = { id: 42, type: "private", first_name: "Ada" };
@@ -14,7 +19,8 @@ const forum = { ...room, is_forum: true };
 
 /** Fixtures are what Telegram sends, which is more than its types say. */
 const read = (update: object) => normalize({ update_id: 9, ...update } as Update, context);
-const message = (fields: object, chat: object = priv) => read({ message: { message_id: 5, date: 100, chat, from: user, ...fields } });
+const message = (fields: object, chat: object = priv) =>
+  read({ message: { message_id: 5, date: 100, chat, from: user, ...fields } });
 const command = (length: number, offset = 0) => [{ type: "bot_command", offset, length }];
 
 describe("messages", () => {
@@ -62,7 +68,10 @@ describe("messages", () => {
   });
 
   test("an anonymous admin is the chat, not the stand-in user that all anonymous admins share", () => {
-    const anonymous = message({ text: "x", from: { id: 1087968824, is_bot: true, first_name: "Group" }, sender_chat: room }, room);
+    const anonymous = message(
+      { text: "x", from: { id: 1087968824, is_bot: true, first_name: "Group" }, sender_chat: room },
+      room,
+    );
     expect(anonymous).toMatchObject({ sender: { id: "chat:-100123", name: "Room", isBot: false } });
   });
 
@@ -76,7 +85,9 @@ describe("messages", () => {
   });
 
   test("another bot's message says that it is one", () => {
-    expect(message({ text: "beep", from: { id: 7, is_bot: true, first_name: "Other" } }, room)).toMatchObject({ sender: { isBot: true } });
+    expect(message({ text: "beep", from: { id: 7, is_bot: true, first_name: "Other" } }, room)).toMatchObject(
+      { sender: { isBot: true } },
+    );
   });
 
   test("both sides of a migration tell the same move", () => {
@@ -87,10 +98,19 @@ describe("messages", () => {
 
   test.each([
     ["no sender", { message: { message_id: 5, date: 100, chat: room, text: "x" } }],
-    ["a chat type that is new", { message: { message_id: 5, date: 100, chat: { id: 1, type: "hologram" }, from: user, text: "x" } }],
+    [
+      "a chat type that is new",
+      { message: { message_id: 5, date: 100, chat: { id: 1, type: "hologram" }, from: user, text: "x" } },
+    ],
     ["no chat", { message: { message_id: 5, date: 100, from: user, text: "x" } }],
-    ["a thread that is no number", { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", message_thread_id: "7" } }],
-    ["a chat as its sender that is none", { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", sender_chat: 7 } }],
+    [
+      "a thread that is no number",
+      { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", message_thread_id: "7" } },
+    ],
+    [
+      "a chat as its sender that is none",
+      { message: { message_id: 5, date: 100, chat: room, from: user, text: "x", sender_chat: 7 } },
+    ],
     ["a text that is no text", { message: { message_id: 5, date: 100, chat: priv, from: user, text: 7 } }],
     ["an empty message", { message: {} }],
   ])("%s is refused, not guessed", (_what, update) => {
@@ -124,25 +144,44 @@ describe("parts that cannot be read", () => {
     "edit_date",
   ];
   test.each(optional)("%s: the message is kept without it", (key) => {
-    for (const value of junk) expect(message({ text: "hello", [key]: value })).toMatchObject({ text: "hello", kind: "message" });
+    for (const value of junk)
+      expect(message({ text: "hello", [key]: value })).toMatchObject({ text: "hello", kind: "message" });
   });
 
   test("of a list the rest is kept, and what was left out is named", () => {
     const left: string[] = [];
-    const entities = [{ type: "bold", offset: "x", length: 2 }, { type: "bot_command", offset: 0, length: 5 }, null];
-    const update = { update_id: 9, message: { message_id: 5, date: 100, chat: priv, from: user, text: "/stop", entities } };
-    const event = normalize(update as unknown as Update, { ...context, onLeftOut: (paths) => left.push(...paths) });
+    const entities = [
+      { type: "bold", offset: "x", length: 2 },
+      { type: "bot_command", offset: 0, length: 5 },
+      null,
+    ];
+    const update = {
+      update_id: 9,
+      message: { message_id: 5, date: 100, chat: priv, from: user, text: "/stop", entities },
+    };
+    const event = normalize(update as unknown as Update, {
+      ...context,
+      onLeftOut: (paths) => left.push(...paths),
+    });
     expect(event).toMatchObject({ kind: "command", text: "/stop" });
     expect(left).toEqual(["message.entities[0].offset", "message.entities[2]"]);
   });
 
   test("a size that is none leaves the file", () => {
     const document = { file_id: "d", file_name: 7, file_size: -1, mime_type: "text/plain" };
-    expect(message({ document })).toMatchObject({ attachments: [{ kind: "file", ref: "d", mediaType: "text/plain" }] });
+    expect(message({ document })).toMatchObject({
+      attachments: [{ kind: "file", ref: "d", mediaType: "text/plain" }],
+    });
   });
 
   test("words that were passed on are never their sender's, whatever their origin says", () => {
-    for (const origin of [7, {}, { type: "user" }, { type: "channel", chat: { id: 1 } }, { type: "toString" }])
+    for (const origin of [
+      7,
+      {},
+      { type: "user" },
+      { type: "channel", chat: { id: 1 } },
+      { type: "toString" },
+    ])
       expect(message({ text: "/stop", entities: command(5), forward_origin: origin })).toMatchObject({
         text: "",
         kind: "message",
@@ -157,10 +196,19 @@ describe("who is meant", () => {
     ["a bystander", { text: "hi all" }, false, "message"],
     ["our name without an entity", { text: "parley_bot is down, @parley_bot" }, false, "message"],
     ["an exact mention, in any case", { text: "hey @Parley_Bot", entities: mention(4, 11) }, true, "message"],
-    ["a longer name that begins like ours", { text: "@parley_bot2 hi", entities: mention(0, 12) }, false, "message"],
+    [
+      "a longer name that begins like ours",
+      { text: "@parley_bot2 hi", entities: mention(0, 12) },
+      false,
+      "message",
+    ],
     [
       "a mention in a caption",
-      { photo: [{ file_id: "p", width: 1, height: 1 }], caption: "@parley_bot look", caption_entities: mention(0, 11) },
+      {
+        photo: [{ file_id: "p", width: 1, height: 1 }],
+        caption: "@parley_bot look",
+        caption_entities: mention(0, 11),
+      },
       true,
       "message",
     ],
@@ -170,8 +218,18 @@ describe("who is meant", () => {
       true,
       "message",
     ],
-    ["a text mention of another", { text: "hey you", entities: [{ type: "text_mention", offset: 4, length: 3, user }] }, false, "message"],
-    ["a reply to us", { text: "yes", reply_to_message: { message_id: 4, date: 1, chat: room, from: us, text: "sure?" } }, true, "message"],
+    [
+      "a text mention of another",
+      { text: "hey you", entities: [{ type: "text_mention", offset: 4, length: 3, user }] },
+      false,
+      "message",
+    ],
+    [
+      "a reply to us",
+      { text: "yes", reply_to_message: { message_id: 4, date: 1, chat: room, from: us, text: "sure?" } },
+      true,
+      "message",
+    ],
     [
       "a reply to another",
       { text: "yes", reply_to_message: { message_id: 4, date: 1, chat: room, from: user, text: "sure?" } },
@@ -184,7 +242,11 @@ describe("who is meant", () => {
     ["a command in the middle", { text: "try /status", entities: command(7, 4) }, false, "message"],
     [
       "a forwarded mention",
-      { text: "@parley_bot", entities: mention(0, 11), forward_origin: { type: "user", sender_user: user, date: 1 } },
+      {
+        text: "@parley_bot",
+        entities: mention(0, 11),
+        forward_origin: { type: "user", sender_user: user, date: 1 },
+      },
       false,
       "message",
     ],
@@ -227,8 +289,17 @@ describe("where it was said", () => {
   });
 
   test("the first message of a topic is no reply to the topic's making", () => {
-    const made = { message_id: 7, date: 1, chat: forum, from: us, forum_topic_created: { name: "News", icon_color: 1 } };
-    const event = message({ text: "x", message_thread_id: 7, is_topic_message: true, reply_to_message: made }, forum);
+    const made = {
+      message_id: 7,
+      date: 1,
+      chat: forum,
+      from: us,
+      forum_topic_created: { name: "News", icon_color: 1 },
+    };
+    const event = message(
+      { text: "x", message_thread_id: 7, is_topic_message: true, reply_to_message: made },
+      forum,
+    );
     expect(event).toMatchObject({ addressed: false });
     expect(event).not.toHaveProperty("replyTo");
   });
@@ -242,7 +313,9 @@ describe("what was quoted", () => {
     });
   });
   test("a selected quote stands for the whole", () => {
-    expect(message({ text: "yes", reply_to_message: quoted, quote: { text: "two", position: 4 } }, room)).toMatchObject({
+    expect(
+      message({ text: "yes", reply_to_message: quoted, quote: { text: "two", position: 4 } }, room),
+    ).toMatchObject({
       replyTo: { text: "two" },
     });
   });
@@ -251,7 +324,9 @@ describe("what was quoted", () => {
       origin: { type: "channel", chat: { id: -1, type: "channel", title: "News" }, message_id: 3, date: 1 },
       message_id: 3,
     };
-    expect(message({ text: "hm", external_reply: external, quote: { text: "headline", position: 0 } })).toMatchObject({
+    expect(
+      message({ text: "hm", external_reply: external, quote: { text: "headline", position: 0 } }),
+    ).toMatchObject({
       replyTo: { messageId: "external-3", text: "headline", sender: "News", toBot: false },
     });
   });
@@ -262,11 +337,18 @@ describe("content without text", () => {
     ["location", { location: { latitude: 52.52, longitude: 13.405 } }, ["52.520000, 13.405000"]],
     [
       "venue",
-      { venue: { title: "Café", address: "1 Way", location: { latitude: 1, longitude: 2 } }, location: { latitude: 1, longitude: 2 } },
+      {
+        venue: { title: "Café", address: "1 Way", location: { latitude: 1, longitude: 2 } },
+        location: { latitude: 1, longitude: 2 },
+      },
       ["Café", "1 Way", "1.000000, 2.000000"],
     ],
     ["contact", { contact: { phone_number: "+49", first_name: "Bo" } }, ["Bo", "+49"]],
-    ["poll", { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } }, ["Lunch?", "Soup", "Salad"]],
+    [
+      "poll",
+      { poll: { question: "Lunch?", options: [{ text: "Soup" }, { text: "Salad" }] } },
+      ["Lunch?", "Soup", "Salad"],
+    ],
     ["dice", { dice: { emoji: "🎲", value: 4 } }, ["🎲", "4"]],
     ["unsupported", { story: { chat: { id: 1, type: "private" }, id: 2 } }, ["story"]],
     ["unsupported", { paid_media: { star_count: 1, paid_media: [] } }, ["paid media"]],
@@ -275,8 +357,14 @@ describe("content without text", () => {
   });
 
   test("a forward names its origin", () => {
-    const fields = { text: "news", forward_origin: { type: "hidden_user", sender_user_name: "Someone", date: 1 } };
-    expect(message(fields)).toMatchObject({ text: "", enclosed: [{ kind: "forward", from: "Someone", words: ["news"] }] });
+    const fields = {
+      text: "news",
+      forward_origin: { type: "hidden_user", sender_user_name: "Someone", date: 1 },
+    };
+    expect(message(fields)).toMatchObject({
+      text: "",
+      enclosed: [{ kind: "forward", from: "Someone", words: ["news"] }],
+    });
   });
 
   test.each<readonly [string, object, object]>([
@@ -301,8 +389,16 @@ describe("content without text", () => {
       { audio: { file_id: "a", duration: 9, title: "Song", mime_type: "audio/mpeg" } },
       { kind: "audio", ref: "a", seconds: 9, description: "Song", mediaType: "audio/mpeg" },
     ],
-    ["a voice note", { voice: { file_id: "v", duration: 3 } }, { kind: "voice", ref: "v", seconds: 3, mediaType: "audio/ogg" }],
-    ["a video", { video: { file_id: "v", duration: 3, width: 1, height: 1 } }, { kind: "video", ref: "v", seconds: 3 }],
+    [
+      "a voice note",
+      { voice: { file_id: "v", duration: 3 } },
+      { kind: "voice", ref: "v", seconds: 3, mediaType: "audio/ogg" },
+    ],
+    [
+      "a video",
+      { video: { file_id: "v", duration: 3, width: 1, height: 1 } },
+      { kind: "video", ref: "v", seconds: 3 },
+    ],
     [
       "a round video",
       { video_note: { file_id: "n", duration: 3, length: 1 } },
@@ -330,7 +426,9 @@ describe("content without text", () => {
   });
 
   test("the parts of an album share a group", () => {
-    expect(message({ photo: [{ file_id: "p", width: 1, height: 1 }], media_group_id: "77" })).toMatchObject({ groupId: "77" });
+    expect(message({ photo: [{ file_id: "p", width: 1, height: 1 }], media_group_id: "77" })).toMatchObject({
+      groupId: "77",
+    });
   });
 });
 
@@ -339,7 +437,15 @@ describe("buttons and reactions", () => {
   test("a pressed button is its own event, addressed, and points at the message with the button", () => {
     const query = {
       ...pressed,
-      message: { message_id: 5, date: 100, chat: forum, from: us, text: "Sure?", message_thread_id: 7, is_topic_message: true },
+      message: {
+        message_id: 5,
+        date: 100,
+        chat: forum,
+        from: us,
+        text: "Sure?",
+        message_thread_id: 7,
+        is_topic_message: true,
+      },
     };
     expect(read({ callback_query: query })).toMatchObject({
       kind: "callback",
@@ -354,16 +460,32 @@ describe("buttons and reactions", () => {
     });
   });
   test("a button under a message too old to see still counts; one without a chat or a value does not", () => {
-    expect(read({ callback_query: { ...pressed, message: { message_id: 5, date: 0, chat: priv } } })).toMatchObject({ kind: "callback" });
+    expect(
+      read({ callback_query: { ...pressed, message: { message_id: 5, date: 0, chat: priv } } }),
+    ).toMatchObject({ kind: "callback" });
     expect(read({ callback_query: pressed })).toBeNull();
     expect(
-      read({ callback_query: { ...pressed, data: undefined, game_short_name: "g", message: { message_id: 5, date: 0, chat: priv } } }),
+      read({
+        callback_query: {
+          ...pressed,
+          data: undefined,
+          game_short_name: "g",
+          message: { message_id: 5, date: 0, chat: priv },
+        },
+      }),
     ).toBeNull();
   });
   const reaction = (before: readonly string[], after: readonly string[], who: object = { user }) => {
     const types = (emoji: readonly string[]) => emoji.map((one) => ({ type: "emoji", emoji: one }));
     return read({
-      message_reaction: { chat: room, message_id: 5, date: 100, ...who, old_reaction: types(before), new_reaction: types(after) },
+      message_reaction: {
+        chat: room,
+        message_id: 5,
+        date: 100,
+        ...who,
+        old_reaction: types(before),
+        new_reaction: types(after),
+      },
     });
   };
   test("a reaction tells what was added and what was taken back", () => {

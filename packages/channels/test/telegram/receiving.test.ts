@@ -44,7 +44,14 @@ test("the first poll has no offset and names the update kinds; later ones confir
   expect(polls()[0]?.params).toEqual({
     limit: 100,
     timeout: 0,
-    allowed_updates: ["message", "edited_message", "channel_post", "edited_channel_post", "callback_query", "message_reaction"],
+    allowed_updates: [
+      "message",
+      "edited_message",
+      "channel_post",
+      "edited_channel_post",
+      "callback_query",
+      "message_reaction",
+    ],
   });
   expect(polls()[1]?.params).toMatchObject({ offset: 2, timeout: 30 });
 });
@@ -66,7 +73,8 @@ test("repeated, unordered and newly drawn lower ids are all handed over", async 
   await rig.channel.start(receive);
   const message = rig.fake.as(alice).says("zero");
   await expect.poll(() => queue().confirmed()).toEqual([1]);
-  for (const id of [1001, 1003, 1002, 1002]) rig.fake.bot().push({ update_id: id, message: { ...message, text: `n${id}` } });
+  for (const id of [1001, 1003, 1002, 1002])
+    rig.fake.bot().push({ update_id: id, message: { ...message, text: `n${id}` } });
   await expect.poll(() => texts().length).toBeGreaterThanOrEqual(5);
   await expect.poll(() => queue().pending()).toEqual([]);
   queue().setNextId(5);
@@ -77,7 +85,10 @@ test("repeated, unordered and newly drawn lower ids are all handed over", async 
 });
 
 test("a conflict with another poller waits at least a poll's length, takes a new connection, and never has two polls at once", async () => {
-  const body = refusalBody(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running");
+  const body = refusalBody(
+    409,
+    "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+  );
   rig.fake.inject({ method: "getUpdates", times: 3, trouble: { kind: "answer", status: 409, body } });
   await rig.channel.start(receive);
   await expect
@@ -98,7 +109,9 @@ test("a webhook that is in the way is removed once, keeping what waits", async (
   rig.fake.as(alice).says("waiting");
   await rig.channel.start(receive);
   await expect.poll(texts).toEqual(["waiting"]);
-  expect(rig.fake.calls("deleteWebhook").map((call) => call.params)).toEqual([{ drop_pending_updates: false }]);
+  expect(rig.fake.calls("deleteWebhook").map((call) => call.params)).toEqual([
+    { drop_pending_updates: false },
+  ]);
 });
 
 test("a webhook that comes back is not fought over", async () => {
@@ -144,13 +157,18 @@ test("401 while polling takes the account down and asks again only after ten min
 test("a server of one's own may have tokens of any form; Telegram's have one", async () => {
   expect((await rig.open({ token: "test-token" })).account).toBe("default");
   await expect(rig.open({ token: "a/b" })).rejects.toMatchObject({ code: "invalid" });
-  await expect(rig.open({ token: "test-token", apiRoot: "https://api.telegram.org" })).rejects.toMatchObject({ code: "invalid" });
+  await expect(rig.open({ token: "test-token", apiRoot: "https://api.telegram.org" })).rejects.toMatchObject({
+    code: "invalid",
+  });
 });
 
 test("404 to a poll, from whatever stands in front of the Bot API, passes by itself", async () => {
   await rig.channel.start(receive);
   await healthy();
-  rig.fake.inject({ method: "getUpdates", trouble: { kind: "answer", status: 404, body: refusalBody(404, "Not Found") } });
+  rig.fake.inject({
+    method: "getUpdates",
+    trouble: { kind: "answer", status: 404, body: refusalBody(404, "Not Found") },
+  });
   rig.fake.as(alice).says("ends the poll that is held");
   await expect.poll(() => rig.channel.health().state).toBe("degraded");
   await until(() => texts().length === 1 && rig.channel.health().state === "ok", 10_000);
@@ -186,7 +204,11 @@ test("ids of another bot than the account's first one carry that bot; those of t
 test("429 waits exactly as long as Telegram says", async () => {
   rig.fake.inject({
     method: "getUpdates",
-    trouble: { kind: "answer", status: 429, body: refusalBody(429, "Too Many Requests: retry after 7", { retry_after: 7 }) },
+    trouble: {
+      kind: "answer",
+      status: 429,
+      body: refusalBody(429, "Too Many Requests: retry after 7", { retry_after: 7 }),
+    },
   });
   await rig.channel.start(receive);
   await expect.poll(() => rig.channel.health().state).toBe("degraded");
@@ -224,14 +246,17 @@ const garbage: readonly (readonly [string, Trouble])[] = [
   ["a body of one byte a second", { kind: "slow", everyMs: 1_000 }],
 ];
 
-test.each(garbage)("%s is transient: degraded, then well again, and nothing is lost", async (_name, trouble) => {
-  rig.fake.as(alice).says("one");
-  rig.fake.inject({ method: "getUpdates", trouble });
-  await rig.channel.start(receive);
-  await until(() => rig.channel.health().state === "degraded", trouble.kind === "slow" ? 10_000 : 250);
-  await until(() => events.length === 1);
-  await until(() => rig.channel.health().state === "ok");
-});
+test.each(garbage)(
+  "%s is transient: degraded, then well again, and nothing is lost",
+  async (_name, trouble) => {
+    rig.fake.as(alice).says("one");
+    rig.fake.inject({ method: "getUpdates", trouble });
+    await rig.channel.start(receive);
+    await until(() => rig.channel.health().state === "degraded", trouble.kind === "slow" ? 10_000 : 250);
+    await until(() => events.length === 1);
+    await until(() => rig.channel.health().state === "ok");
+  },
+);
 
 test("a batch too large to read is asked for in smaller bites", async () => {
   rig.fake.inject({ method: "getUpdates", times: 2, trouble: { kind: "flood", bytes: 5 * 1024 * 1024 } });
@@ -266,7 +291,12 @@ test("a server that accepts connections and never speaks delays the start, no lo
 
 test("an update that cannot be read is handed over raw, and its neighbours are not held up", async () => {
   await rig.channel.start(receive);
-  rig.fake.bot().push({ update_id: 1, message: { message_id: "one", date: 0, chat: { id: 42, type: "private" }, text: "no sender" } });
+  rig.fake
+    .bot()
+    .push({
+      update_id: 1,
+      message: { message_id: "one", date: 0, chat: { id: 42, type: "private" }, text: "no sender" },
+    });
   queue().setNextId(2);
   rig.fake.as(alice).says("fine");
   await expect.poll(() => events.length).toBe(2);
@@ -286,7 +316,15 @@ test("updates of any shape never stop the loop", async () => {
   let nextId = 1;
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom("message", "edited_message", "channel_post", "callback_query", "message_reaction", "my_chat_member", "brand_new"),
+      fc.constantFrom(
+        "message",
+        "edited_message",
+        "channel_post",
+        "callback_query",
+        "message_reaction",
+        "my_chat_member",
+        "brand_new",
+      ),
       fc.oneof(
         fc.jsonValue(),
         fc.record(
@@ -315,7 +353,8 @@ test("updates of any shape never stop the loop", async () => {
 
 test("a backlog of thousands comes in batches of a hundred, each confirmed before the next", async () => {
   const message = rig.fake.as(alice).says("zero");
-  for (let id = 2; id <= 2_000; id++) rig.fake.bot().push({ update_id: id, message: { ...message, message_id: id } });
+  for (let id = 2; id <= 2_000; id++)
+    rig.fake.bot().push({ update_id: id, message: { ...message, message_id: id } });
   const sizes: number[] = [];
   await rig.channel.start(async (batch) => {
     sizes.push(batch.length);
@@ -327,11 +366,15 @@ test("a backlog of thousands comes in batches of a hundred, each confirmed befor
 
 test("a group that became a supergroup is told before anything of its batch is accepted", async () => {
   const order: string[] = [];
-  const channel = await rig.open({ onMigration: async ({ fromChat, toChat }) => void order.push(`${fromChat} -> ${toChat}`) });
+  const channel = await rig.open({
+    onMigration: async ({ fromChat, toChat }) => void order.push(`${fromChat} -> ${toChat}`),
+  });
   const old = rig.fake.group({ type: "group" });
   const moved = rig.fake.upgrade(old);
   rig.fake.as(alice).says("hello", { chat: moved });
-  await channel.start(async (batch) => void order.push(...batch.map((event) => ("address" in event ? event.text : event.kind))));
+  await channel.start(
+    async (batch) => void order.push(...batch.map((event) => ("address" in event ? event.text : event.kind))),
+  );
   await expect.poll(() => order).toEqual([`${old} -> ${moved}`, `${old} -> ${moved}`, "hello"]);
 });
 
@@ -350,7 +393,11 @@ test("a migration that cannot be recorded leaves the batch with Telegram", async
 });
 
 test("a server that does not hold polls is asked once a second, not in a circle", async () => {
-  rig.fake.inject({ method: "getUpdates", times: null, trouble: { kind: "answer", status: 200, body: { ok: true, result: [] } } });
+  rig.fake.inject({
+    method: "getUpdates",
+    times: null,
+    trouble: { kind: "answer", status: 200, body: { ok: true, result: [] } },
+  });
   await rig.channel.start(receive);
   await expect.poll(() => polls().length).toBe(2);
   await rig.clock.advance(999);

@@ -1,6 +1,13 @@
 // A Telegram channel before the strict fake: the channel's clock is virtual, the fake's sockets and long polls are real.
 import { silentLog } from "@parley/protocol";
-import { defaultToken, type FakeTelegram, fakeTelegram, seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
+import {
+  defaultToken,
+  type FakeTelegram,
+  fakeTelegram,
+  seededIds,
+  virtualClock,
+  type VirtualClock,
+} from "@parley/testkit";
 import { telegram, type TelegramChannel, type TelegramOptions } from "@parley/channels";
 
 export interface Rig {

@@ -41,7 +41,10 @@ const group = (peer: number, thread?: number): Address => ({
   ...(thread === undefined ? {} : { thread: String(thread) }),
 });
 const refuses = (code: number, description: string, parameters?: { readonly [name: string]: number }): void =>
-  rig.fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: code, body: refusalBody(code, description, parameters) } });
+  rig.fake.inject({
+    method: "sendMessage",
+    trouble: { kind: "answer", status: code, body: refusalBody(code, description, parameters) },
+  });
 const file = async (name: string, mediaType: string, bytes = 5) => {
   await writeFile(join(mediaFolder, name), "x".repeat(bytes));
   return { path: name, mediaType, bytes, name };
@@ -155,19 +158,28 @@ describe("whether a send may have been done", () => {
 
   test("a refused connection certainly sent nothing", async () => {
     const closed = await rig.open({ apiRoot: await unusedRoot() });
-    await expectFault("unavailable", closed.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    await expectFault(
+      "unavailable",
+      closed.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }),
+    );
   });
 
   test("a name that does not resolve certainly sent nothing", async () => {
     const nowhere = await rig.open({ apiRoot: "http://telegram.invalid" });
-    await expectFault("unavailable", nowhere.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    await expectFault(
+      "unavailable",
+      nowhere.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }),
+    );
   });
 
   test("a failed TLS handshake certainly sent nothing", async () => {
     const plain = createServer((socket) => socket.end("this is not TLS"));
     await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve));
     const channel = await rig.open({ apiRoot: `https://127.0.0.1:${(plain.address() as AddressInfo).port}` });
-    await expectFault("unavailable", channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    await expectFault(
+      "unavailable",
+      channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }),
+    );
     plain.close();
   });
 
@@ -176,7 +188,10 @@ describe("whether a send may have been done", () => {
     const mute = createServer((socket) => void sockets.push(socket));
     await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
     const channel = await rig.open({ apiRoot: `https://127.0.0.1:${(mute.address() as AddressInfo).port}` });
-    const sending = expectFault("unavailable", channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }));
+    const sending = expectFault(
+      "unavailable",
+      channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal }),
+    );
     await expect.poll(() => sockets.length).toBe(1);
     await rig.clock.advance(10_000);
     await sending;
@@ -196,7 +211,9 @@ describe("whether a send may have been done", () => {
       nowhere.send(dm, text("c"), { idempotencyKey: "k", signal }),
       nowhere.start(async () => {}).then(() => Promise.reject(nowhere.health())),
     ];
-    const told = (await Promise.allSettled(attempts)).map((result) => inspect(result, { depth: 20 })).join("\n");
+    const told = (await Promise.allSettled(attempts))
+      .map((result) => inspect(result, { depth: 20 }))
+      .join("\n");
     expect(told).toContain("ECONNREFUSED");
     expect(told).not.toContain("fake-telegram-token");
   });
@@ -239,7 +256,13 @@ describe("text", () => {
 
   test("what Telegram calls too long goes in plain pieces, the keyboard under the last", async () => {
     const words = "one two three four";
-    const part: RenderedPart = { kind: "text", text: words, entities: [], plain: words, buttons: [[{ label: "go", value: "go" }]] };
+    const part: RenderedPart = {
+      kind: "text",
+      text: words,
+      entities: [],
+      plain: words,
+      buttons: [[{ label: "go", value: "go" }]],
+    };
     refuses(400, "Bad Request: message is too long");
     const receipt = await send(part);
     expect(
@@ -296,15 +319,17 @@ describe("text", () => {
     ).toBe(words);
   });
 
-  test.each(["message to be replied not found", "REPLY_MESSAGE_ID_INVALID", "QUOTE_TEXT_INVALID", "replied message not found"])(
-    "a quote that is refused (%s) costs the quote and not the answer",
-    async (description) => {
-      refuses(400, `Bad Request: ${description}`);
-      await send({ ...text("answer"), replyTo: "7" } as RenderedPart);
-      expect(mine().map((message) => message.text)).toEqual(["answer"]);
-      expect(sends()[1]?.params).not.toHaveProperty("reply_parameters");
-    },
-  );
+  test.each([
+    "message to be replied not found",
+    "REPLY_MESSAGE_ID_INVALID",
+    "QUOTE_TEXT_INVALID",
+    "replied message not found",
+  ])("a quote that is refused (%s) costs the quote and not the answer", async (description) => {
+    refuses(400, `Bad Request: ${description}`);
+    await send({ ...text("answer"), replyTo: "7" } as RenderedPart);
+    expect(mine().map((message) => message.text)).toEqual(["answer"]);
+    expect(sends()[1]?.params).not.toHaveProperty("reply_parameters");
+  });
 
   test("an edit that changes nothing is not sent, also the first after the message", async () => {
     const words = { text: "grows", entities: [], plain: "grows" };
@@ -330,8 +355,13 @@ describe("text", () => {
 
   test("a result that names another chat is told in the log", async () => {
     const warned: object[] = [];
-    const channel = await rig.open({ log: { ...silentLog, warn: (fields: object) => void warned.push(fields) } });
-    const body = { ok: true, result: { message_id: 9, date: 1, chat: { id: 777, type: "private" }, text: "x" } };
+    const channel = await rig.open({
+      log: { ...silentLog, warn: (fields: object) => void warned.push(fields) },
+    });
+    const body = {
+      ok: true,
+      result: { message_id: 9, date: 1, chat: { id: 777, type: "private" }, text: "x" },
+    };
     rig.fake.inject({ method: "sendMessage", trouble: { kind: "answer", status: 200, body } });
     await channel.send(dm, text("x"), { idempotencyKey: "k", signal: new AbortController().signal });
     expect(warned).toEqual([{ chat: dm.peer, answered: "777" }]);
@@ -362,9 +392,14 @@ describe("text", () => {
     ];
     await send({ ...text("Sure?"), buttons: rows } as RenderedPart);
     expect(mine()[0]?.buttons).toEqual([["Yes", "Docs"]]);
-    expect(sends()[0]?.params["reply_markup"]).toMatchObject({ inline_keyboard: [[{ callback_data: "approve:7", style: "success" }, {}]] });
+    expect(sends()[0]?.params["reply_markup"]).toMatchObject({
+      inline_keyboard: [[{ callback_data: "approve:7", style: "success" }, {}]],
+    });
     await send({ ...text("64"), buttons: [[{ label: "x", value: "v".repeat(64) }]] } as RenderedPart);
-    await expectFault("invalid", send({ ...text("65"), buttons: [[{ label: "x", value: `${"é".repeat(32)}x` }]] } as RenderedPart));
+    await expectFault(
+      "invalid",
+      send({ ...text("65"), buttons: [[{ label: "x", value: `${"é".repeat(32)}x` }]] } as RenderedPart),
+    );
     expect(rig.fake.violations()).toEqual([]);
   });
 });
@@ -378,12 +413,20 @@ describe("files", () => {
     ["video", "a.mp4", "video/mp4", "sendVideo", "video"],
     ["audio", "a.mp3", "audio/mpeg", "sendAudio", "audio"],
     ["file", "a.pdf", "application/pdf", "sendDocument", "document"],
-  ] as const)("%s %s goes out by %s's method with its caption and name", async (media, name, mediaType, method, kind) => {
-    const receipt = await send({ kind: "media", media, files: [await file(name, mediaType)], caption });
-    expect(mine()[0]).toMatchObject({ id: Number(receipt.messageId), kind, text: "look", entities: [{ type: "italic" }] });
-    expect(Object.values(rig.fake.calls(method)[0]?.files ?? {})).toEqual([name]);
-    expect(rig.fake.violations()).toEqual([]);
-  });
+  ] as const)(
+    "%s %s goes out by %s's method with its caption and name",
+    async (media, name, mediaType, method, kind) => {
+      const receipt = await send({ kind: "media", media, files: [await file(name, mediaType)], caption });
+      expect(mine()[0]).toMatchObject({
+        id: Number(receipt.messageId),
+        kind,
+        text: "look",
+        entities: [{ type: "italic" }],
+      });
+      expect(Object.values(rig.fake.calls(method)[0]?.files ?? {})).toEqual([name]);
+      expect(rig.fake.violations()).toEqual([]);
+    },
+  );
 
   test("an image over ten megabytes goes as a document", async () => {
     await send({ kind: "media", media: "image", files: [await file("big.png", "image/png", 10_000_001)] });
@@ -412,23 +455,46 @@ describe("files", () => {
 
   test("voice notes and polls", async () => {
     await send({ kind: "voice", file: await file("v.ogg", "audio/ogg") });
-    await send({ kind: "poll", question: "Lunch?", options: ["Soup", "Salad"], multiple: true, anonymous: false });
+    await send({
+      kind: "poll",
+      question: "Lunch?",
+      options: ["Soup", "Salad"],
+      multiple: true,
+      anonymous: false,
+    });
     expect(mine().map((message) => [message.kind, message.text])).toEqual([
       ["voice", ""],
       ["poll", "Lunch?"],
     ]);
-    expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({ is_anonymous: false, allows_multiple_answers: true });
-    await expectFault("invalid", send({ kind: "poll", question: "Alone?", options: ["Yes"], multiple: false, anonymous: true }));
+    expect(rig.fake.calls("sendPoll")[0]?.params).toMatchObject({
+      is_anonymous: false,
+      allows_multiple_answers: true,
+    });
+    await expectFault(
+      "invalid",
+      send({ kind: "poll", question: "Alone?", options: ["Yes"], multiple: false, anonymous: true }),
+    );
     expect(rig.fake.violations()).toEqual([]);
   });
 
   test("what cannot go is refused before a byte is written", async () => {
     const [first] = [await file("a.png", "image/png")];
-    await expectFault("missing", send({ kind: "media", media: "file", files: [{ ...first, path: "gone.bin" }] }));
-    await expectFault("invalid", send({ kind: "media", media: "image", files: Array.from({ length: 11 }, () => first) }));
+    await expectFault(
+      "missing",
+      send({ kind: "media", media: "file", files: [{ ...first, path: "gone.bin" }] }),
+    );
     await expectFault(
       "invalid",
-      send({ kind: "media", media: "image", files: [first], caption: { text: "x".repeat(1025), entities: [], plain: "" } }),
+      send({ kind: "media", media: "image", files: Array.from({ length: 11 }, () => first) }),
+    );
+    await expectFault(
+      "invalid",
+      send({
+        kind: "media",
+        media: "image",
+        files: [first],
+        caption: { text: "x".repeat(1025), entities: [], plain: "" },
+      }),
     );
     const huge = await file("huge.bin", "application/octet-stream");
     await truncate(join(mediaFolder, "huge.bin"), 50_000_001);
@@ -438,7 +504,10 @@ describe("files", () => {
 
   test("an upload whose answer is lost is ambiguous", async () => {
     rig.fake.inject({ method: "sendPhoto", when: "after", trouble: { kind: "reset" } });
-    await expectFault("ambiguous", send({ kind: "media", media: "image", files: [await file("a.png", "image/png")] }));
+    await expectFault(
+      "ambiguous",
+      send({ kind: "media", media: "image", files: [await file("a.png", "image/png")] }),
+    );
     expect(rig.fake.calls("sendPhoto")).toHaveLength(1);
   });
 });

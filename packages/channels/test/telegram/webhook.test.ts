@@ -37,9 +37,15 @@ const post = async (headers: Record<string, string>, body: string): Promise<numb
 
 test("start sets the webhook with the secret, one connection and the update kinds; updates arrive in order", async () => {
   const texts: string[] = [];
-  await channel.start(async (events) => void texts.push(...events.map((event) => ("address" in event ? event.text : "?"))));
+  await channel.start(
+    async (events) => void texts.push(...events.map((event) => ("address" in event ? event.text : "?"))),
+  );
   await expect.poll(() => channel.health().state).toBe("ok");
-  expect(rig.fake.calls("setWebhook")[0]?.params).toMatchObject({ secret_token: secret, max_connections: 1, drop_pending_updates: false });
+  expect(rig.fake.calls("setWebhook")[0]?.params).toMatchObject({
+    secret_token: secret,
+    max_connections: 1,
+    drop_pending_updates: false,
+  });
   for (const text of ["one", "two", "three"]) rig.fake.as(alice).says(text);
   await expect.poll(() => texts).toEqual(["one", "two", "three"]);
   await expect.poll(() => rig.fake.bot().queue.pending()).toEqual([]);
@@ -72,7 +78,9 @@ test("a call without the exact secret in its header is refused with its body unr
     wasRead = true;
     yield new Uint8Array();
   })();
-  expect(await channel.webhook?.({ "x-telegram-bot-api-secret-token": "wrong" }, watched)).toEqual({ status: 401 });
+  expect(await channel.webhook?.({ "x-telegram-bot-api-secret-token": "wrong" }, watched)).toEqual({
+    status: 401,
+  });
   expect([wasRead, received]).toEqual([false, []]);
 });
 
@@ -89,7 +97,13 @@ test("before start and after stop a webhook call gets 503", async () => {
 });
 
 test("there is no webhook without a secret", async () => {
-  await expectFault("invalid", rig.open({ webhook: { url: "https://example.org/telegram/default", secret: "" } }));
-  await expectFault("invalid", rig.open({ webhook: { url: "https://example.org/telegram/default", secret: "spaces are not allowed" } }));
+  await expectFault(
+    "invalid",
+    rig.open({ webhook: { url: "https://example.org/telegram/default", secret: "" } }),
+  );
+  await expectFault(
+    "invalid",
+    rig.open({ webhook: { url: "https://example.org/telegram/default", secret: "spaces are not allowed" } }),
+  );
   expect((await rig.open()).webhook).toBeUndefined();
 });

@@ -263,7 +263,11 @@ const cases: readonly Case[] = [
 
 describe.each(cases)("Markdown: $name", ({ markdown, plain, entities, discord, html }) => {
   it("is Telegram text with entities", () => {
-    const [message, ...more] = renderMarkdown(markdown, { dialect: "telegram", textChars: 4096, textEntities: 100 });
+    const [message, ...more] = renderMarkdown(markdown, {
+      dialect: "telegram",
+      textChars: 4096,
+      textEntities: 100,
+    });
     expect(more).toEqual([]);
     expect(message?.text).toBe(plain);
     expect(message?.plain).toBe(plain);
@@ -281,8 +285,12 @@ describe.each(cases)("Markdown: $name", ({ markdown, plain, entities, discord, h
 
   it("is HTML, and plain text", () => {
     expect(renderHtml(markdown)).toBe(html);
-    expect(renderMarkdown(markdown, { dialect: "html", textChars: 4096 }).map(({ text }) => text)).toEqual([html]);
+    expect(renderMarkdown(markdown, { dialect: "html", textChars: 4096 }).map(({ text }) => text)).toEqual([
+      html,
+    ]);
     expect(plainText(markdown)).toBe(plain);
-    expect(renderMarkdown(markdown, { dialect: "plain", textChars: 4096 }).map(({ text }) => text)).toEqual([plain]);
+    expect(renderMarkdown(markdown, { dialect: "plain", textChars: 4096 }).map(({ text }) => text)).toEqual([
+      plain,
+    ]);
   });
 });

@@ -45,9 +45,13 @@ describe("a partial reply", () => {
   });
 
   it("shows no mark of its styles at any length", () => {
-    const reply = "Some **bold and *both* words**, `code`, ~~gone~~ and [a link](https://x.org).\n\n```js\nlet a;\n```\nDone.";
+    const reply =
+      "Some **bold and *both* words**, `code`, ~~gone~~ and [a link](https://x.org).\n\n```js\nlet a;\n```\nDone.";
     for (let chars = 1; chars <= reply.length; chars += 1) {
-      const messages = renderMarkdown(healPartial(reply.slice(0, chars)), { dialect: "telegram", textChars: 4096 });
+      const messages = renderMarkdown(healPartial(reply.slice(0, chars)), {
+        dialect: "telegram",
+        textChars: 4096,
+      });
       for (const { text } of messages) expect(text).not.toMatch(/[*`~[\]()]/);
     }
   });

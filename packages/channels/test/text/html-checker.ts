@@ -7,7 +7,9 @@ const attributes: { readonly [tag: string]: RegExp } = {
   th: /^(?: class="(?:left|right|center)")?$/,
   td: /^(?: class="(?:left|right|center)")?$/,
 };
-const plainTags = new Set("p strong em s pre blockquote h1 h2 h3 h4 h5 h6 ul li table thead tbody tr".split(" "));
+const plainTags = new Set(
+  "p strong em s pre blockquote h1 h2 h3 h4 h5 h6 ul li table thead tbody tr".split(" "),
+);
 const allowedIn: { readonly [tag: string]: readonly string[] } = {
   tr: ["thead", "tbody"],
   th: ["tr"],
@@ -16,7 +18,13 @@ const allowedIn: { readonly [tag: string]: readonly string[] } = {
   tbody: ["table"],
   li: ["ul", "ol"],
 };
-const characters: { readonly [entity: string]: string } = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+const characters: { readonly [entity: string]: string } = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+};
 
 export function textOfHtml(html: string): string {
   const open: string[] = [];
@@ -31,8 +39,10 @@ export function textOfHtml(html: string): string {
       if (open.pop() !== tag) throw new Error(`${all} closes nothing in ${html}`);
     } else {
       const rule = attributes[tag];
-      if (rule === undefined ? !plainTags.has(tag) || rest !== "" : !rule.test(rest)) throw new Error(`${all} is not allowed`);
-      if (allowedIn[tag]?.includes(open.at(-1) ?? "") === false) throw new Error(`${all} stands in ${open.at(-1)}`);
+      if (rule === undefined ? !plainTags.has(tag) || rest !== "" : !rule.test(rest))
+        throw new Error(`${all} is not allowed`);
+      if (allowedIn[tag]?.includes(open.at(-1) ?? "") === false)
+        throw new Error(`${all} stands in ${open.at(-1)}`);
       open.push(tag);
     }
   }

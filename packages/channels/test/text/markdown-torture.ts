@@ -102,14 +102,21 @@ const inline: fc.Arbitrary<string> = fc.letrec<{ inline: string; node: string }>
 })).inline;
 
 const code = fc
-  .array(fc.oneof(word, fc.constantFrom("let x = 1;", "  indented", "", "```", "@everyone")), { maxLength: 12 })
+  .array(fc.oneof(word, fc.constantFrom("let x = 1;", "  indented", "", "```", "@everyone")), {
+    maxLength: 12,
+  })
   .map((lines) => lines.join("\n"));
 
 const block: fc.Arbitrary<string> = fc.letrec<{ block: string }>((tie) => ({
   block: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
     { weight: 4, arbitrary: inline },
-    { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 1, max: 6 }), inline).map(([level, text]) => `${"#".repeat(level)} ${text}`) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(fc.integer({ min: 1, max: 6 }), inline)
+        .map(([level, text]) => `${"#".repeat(level)} ${text}`),
+    },
     {
       weight: 1,
       arbitrary: fc
@@ -128,15 +135,23 @@ const block: fc.Arbitrary<string> = fc.letrec<{ block: string }>((tie) => ({
       weight: 1,
       arbitrary: fc
         .tuple(fc.nat({ max: 20 }), fc.array(tie("block"), { minLength: 1, maxLength: 4 }))
-        .map(([first, items]) => items.map((text, index) => `${first + index}. ${text.replaceAll("\n", "\n   ")}`).join("\n")),
+        .map(([first, items]) =>
+          items.map((text, index) => `${first + index}. ${text.replaceAll("\n", "\n   ")}`).join("\n"),
+        ),
     },
     {
       weight: 1,
       arbitrary: fc
         .array(inline, { minLength: 2, maxLength: 6 })
-        .map(([head = "", ...cells]) => `| ${head} | b |\n|:--|--:|\n${cells.map((cell) => `| ${cell} | 1 |`).join("\n")}`),
+        .map(
+          ([head = "", ...cells]) =>
+            `| ${head} | b |\n|:--|--:|\n${cells.map((cell) => `| ${cell} | 1 |`).join("\n")}`,
+        ),
     },
-    { weight: 1, arbitrary: fc.constantFrom("---", "", "- [x] done\n- [ ] open", "Title\n===", "    indented code") },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("---", "", "- [x] done\n- [ ] open", "Title\n===", "    indented code"),
+    },
   ),
 })).block;
 

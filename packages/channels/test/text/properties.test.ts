@@ -53,13 +53,21 @@ function checkEntities(text: string, entities: readonly TextEntity[]): void {
     const covered = text.slice(offset, offset + length);
     must(offset >= 0 && length > 0 && offset + length <= text.length, "in range", entity);
     must(covered.trimEnd() === covered && covered.trim() !== "", "no white space at its end", entities);
-    must(type === "blockquote" || type === "pre" || covered.trim() === covered, "no white space at its start", entities);
+    must(
+      type === "blockquote" || type === "pre" || covered.trim() === covered,
+      "no white space at its start",
+      entities,
+    );
     for (const other of entities.slice(index + 1)) {
       must(other.offset >= offset, "sorted", entities);
       if (other.offset >= offset + length) continue;
       must(other.offset + other.length <= offset + length, "nested", entities);
       must(other.type !== type, "not twice", entities);
-      must(!isCode(entity) && !(isSolid(entity) && isSolid(other)), "code and links hold no such thing", entities);
+      must(
+        !isCode(entity) && !(isSolid(entity) && isSolid(other)),
+        "code and links hold no such thing",
+        entities,
+      );
       must(!isCode(other) || type === "blockquote", "code lies in nothing but a quote", entities);
       must(other.type !== "blockquote", "a quote lies in nothing", entities);
     }
@@ -84,35 +92,48 @@ function checkCuts(whole: string, messages: readonly RenderedText[], textChars: 
 }
 
 describe("any Markdown", () => {
-  it("arrives whole on Telegram, within 4096 units and 100 entities, with entities that Telegram accepts", { timeout: timeoutMs }, () => {
-    fc.assert(
-      fc.property(markdownTorture(), limits, fc.constantFrom(1, 3, 100), (markdown, textChars, textEntities) => {
-        const messages = renderMarkdown(markdown, { dialect: "telegram", textChars, textEntities });
-        checkMessages(markdown, messages, textChars);
-        checkCuts(plainText(markdown), messages, textChars);
-        for (const { text, entities, plain } of messages) {
-          must(text === plain, "entities carry all markup", text);
-          must(entities.length <= textEntities, "few entities", entities);
-          checkEntities(text, entities);
-        }
-      }),
-      runs,
-    );
-  });
+  it(
+    "arrives whole on Telegram, within 4096 units and 100 entities, with entities that Telegram accepts",
+    { timeout: timeoutMs },
+    () => {
+      fc.assert(
+        fc.property(
+          markdownTorture(),
+          limits,
+          fc.constantFrom(1, 3, 100),
+          (markdown, textChars, textEntities) => {
+            const messages = renderMarkdown(markdown, { dialect: "telegram", textChars, textEntities });
+            checkMessages(markdown, messages, textChars);
+            checkCuts(plainText(markdown), messages, textChars);
+            for (const { text, entities, plain } of messages) {
+              must(text === plain, "entities carry all markup", text);
+              must(entities.length <= textEntities, "few entities", entities);
+              checkEntities(text, entities);
+            }
+          },
+        ),
+        runs,
+      );
+    },
+  );
 
-  it("arrives whole on Discord, within 2000 units as rendered, and never mentions everyone", { timeout: timeoutMs }, () => {
-    fc.assert(
-      fc.property(markdownTorture(), fc.oneof(limits, fc.constant(2000)), (markdown, textChars) => {
-        const messages = renderMarkdown(markdown, { dialect: "discord", textChars });
-        checkMessages(markdown, messages, textChars);
-        for (const { text, plain } of messages) {
-          must(!/@everyone|@here/.test(`${text}\n${plain}`), "mentions nobody", text);
-          must((text.match(/^(?:> )?```/gm) ?? []).length % 2 === 0, "fences in pairs", text);
-        }
-      }),
-      runs,
-    );
-  });
+  it(
+    "arrives whole on Discord, within 2000 units as rendered, and never mentions everyone",
+    { timeout: timeoutMs },
+    () => {
+      fc.assert(
+        fc.property(markdownTorture(), fc.oneof(limits, fc.constant(2000)), (markdown, textChars) => {
+          const messages = renderMarkdown(markdown, { dialect: "discord", textChars });
+          checkMessages(markdown, messages, textChars);
+          for (const { text, plain } of messages) {
+            must(!/@everyone|@here/.test(`${text}\n${plain}`), "mentions nobody", text);
+            must((text.match(/^(?:> )?```/gm) ?? []).length % 2 === 0, "fences in pairs", text);
+          }
+        }),
+        runs,
+      );
+    },
+  );
 
   it("becomes well-formed HTML of allowed tags only, whole and in messages", { timeout: timeoutMs }, () => {
     fc.assert(
@@ -126,24 +147,34 @@ describe("any Markdown", () => {
     );
   });
 
-  it("renders from every prefix, healed: settled text first, then closing marks only", { timeout: timeoutMs }, () => {
-    fc.assert(
-      fc.property(markdownTorture(), fc.double({ min: 0, max: 1, noNaN: true }), (markdown, share) => {
-        const prefix = markdown.slice(0, Math.round(markdown.length * share));
-        const healed = healPartial(prefix);
-        let kept = 0;
-        while (kept < healed.length && healed[kept] === prefix[kept]) kept += 1;
-        must(/^[\s>`~*_|]*$/.test(healed.slice(kept)), "adds closing marks only", { prefix, healed });
-        const messages = renderMarkdown(healed, { dialect: "telegram", textChars: 4096, textEntities: 100 });
-        for (const { text, entities } of messages) checkEntities(text, entities);
-        textOfHtml(renderHtml(healed));
-      }),
-      runs,
-    );
-  });
+  it(
+    "renders from every prefix, healed: settled text first, then closing marks only",
+    { timeout: timeoutMs },
+    () => {
+      fc.assert(
+        fc.property(markdownTorture(), fc.double({ min: 0, max: 1, noNaN: true }), (markdown, share) => {
+          const prefix = markdown.slice(0, Math.round(markdown.length * share));
+          const healed = healPartial(prefix);
+          let kept = 0;
+          while (kept < healed.length && healed[kept] === prefix[kept]) kept += 1;
+          must(/^[\s>`~*_|]*$/.test(healed.slice(kept)), "adds closing marks only", { prefix, healed });
+          const messages = renderMarkdown(healed, {
+            dialect: "telegram",
+            textChars: 4096,
+            textEntities: 100,
+          });
+          for (const { text, entities } of messages) checkEntities(text, entities);
+          textOfHtml(renderHtml(healed));
+        }),
+        runs,
+      );
+    },
+  );
 
   it("of plain words is cut between words only", { timeout: timeoutMs }, () => {
-    const words = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 400 }).map((list) => list.join(" "));
+    const words = fc
+      .array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 400 })
+      .map((list) => list.join(" "));
     fc.assert(
       fc.property(words, fc.integer({ min: 13, max: 300 }), (text, textChars) => {
         const messages = renderMarkdown(text, { dialect: "plain", textChars });

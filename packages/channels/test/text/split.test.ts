@@ -19,9 +19,15 @@ describe("splitting", () => {
   });
 
   it("prefers the end of a paragraph, then of a line, a sentence, a word", () => {
-    expect(texts("First one.\n\nSecond one. More of it.", "plain", 30)).toEqual(["First one.", "Second one. More of it."]);
+    expect(texts("First one.\n\nSecond one. More of it.", "plain", 30)).toEqual([
+      "First one.",
+      "Second one. More of it.",
+    ]);
     expect(texts("First line of it\nsecond line", "plain", 22)).toEqual(["First line of it", "second line"]);
-    expect(texts("One sentence here. Another one", "plain", 24)).toEqual(["One sentence here.", "Another one"]);
+    expect(texts("One sentence here. Another one", "plain", 24)).toEqual([
+      "One sentence here.",
+      "Another one",
+    ]);
     expect(texts("没有空格的句子。另一个句子", "plain", 10)).toEqual(["没有空格的句子。", "另一个句子"]);
     expect(texts("some words without an end", "plain", 12)).toEqual(["some words", "without an", "end"]);
     expect(texts("abcdefghij", "plain", 4)).toEqual(["abcd", "efgh", "ij"]);
@@ -32,13 +38,22 @@ describe("splitting", () => {
   });
 
   it("keeps a heading with what it heads, and a bullet with its item", () => {
-    expect(texts("Some text.\n\n## Head\n\nBody text.", "plain", 26)).toEqual(["Some text.", "Head\n\nBody text."]);
+    expect(texts("Some text.\n\n## Head\n\nBody text.", "plain", 26)).toEqual([
+      "Some text.",
+      "Head\n\nBody text.",
+    ]);
     expect(texts("- aaaa\n- bbbbbbbbb", "discord", 9)).toEqual(["- aaaa", "- bbbbbbb", "bb"]);
   });
 
   it("closes a fence and opens it again with its language", () => {
-    expect(texts("```js\nlet a = 1;\n\nlet b = 2;\n```", "discord", 24)).toEqual(["```js\nlet a = 1;\n```", "```js\nlet b = 2;\n```"]);
-    const messages = renderMarkdown("```js\nlet a = 1;\n  let b = 2;\n```", { dialect: "telegram", textChars: 14 });
+    expect(texts("```js\nlet a = 1;\n\nlet b = 2;\n```", "discord", 24)).toEqual([
+      "```js\nlet a = 1;\n```",
+      "```js\nlet b = 2;\n```",
+    ]);
+    const messages = renderMarkdown("```js\nlet a = 1;\n  let b = 2;\n```", {
+      dialect: "telegram",
+      textChars: 14,
+    });
     expect(messages.map(({ text, entities }) => [text, entities])).toEqual([
       ["let a = 1;", [{ type: "pre", offset: 0, length: 10, language: "js" }]],
       ["  let b = 2;", [{ type: "pre", offset: 0, length: 12, language: "js" }]],
@@ -46,14 +61,23 @@ describe("splitting", () => {
   });
 
   it("does not take a blank line in code for the end of a paragraph", () => {
-    expect(texts("Here:\n```\naaaa\n\nbbbb\ncccc\n```", "plain", 18)).toEqual(["Here:\naaaa\n\nbbbb", "cccc"]);
+    expect(texts("Here:\n```\naaaa\n\nbbbb\ncccc\n```", "plain", 18)).toEqual([
+      "Here:\naaaa\n\nbbbb",
+      "cccc",
+    ]);
   });
 
   it("closes styles, links and quotes and opens them again", () => {
     expect(texts("> **some bold words**", "discord", 16)).toEqual(["> **some bold**", "> **words**"]);
-    expect(texts("[some words](https://x.y)", "discord", 24)).toEqual(["[some](<https://x.y>)", "[words](<https://x.y>)"]);
+    expect(texts("[some words](https://x.y)", "discord", 24)).toEqual([
+      "[some](<https://x.y>)",
+      "[words](<https://x.y>)",
+    ]);
     expect(texts("1. one\n2. two", "html", 40)).toEqual(["<ol><li>one</li><li>two</li></ol>"]);
-    expect(texts("1. one\n2. two", "html", 32)).toEqual(["<ol><li>one</li></ol>", '<ol start="2"><li>two</li></ol>']);
+    expect(texts("1. one\n2. two", "html", 32)).toEqual([
+      "<ol><li>one</li></ol>",
+      '<ol start="2"><li>two</li></ol>',
+    ]);
   });
 
   it("counts what is sent: escapes and marks on Discord, UTF-16 units everywhere", () => {
@@ -63,7 +87,11 @@ describe("splitting", () => {
   });
 
   it("holds the number of entities of a message down", () => {
-    const messages = renderMarkdown("**a** b ".repeat(250), { dialect: "telegram", textChars: 4096, textEntities: 100 });
+    const messages = renderMarkdown("**a** b ".repeat(250), {
+      dialect: "telegram",
+      textChars: 4096,
+      textEntities: 100,
+    });
     expect(messages.length).toBeGreaterThanOrEqual(3);
     expect(Math.max(...messages.map(({ entities }) => entities.length))).toBeLessThanOrEqual(100);
     expect(messages.flatMap(({ entities }) => entities)).toHaveLength(250);
@@ -94,7 +122,9 @@ describe("splitting", () => {
   });
 
   it("refuses a limit that is none", () => {
-    expect(() => texts("a", "plain", 0)).toThrow("textChars is 0: give the surface's limit, an integer of at least 1");
+    expect(() => texts("a", "plain", 0)).toThrow(
+      "textChars is 0: give the surface's limit, an integer of at least 1",
+    );
     expect(() => texts("a", "telegram", 10, Number.NaN)).toThrow("textEntities is NaN");
   });
 

@@ -9,12 +9,22 @@ export const approvalsSchema = z
         approvers: z
           .array(personId)
           .exactOptional()
-          .describe('Who may approve commands, "<channel>:<id>". Default: the owners (commands.ownerAllowFrom).'),
+          .describe(
+            'Who may approve commands, "<channel>:<id>". Default: the owners (commands.ownerAllowFrom).',
+          ),
         target: z
           .enum(["dm", "channel", "both"])
           .default("dm")
-          .describe('Where they are asked about what is wanted in a shared place: "dm" (each in private), "channel" (there), "both".'),
-        timeoutMinutes: z.number().int().min(1).max(1_440).default(30).describe("After this long without an answer the command is denied."),
+          .describe(
+            'Where they are asked about what is wanted in a shared place: "dm" (each in private), "channel" (there), "both".',
+          ),
+        timeoutMinutes: z
+          .number()
+          .int()
+          .min(1)
+          .max(1_440)
+          .default(30)
+          .describe("After this long without an answer the command is denied."),
       })
       .prefault({})
       .describe("Commands."),

@@ -13,7 +13,9 @@ const peer = z.strictObject({
   id: z
     .string()
     .regex(/^(?:\*|-?[1-9]\d{0,19}|web-\S+)$/, { error: 'must be a numeric id in quotes, or "*"' })
-    .describe('The platform\'s id of the chat, or "*". Topics and threads inherit from the chat that they hang under.'),
+    .describe(
+      'The platform\'s id of the chat, or "*". Topics and threads inherit from the chat that they hang under.',
+    ),
 });
 
 const binding = z.strictObject({
@@ -21,10 +23,18 @@ const binding = z.strictObject({
   match: z
     .strictObject({
       channel: z.string().min(1).describe('"telegram", "discord" or "web".'),
-      accountId: z.string().min(1).default("default").describe('The account; "*" is every account. Default: default.'),
+      accountId: z
+        .string()
+        .min(1)
+        .default("default")
+        .describe('The account; "*" is every account. Default: default.'),
       peer: peer.exactOptional().describe("One chat, or every chat of a kind."),
       guildId: roleId.exactOptional().describe("A Discord server."),
-      roles: z.array(roleId).min(1).exactOptional().describe("The sender has one of these roles of the server."),
+      roles: z
+        .array(roleId)
+        .min(1)
+        .exactOptional()
+        .describe("The sender has one of these roles of the server."),
     })
     .describe("All that is said must hold."),
   session: z

@@ -7,7 +7,9 @@ import { toolRules } from "./tools.ts";
 export const dmPolicies = ["pairing", "allowlist", "open", "disabled"] as const;
 export const groupPolicies = ["allowlist", "open", "disabled"] as const;
 
-const apiRoot = z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).transform((url) => url.replace(/\/+$/, ""));
+const apiRoot = z
+  .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+  .transform((url) => url.replace(/\/+$/, ""));
 
 /** Clients of the Bot API append the token by themselves. */
 const telegramRoot = apiRoot.check((context) => {
@@ -33,7 +35,9 @@ const groupPolicy = z
 const allowBots = z
   .union([z.boolean(), z.literal("mentions")])
   .exactOptional()
-  .describe('Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: false.');
+  .describe(
+    'Whether other bots are heard; "mentions": where they mention this one. Loops of bots are cut. Default: false.',
+  );
 
 const replyToMode = z
   .enum(["off", "first"])
@@ -47,7 +51,10 @@ const place = {
   enabled: z.boolean().exactOptional().describe("false: nothing here is read. Default: true."),
   requireMention: z.boolean().exactOptional().describe("Answer only when mentioned. Default: true."),
   tools: z.strictObject(toolRules).exactOptional().describe("Narrows the agent's tools here."),
-  skills: z.array(z.string().min(1)).exactOptional().describe("Names of the only skills that may be used here."),
+  skills: z
+    .array(z.string().min(1))
+    .exactOptional()
+    .describe("Names of the only skills that may be used here."),
   systemPrompt: z.string().min(1).max(20_000).exactOptional().describe("Told to the agent in this place."),
   agentId: agentName.exactOptional().describe("The agent that answers here, whatever the bindings say."),
 };
@@ -55,18 +62,29 @@ const place = {
 const telegramId = idField("telegram");
 const telegramTopic = z.strictObject({
   ...place,
-  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this topic. Default: the group's."),
+  allowFrom: z
+    .array(telegramId)
+    .exactOptional()
+    .describe("Senders allowed in this topic. Default: the group's."),
 });
 const telegramGroup = z.strictObject({
   ...place,
   groupPolicy: groupPolicy.exactOptional(),
-  allowFrom: z.array(telegramId).exactOptional().describe("Senders allowed in this group. Default: groupAllowFrom."),
-  topics: z.record(placeKey, telegramTopic).exactOptional().describe('Forum topics by id, or "*"; each inherits what its group says.'),
+  allowFrom: z
+    .array(telegramId)
+    .exactOptional()
+    .describe("Senders allowed in this group. Default: groupAllowFrom."),
+  topics: z
+    .record(placeKey, telegramTopic)
+    .exactOptional()
+    .describe('Forum topics by id, or "*"; each inherits what its group says.'),
 });
 
 const telegramAccount = {
   enabled: z.boolean().exactOptional().describe("Default: true."),
-  botToken: secretField("The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.").exactOptional(),
+  botToken: secretField(
+    "The bot's token from @BotFather. TELEGRAM_BOT_TOKEN serves the default account.",
+  ).exactOptional(),
   apiRoot: telegramRoot.exactOptional().describe("Root of the Bot API. Default: https://api.telegram.org."),
   proxy: secretField(
     'HTTP proxy on the way to the Bot API, "http://host:port", with "name:password@" before the host if it asks.',
@@ -81,43 +99,61 @@ const telegramAccount = {
   groups: z
     .record(placeKey, telegramGroup)
     .exactOptional()
-    .describe("Groups by chat id, or \"*\"; with a map, others are not served. An account's own map replaces its channel's."),
+    .describe(
+      "Groups by chat id, or \"*\"; with a map, others are not served. An account's own map replaces its channel's.",
+    ),
   allowBots,
   streaming: z
     .enum(["edit", "off", "block"])
     .exactOptional()
-    .describe('How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: edit.'),
+    .describe(
+      'How an answer grows: "edit" (one message, edited), "block" (message by message), "off". Default: edit.',
+    ),
   replyToMode,
   pacing: z
     .enum(["on", "off"])
     .exactOptional()
-    .describe("Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: on."),
+    .describe(
+      "Whether sends keep to the platform's limits; off only for a Bot API server of your own. Default: on.",
+    ),
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()
-    .describe('Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.'),
+    .describe(
+      'Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.',
+    ),
   reactionLevel,
   capabilities: inlineButtons,
   webhookUrl: z
     .url({ protocol: /^https$/, error: "must be an https URL" })
     .exactOptional()
     .describe("Public URL that Telegram calls instead of being polled."),
-  webhookSecret: secretField("Proves that a webhook call comes from Telegram; required with webhookUrl.").exactOptional(),
+  webhookSecret: secretField(
+    "Proves that a webhook call comes from Telegram; required with webhookUrl.",
+  ).exactOptional(),
 };
 
 const discordId = idField("discord");
 const discordChannel = z.strictObject({
   ...place,
-  users: z.array(discordId).exactOptional().describe("User ids allowed here. Neither users nor roles: allowFrom."),
+  users: z
+    .array(discordId)
+    .exactOptional()
+    .describe("User ids allowed here. Neither users nor roles: allowFrom."),
   roles: z.array(discordId).exactOptional().describe("Role ids allowed here, beside the users."),
   ignoreOtherMentions: z
     .boolean()
     .exactOptional()
-    .describe("With requireMention: false, leave alone what mentions others and not the bot. Default: false."),
+    .describe(
+      "With requireMention: false, leave alone what mentions others and not the bot. Default: false.",
+    ),
 });
 const discordGuild = z.strictObject({
   ...discordChannel.shape,
-  channels: z.record(placeKey, discordChannel).exactOptional().describe('Channels by id, or "*"; with a map, others are not served.'),
+  channels: z
+    .record(placeKey, discordChannel)
+    .exactOptional()
+    .describe('Channels by id, or "*"; with a map, others are not served.'),
 });
 
 const discordAccount = {
@@ -132,7 +168,10 @@ const discordAccount = {
     .exactOptional()
     .describe("Servers by id, or \"*\". An account's own map replaces its channel's."),
   allowBots,
-  streaming: z.enum(["edit", "off", "block"]).exactOptional().describe("How an answer grows. Default: off, as Discord limits edits."),
+  streaming: z
+    .enum(["edit", "off", "block"])
+    .exactOptional()
+    .describe("How an answer grows. Default: off, as Discord limits edits."),
   replyToMode,
   pacing: z
     .enum(["on", "off"])
@@ -141,14 +180,21 @@ const discordAccount = {
   reactionNotifications: z
     .enum(["off", "own", "all"])
     .exactOptional()
-    .describe('Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.'),
-  suppressEmbeds: z.boolean().exactOptional().describe("Whether links in answers show no preview. Default: true."),
+    .describe(
+      'Reactions that the agent is told of, with the next message: "own" (to its messages), "all", "off". Default: own.',
+    ),
+  suppressEmbeds: z
+    .boolean()
+    .exactOptional()
+    .describe("Whether links in answers show no preview. Default: true."),
   intents: z
     .strictObject({
       messageContent: z
         .boolean()
         .default(true)
-        .describe("Whether to ask for the privileged message content intent; without it only direct messages and mentions are read."),
+        .describe(
+          "Whether to ask for the privileged message content intent; without it only direct messages and mentions are read.",
+        ),
     })
     .exactOptional()
     .describe("What Discord is asked to tell."),
@@ -178,7 +224,9 @@ export const channelsSchema = z
       .prefault({})
       .describe("Discord."),
     web: z
-      .strictObject({ enabled: z.boolean().default(true).describe("Whether the gateway serves the web chat.") })
+      .strictObject({
+        enabled: z.boolean().default(true).describe("Whether the gateway serves the web chat."),
+      })
       .prefault({})
       .describe("The web chat."),
   })

@@ -19,10 +19,22 @@ export const contextPruningSchema = z
       .regex(/^\d{1,6}(?:s|m|h|d)$/, { error: 'a time is written like "5m" or "1h"' })
       .default("5m")
       .describe("How long the provider keeps a prompt after its last use."),
-    keepLastAssistants: z.number().int().min(0).max(100).default(3).describe("Results after the last so many answers stay whole."),
-    softTrimRatio: share.default(0.3).describe("Share of the window from which on long results are cut to their beginning and end."),
-    hardClearRatio: share.default(0.5).describe("Share of the window from which on results are replaced by a placeholder, oldest first."),
-    minPrunableToolChars: chars.default(50_000).describe("With less prunable text than this nothing is replaced."),
+    keepLastAssistants: z
+      .number()
+      .int()
+      .min(0)
+      .max(100)
+      .default(3)
+      .describe("Results after the last so many answers stay whole."),
+    softTrimRatio: share
+      .default(0.3)
+      .describe("Share of the window from which on long results are cut to their beginning and end."),
+    hardClearRatio: share
+      .default(0.5)
+      .describe("Share of the window from which on results are replaced by a placeholder, oldest first."),
+    minPrunableToolChars: chars
+      .default(50_000)
+      .describe("With less prunable text than this nothing is replaced."),
     softTrim: z
       .strictObject({
         maxChars: chars.default(4_000).describe("Longer results are cut."),
@@ -34,20 +46,30 @@ export const contextPruningSchema = z
     hardClear: z
       .strictObject({
         enabled: z.boolean().default(true).describe("Whether results are replaced at all."),
-        placeholder: z.string().min(1).max(500).default("[Old tool result content cleared]").describe("What stands in their place."),
+        placeholder: z
+          .string()
+          .min(1)
+          .max(500)
+          .default("[Old tool result content cleared]")
+          .describe("What stands in their place."),
       })
       .prefault({})
       .describe("Replacing."),
     tools: z
       .strictObject({
-        allow: globs.describe("Only results of these tools are touched; * stands for any characters. Empty: all."),
+        allow: globs.describe(
+          "Only results of these tools are touched; * stands for any characters. Empty: all.",
+        ),
         deny: globs.describe("Results of these tools are never touched."),
       })
       .prefault({})
       .describe("Whose results are pruned."),
   })
   .prefault({})
-  .transform(({ ttl, ...rest }) => ({ ...rest, ttlMs: Number.parseInt(ttl, 10) * (unitsMs[ttl.slice(-1)] ?? 0) }))
+  .transform(({ ttl, ...rest }) => ({
+    ...rest,
+    ttlMs: Number.parseInt(ttl, 10) * (unitsMs[ttl.slice(-1)] ?? 0),
+  }))
   .describe("Pruning of old tool results. The transcript is never changed.");
 
 export const compactionSchema = z
@@ -55,7 +77,9 @@ export const compactionSchema = z
     mode: z
       .enum(["default", "safeguard"])
       .default("safeguard")
-      .describe('"safeguard" looks for the identifiers of the conversation in its summary and adds those that it lost.'),
+      .describe(
+        '"safeguard" looks for the identifiers of the conversation in its summary and adds those that it lost.',
+      ),
     reserveTokensFloor: z
       .number()
       .int()
@@ -63,14 +87,25 @@ export const compactionSchema = z
       .max(1_000_000)
       .default(20_000)
       .describe("Tokens of the window kept free for the answer; at most a quarter of the window."),
-    keepRecentTokens: z.number().int().min(0).max(1_000_000).default(20_000).describe("The newest so many tokens stay word for word."),
-    identifierPolicy: z.enum(["strict", "off"]).default("strict").describe("Whether the safeguard cares about identifiers."),
+    keepRecentTokens: z
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(20_000)
+      .describe("The newest so many tokens stay word for word."),
+    identifierPolicy: z
+      .enum(["strict", "off"])
+      .default("strict")
+      .describe("Whether the safeguard cares about identifiers."),
     memoryFlush: z
       .strictObject({
         enabled: z
           .boolean()
           .default(true)
-          .describe("Whether the agent may save notes in memory/ before a private conversation is compacted."),
+          .describe(
+            "Whether the agent may save notes in memory/ before a private conversation is compacted.",
+          ),
         softThresholdTokens: z
           .number()
           .int()
@@ -94,14 +129,31 @@ export const compactionSchema = z
       .describe("Sections of AGENTS.md that are repeated with a summary, by their headings."),
   })
   .prefault({})
-  .describe("When the window fills up, the beginning of the conversation becomes a summary. The transcript is never changed.");
+  .describe(
+    "When the window fills up, the beginning of the conversation becomes a summary. The transcript is never changed.",
+  );
 
 export const startupContextSchema = z
   .strictObject({
-    enabled: z.boolean().default(true).describe("Whether the first message after a bare /new or /reset brings recent daily notes along."),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe("Whether the first message after a bare /new or /reset brings recent daily notes along."),
     dailyMemoryDays: z.number().int().min(1).max(14).default(2).describe("Days, today included."),
-    maxFileChars: z.number().int().min(1).max(100_000).default(1_200).describe("Most characters of one note."),
-    maxTotalChars: z.number().int().min(1).max(100_000).default(2_800).describe("Most characters of all notes."),
+    maxFileChars: z
+      .number()
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(1_200)
+      .describe("Most characters of one note."),
+    maxTotalChars: z
+      .number()
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(2_800)
+      .describe("Most characters of all notes."),
   })
   .prefault({})
   .describe("Notes of recent days in a new private conversation.");

@@ -7,9 +7,16 @@ import { secret } from "../secret.ts";
 export function secretField(description: string) {
   const reference = 'Or { env: "NAME" } or { file: "path" }.';
   return z
-    .union([z.string().min(1), z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
-      error: 'a secret is a string, { env: "NAME" } or { file: "path" }',
-    })
+    .union(
+      [
+        z.string().min(1),
+        z.strictObject({ env: z.string().min(1) }),
+        z.strictObject({ file: z.string().min(1) }),
+      ],
+      {
+        error: 'a secret is a string, { env: "NAME" } or { file: "path" }',
+      },
+    )
     .transform((value, context) => {
       if (typeof value === "string") return secret(value);
       context.addIssue({ code: "custom", message: "could not be read" });
@@ -26,24 +33,32 @@ export function idField(platform: "telegram" | "discord") {
     context.addIssue({ code: "custom", message, params: { fix } });
     return z.NEVER;
   };
-  return z.union([z.string(), z.number()], { error: "an id is a string of digits" }).transform((value, context): string => {
-    if (typeof value === "number") {
-      if (Number.isSafeInteger(value) && value > 0) return String(value);
-      if (value < 0) return fail(context, `${value} is a group, not a person`, "Groups are listed under groups");
-      return fail(context, `the number ${value} is not exact`, "Put the id into quotes: numbers of this size lose digits");
-    }
-    const id = value.trim().replace(prefix, "");
-    if (id === "*" || form.test(id)) return id;
-    if (id.startsWith("@")) {
-      return fail(
-        context,
-        `"${value}" is a name, and names can be taken over by others`,
-        "Use the numeric id; the pairing message shows it",
-      );
-    }
-    if (/^-\d+$/.test(id)) return fail(context, `"${value}" is a group, not a person`, "Groups are listed under groups");
-    return fail(context, `"${value}" is not a ${platform} id`, 'Use the numeric id, or "*" for everybody');
-  });
+  return z
+    .union([z.string(), z.number()], { error: "an id is a string of digits" })
+    .transform((value, context): string => {
+      if (typeof value === "number") {
+        if (Number.isSafeInteger(value) && value > 0) return String(value);
+        if (value < 0)
+          return fail(context, `${value} is a group, not a person`, "Groups are listed under groups");
+        return fail(
+          context,
+          `the number ${value} is not exact`,
+          "Put the id into quotes: numbers of this size lose digits",
+        );
+      }
+      const id = value.trim().replace(prefix, "");
+      if (id === "*" || form.test(id)) return id;
+      if (id.startsWith("@")) {
+        return fail(
+          context,
+          `"${value}" is a name, and names can be taken over by others`,
+          "Use the numeric id; the pairing message shows it",
+        );
+      }
+      if (/^-\d+$/.test(id))
+        return fail(context, `"${value}" is a group, not a person`, "Groups are listed under groups");
+      return fail(context, `"${value}" is not a ${platform} id`, 'Use the numeric id, or "*" for everybody');
+    });
 }
 
 export const agentName = z.string().refine(isAgentId, {
@@ -53,10 +68,14 @@ export const agentName = z.string().refine(isAgentId, {
 /** A person on a channel, as owners and links name them. */
 export const personId = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]*:\S+$/, { error: 'an id is written "<channel>:<id>", for example "telegram:123"' });
+  .regex(/^[a-z][a-z0-9_-]*:\S+$/, {
+    error: 'an id is written "<channel>:<id>", for example "telegram:123"',
+  });
 
 /** Keys of `groups`, `topics`, `guilds`: an id or "*". */
-export const placeKey = z.string().regex(/^(?:-?[1-9]\d{0,19}|\*)$/, { error: 'must be a numeric id in quotes, or "*"' });
+export const placeKey = z
+  .string()
+  .regex(/^(?:-?[1-9]\d{0,19}|\*)$/, { error: 'must be a numeric id in quotes, or "*"' });
 
 export const modelRef = z
   .string()

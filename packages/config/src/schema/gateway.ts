@@ -22,15 +22,29 @@ export const gatewaySchema = z
         'Where to listen: "loopback", "lan" (every interface) or an IP address. Beyond loopback auth.token must be set, and random.',
       ),
     auth: z
-      .strictObject({ token: secretField("The gateway's token. Without one, a random token is kept in the state folder.").exactOptional() })
+      .strictObject({
+        token: secretField(
+          "The gateway's token. Without one, a random token is kept in the state folder.",
+        ).exactOptional(),
+      })
       .prefault({})
       .describe("Who may use the control plane."),
     allowedHosts: z
-      .array(z.string().regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }))
+      .array(
+        z
+          .string()
+          .regex(/^[a-z0-9.:[\]-]+$/i, { error: "a host name or IP address, without scheme and port" }),
+      )
       .default([])
-      .describe("Host names, besides loopback and the bound address, under which browsers may reach the gateway."),
+      .describe(
+        "Host names, besides loopback and the bound address, under which browsers may reach the gateway.",
+      ),
     trustedProxies: z
-      .array(z.string().refine(isNetwork, { error: 'an IP address or a network such as "10.0.0.0/8", not all of them' }))
+      .array(
+        z
+          .string()
+          .refine(isNetwork, { error: 'an IP address or a network such as "10.0.0.0/8", not all of them' }),
+      )
       .default([])
       .describe(
         "Reverse proxies in front of the gateway. Of a request that one of them passes on, X-Forwarded-For says who asks; from anybody else it says nothing.",

@@ -16,9 +16,14 @@ export const heartbeatSchema = z
       .string()
       .min(1)
       .max(2000)
-      .default("Read HEARTBEAT.md if it exists and follow it. Do not repeat old tasks. If nothing needs attention, reply HEARTBEAT_OK.")
+      .default(
+        "Read HEARTBEAT.md if it exists and follow it. Do not repeat old tasks. If nothing needs attention, reply HEARTBEAT_OK.",
+      )
       .describe("The message that a heartbeat sends to the agent."),
-    includeSystemPromptSection: z.boolean().default(true).describe("Whether the prompt explains heartbeats and holds HEARTBEAT.md."),
+    includeSystemPromptSection: z
+      .boolean()
+      .default(true)
+      .describe("Whether the prompt explains heartbeats and holds HEARTBEAT.md."),
   })
   .prefault({})
   .describe("Heartbeats.");
@@ -40,8 +45,16 @@ export const ttsSchema = z
     auto: z
       .enum(["off", "always", "inbound"])
       .default("off")
-      .describe("Replies that will be spoken: none, all, or those to voice messages. This version does not speak yet."),
-    maxTextLength: z.number().int().min(100).max(32_000).default(4000).describe("Longest text that is spoken, in characters."),
+      .describe(
+        "Replies that will be spoken: none, all, or those to voice messages. This version does not speak yet.",
+      ),
+    maxTextLength: z
+      .number()
+      .int()
+      .min(100)
+      .max(32_000)
+      .default(4000)
+      .describe("Longest text that is spoken, in characters."),
   })
   .prefault({})
   .describe("Spoken replies.");
@@ -68,7 +81,9 @@ export const memorySchema = z
     citations: z
       .enum(["off", "on", "auto"])
       .default("auto")
-      .describe('Whether the agent names the source of a memory: never, always, or "auto" (in private only).'),
+      .describe(
+        'Whether the agent names the source of a memory: never, always, or "auto" (in private only).',
+      ),
   })
   .prefault({})
   .describe("Memory.");
@@ -77,26 +92,40 @@ const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "n
 
 export const hooksSchema = z
   .strictObject({
-    token: secretField("For every webhook that has no token and no secret of its own, as a bearer token.").exactOptional(),
+    token: secretField(
+      "For every webhook that has no token and no secret of its own, as a bearer token.",
+    ).exactOptional(),
     endpoints: z
       .record(
-        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, { error: 'the name of a webhook has a-z, 0-9, "_" and "-"' }),
+        z
+          .string()
+          .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, { error: 'the name of a webhook has a-z, 0-9, "_" and "-"' }),
         z.strictObject({
-          agentId: agentName.exactOptional().describe('The agent that is told. Default: the only one, or "main".'),
-          token: secretField("What the caller sends as a bearer token, or in X-Parley-Token or X-Gitlab-Token.").exactOptional(),
-          secret: secretField("Key of the HMAC-SHA256 over the body that the caller signs with.").exactOptional(),
+          agentId: agentName
+            .exactOptional()
+            .describe('The agent that is told. Default: the only one, or "main".'),
+          token: secretField(
+            "What the caller sends as a bearer token, or in X-Parley-Token or X-Gitlab-Token.",
+          ).exactOptional(),
+          secret: secretField(
+            "Key of the HMAC-SHA256 over the body that the caller signs with.",
+          ).exactOptional(),
           signatureHeader: headerName
             .default("x-hub-signature-256")
             .describe("Where the signature stands: hex or base64, also after sha256=."),
           idHeader: headerName
             .exactOptional()
-            .describe("Names a delivery: a repeat is told once. Default: X-GitHub-Delivery, Webhook-Id, Idempotency-Key or X-Request-Id."),
+            .describe(
+              "Names a delivery: a repeat is told once. Default: X-GitHub-Delivery, Webhook-Id, Idempotency-Key or X-Request-Id.",
+            ),
           message: z
             .string()
             .min(1)
             .max(20_000)
             .exactOptional()
-            .describe("What the agent is told; {{a.b}} stands for a field of the JSON body, {{body}} for all of it. Default: all of it."),
+            .describe(
+              "What the agent is told; {{a.b}} stands for a field of the JSON body, {{body}} for all of it. Default: all of it.",
+            ),
           deliver: z
             .string()
             .min(1)
@@ -104,11 +133,19 @@ export const hooksSchema = z
             .describe(
               'Where the answer goes, as "parley lanes" names it: "telegram:default:dm:123". Default: nowhere, it is kept in the session.',
             ),
-          maxBytes: z.number().int().min(1).max(1_048_576).default(262_144).describe("Largest body, in bytes."),
+          maxBytes: z
+            .number()
+            .int()
+            .min(1)
+            .max(1_048_576)
+            .default(262_144)
+            .describe("Largest body, in bytes."),
         }),
       )
       .default({})
-      .describe("Webhooks, at /hooks/NAME. Each has a session of its own; its callers have no rights of an owner."),
+      .describe(
+        "Webhooks, at /hooks/NAME. Each has a session of its own; its callers have no rights of an owner.",
+      ),
     internal: z
       .strictObject({
         enabled: z.boolean().default(true).describe("false: no module is loaded."),
@@ -120,8 +157,15 @@ export const hooksSchema = z
                 .describe(
                   "agent:bootstrap: before the workspace files go into the prompt. tool:before: may block a tool's call. tool:after: is told its result.",
                 ),
-              module: z.string().min(1).describe("Path of a TypeScript or JavaScript module, relative to this file."),
-              export: z.string().min(1).default("default").describe("Name of the function that the module exports."),
+              module: z
+                .string()
+                .min(1)
+                .describe("Path of a TypeScript or JavaScript module, relative to this file."),
+              export: z
+                .string()
+                .min(1)
+                .default("default")
+                .describe("Name of the function that the module exports."),
             }),
           )
           .default([])

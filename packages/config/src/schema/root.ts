@@ -18,7 +18,12 @@ export const configVersion = 1;
 
 export const configSchema = z.strictObject({
   $schema: z.string().exactOptional().describe("For editors."),
-  configVersion: z.number().int().min(1).default(configVersion).describe("The version that this file was written for."),
+  configVersion: z
+    .number()
+    .int()
+    .min(1)
+    .default(configVersion)
+    .describe("The version that this file was written for."),
   gateway: gatewaySchema,
   models: modelsSchema,
   agents: agentsSchema,
@@ -42,11 +47,19 @@ export const configSchema = z.strictObject({
             .max(60_000)
             .default(500)
             .describe("Quiet time before collected messages start a turn, in milliseconds."),
-          cap: z.number().int().min(1).max(1000).default(20).describe("Most messages that wait in one session."),
+          cap: z
+            .number()
+            .int()
+            .min(1)
+            .max(1000)
+            .default(20)
+            .describe("Most messages that wait in one session."),
           drop: z
             .enum(["summarize", "old", "new"])
             .default("summarize")
-            .describe('Beyond the cap: "summarize" tells one line each, "old" drops the oldest, "new" the newest.'),
+            .describe(
+              'Beyond the cap: "summarize" tells one line each, "old" drops the oldest, "new" the newest.',
+            ),
         })
         .prefault({})
         .describe("What happens to messages while the agent works."),
@@ -58,7 +71,9 @@ export const configSchema = z.strictObject({
             .min(0)
             .max(200)
             .default(50)
-            .describe("Most messages of a group, not meant for the agent, that it is shown when it is called; 0 shows none."),
+            .describe(
+              "Most messages of a group, not meant for the agent, that it is shown when it is called; 0 shows none.",
+            ),
         })
         .prefault({})
         .describe("Talk in groups."),
@@ -87,16 +102,25 @@ export const configSchema = z.strictObject({
     .describe("Messages."),
   commands: z
     .strictObject({
-      ownerAllowFrom: z.array(personId).default([]).describe('The operators\' own ids, "<channel>:<id>": they may use owner commands.'),
+      ownerAllowFrom: z
+        .array(personId)
+        .default([])
+        .describe('The operators\' own ids, "<channel>:<id>": they may use owner commands.'),
       ownerDisplay: z
         .enum(["raw", "hash"])
         .default("raw")
-        .describe("How owners are shown to the model: their ids themselves, or codes that say nothing to others."),
-      ownerDisplaySecret: secretField('Key of these codes for ownerDisplay "hash". Default: one kept in the state folder.').exactOptional(),
+        .describe(
+          "How owners are shown to the model: their ids themselves, or codes that say nothing to others.",
+        ),
+      ownerDisplaySecret: secretField(
+        'Key of these codes for ownerDisplay "hash". Default: one kept in the state folder.',
+      ).exactOptional(),
       nativeSkills: z
         .union([z.boolean(), z.literal("auto")], { error: 'true, false or "auto"' })
         .default("auto")
-        .describe("Whether skills that people may call are commands of their own in the platforms' menus; /skill NAME works always."),
+        .describe(
+          "Whether skills that people may call are commands of their own in the platforms' menus; /skill NAME works always.",
+        ),
     })
     .prefault({})
     .describe("Chat commands."),
@@ -107,20 +131,46 @@ export const configSchema = z.strictObject({
   skills: skillsSchema,
   media: z
     .strictObject({
-      keepDays: z.number().min(2).max(3650).default(30).describe("Days that files from chats, and files sent to them, are kept."),
-      maxMegabytes: z.number().min(1).default(2048).describe("Size beyond which the oldest go earlier; those of the last two days stay."),
+      keepDays: z
+        .number()
+        .min(2)
+        .max(3650)
+        .default(30)
+        .describe("Days that files from chats, and files sent to them, are kept."),
+      maxMegabytes: z
+        .number()
+        .min(1)
+        .default(2048)
+        .describe("Size beyond which the oldest go earlier; those of the last two days stay."),
     })
     .prefault({})
     .describe("Files of conversations, in media/ of the state folder."),
   store: storeSchema,
   logging: z
     .strictObject({
-      level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is logged."),
+      level: z
+        .enum(["debug", "info", "warn", "error"])
+        .default("info")
+        .describe("Least severity that is logged."),
       file: z
         .strictObject({
-          enabled: z.boolean().default(true).describe("Whether the log is also written to logs/parley.log in the state folder."),
-          maxMegabytes: z.number().min(0.1).max(1024).default(10).describe("Size at which a new file is begun."),
-          keep: z.number().int().min(0).max(100).default(5).describe("Older files that stay: parley.1.log is the newest of them."),
+          enabled: z
+            .boolean()
+            .default(true)
+            .describe("Whether the log is also written to logs/parley.log in the state folder."),
+          maxMegabytes: z
+            .number()
+            .min(0.1)
+            .max(1024)
+            .default(10)
+            .describe("Size at which a new file is begun."),
+          keep: z
+            .number()
+            .int()
+            .min(0)
+            .max(100)
+            .default(5)
+            .describe("Older files that stay: parley.1.log is the newest of them."),
         })
         .prefault({})
         .describe("The log on disk."),

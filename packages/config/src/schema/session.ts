@@ -9,7 +9,13 @@ const resetPolicy = z.strictObject({
     .describe(
       '"none" (only /new), "daily" (at atHour; with idleMinutes also after a pause, whichever comes first), "idle" (after a pause).',
     ),
-  atHour: z.number().int().min(0).max(23).default(4).describe("Hour of the day in agents.defaults.userTimezone at which a day begins."),
+  atHour: z
+    .number()
+    .int()
+    .min(0)
+    .max(23)
+    .default(4)
+    .describe("Hour of the day in agents.defaults.userTimezone at which a day begins."),
   idleMinutes: z
     .number()
     .int()
@@ -21,7 +27,9 @@ const resetPolicy = z.strictObject({
 
 export const dmScope = z
   .enum(dmScopes)
-  .describe('Who shares a conversation in private: "main" (everybody one), "per-peer", "per-channel-peer", "per-account-channel-peer".');
+  .describe(
+    'Who shares a conversation in private: "main" (everybody one), "per-peer", "per-channel-peer", "per-account-channel-peer".',
+  );
 
 export const sessionSchema = z
   .strictObject({
@@ -29,8 +37,12 @@ export const sessionSchema = z
     identityLinks: z
       .record(z.string(), z.array(personId))
       .default({})
-      .describe('One person on several channels, by "<channel>:<id>": { alice: ["telegram:123", "discord:456"] }.'),
-    reset: resetPolicy.prefault({ mode: "none" }).describe("When a conversation begins anew by itself; nothing is deleted."),
+      .describe(
+        'One person on several channels, by "<channel>:<id>": { alice: ["telegram:123", "discord:456"] }.',
+      ),
+    reset: resetPolicy
+      .prefault({ mode: "none" })
+      .describe("When a conversation begins anew by itself; nothing is deleted."),
     resetByType: z
       .strictObject({
         direct: resetPolicy.exactOptional().describe("In private."),

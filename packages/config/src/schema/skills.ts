@@ -3,11 +3,15 @@
 import { z } from "zod";
 import { secretField } from "./fields.ts";
 
-const envName = z.string().regex(/^[A-Za-z_]\w{0,127}$/, { error: "not the name of an environment variable" });
+const envName = z
+  .string()
+  .regex(/^[A-Za-z_]\w{0,127}$/, { error: "not the name of an environment variable" });
 
 const entry = z.strictObject({
   enabled: z.boolean().exactOptional().describe("false: the skill is not used. Default: true."),
-  apiKey: secretField("Handed to the turn's tool processes in the variable that the skill names as its primaryEnv.").exactOptional(),
+  apiKey: secretField(
+    "Handed to the turn's tool processes in the variable that the skill names as its primaryEnv.",
+  ).exactOptional(),
   env: z
     .record(envName, z.string().max(32_768))
     .default({})
@@ -20,7 +24,8 @@ const entry = z.strictObject({
     .describe('Settings that the skill asks for by "skills.entries.<name>.config.…" among its requirements.'),
 });
 
-const count = (text: string, normal: number, most: number) => z.number().int().min(0).max(most).default(normal).describe(text);
+const count = (text: string, normal: number, most: number) =>
+  z.number().int().min(0).max(most).default(normal).describe(text);
 
 export const skillsSchema = z
   .strictObject({
@@ -29,12 +34,19 @@ export const skillsSchema = z
         extraDirs: z
           .array(z.string().min(1))
           .default([])
-          .describe("More folders with skills, used after all others; relative ones lie under the state folder."),
+          .describe(
+            "More folders with skills, used after all others; relative ones lie under the state folder.",
+          ),
       })
       .prefault({})
-      .describe("Where skills come from: skills/ in the workspace, skills/ in the state folder, those that Parley brings, these."),
+      .describe(
+        "Where skills come from: skills/ in the workspace, skills/ in the state folder, those that Parley brings, these.",
+      ),
     bundled: z.boolean().default(true).describe("Whether the skills that Parley brings are used."),
-    allowBundled: z.array(z.string().min(1)).exactOptional().describe("Names of the only skills that Parley brings that are used."),
+    allowBundled: z
+      .array(z.string().min(1))
+      .exactOptional()
+      .describe("Names of the only skills that Parley brings that are used."),
     entries: z
       .record(z.string().min(1).max(128), entry)
       .default({})

@@ -13,10 +13,14 @@ const redisSchema = z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'a prefix has letters, digits, "_" and "-", at most 64' })
       .default("parley")
-      .describe("Begins the name of every key; gateways that work together have the same, strangers on one Redis have different ones."),
+      .describe(
+        "Begins the name of every key; gateways that work together have the same, strangers on one Redis have different ones.",
+      ),
     tls: z
       .strictObject({
-        caFile: pemFile("the authority that signed the server's certificate, when it is none of the public ones"),
+        caFile: pemFile(
+          "the authority that signed the server's certificate, when it is none of the public ones",
+        ),
         certFile: pemFile("our certificate, when the server asks for one"),
         keyFile: pemFile("the key of our certificate"),
       })
@@ -37,7 +41,9 @@ export const storeSchema = z
     driver: z
       .enum(["sqlite", "redis"])
       .default("sqlite")
-      .describe('Where messages are kept: "sqlite" in state.db in the state folder, "redis" in a Redis that several gateways may share.'),
+      .describe(
+        'Where messages are kept: "sqlite" in state.db in the state folder, "redis" in a Redis that several gateways may share.',
+      ),
     redis: redisSchema,
   })
   .prefault({})

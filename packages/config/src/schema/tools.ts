@@ -8,7 +8,9 @@ const names = z.array(z.string().min(1).max(200));
 export const toolRules = {
   allow: names
     .exactOptional()
-    .describe('The only tools: names, groups such as "group:fs", patterns such as "web_*". Default: no limit; []: none.'),
+    .describe(
+      'The only tools: names, groups such as "group:fs", patterns such as "web_*". Default: no limit; []: none.',
+    ),
   deny: names.exactOptional().describe("Tools that are taken away; wins over everything that allows them."),
 };
 
@@ -16,7 +18,9 @@ const policy = {
   profile: z
     .enum(toolProfiles)
     .exactOptional()
-    .describe('"minimal" (session status), "coding" (files, commands, memory, sessions), "messaging", "full" (all). Default: full.'),
+    .describe(
+      '"minimal" (session status), "coding" (files, commands, memory, sessions), "messaging", "full" (all). Default: full.',
+    ),
   ...toolRules,
   alsoAllow: names.exactOptional().describe("Added to what the profile has. Not together with allow."),
 };
@@ -37,7 +41,9 @@ const allowedCommand = z
       z.string().min(1),
       z.strictObject({
         command: z.string().min(1).describe("A name found in the system's folders, or an absolute path."),
-        argPattern: argPattern.exactOptional().describe("Regular expression that all arguments, joined by spaces, must match as a whole."),
+        argPattern: argPattern
+          .exactOptional()
+          .describe("Regular expression that all arguments, joined by spaces, must match as a whole."),
       }),
     ],
     { error: 'an allowed command is "NAME" or { command: "NAME", argPattern: "…" }' },
@@ -49,12 +55,16 @@ const execFields = {
   mode: z
     .enum(modes)
     .exactOptional()
-    .describe('"deny" (no commands), "allowlist" (those listed; others are asked about), "full" (all). Default: allowlist.'),
+    .describe(
+      '"deny" (no commands), "allowlist" (those listed; others are asked about), "full" (all). Default: allowlist.',
+    ),
   security: z.enum(modes).exactOptional().describe("Another name for mode."),
   ask: z
     .enum(["off", "on-miss", "always"])
     .exactOptional()
-    .describe('When a person is asked: "off" (never; what is not allowed is refused), "on-miss", "always". Default: on-miss.'),
+    .describe(
+      'When a person is asked: "off" (never; what is not allowed is refused), "on-miss", "always". Default: on-miss.',
+    ),
   allowlist: z
     .array(allowedCommand)
     .exactOptional()
@@ -89,16 +99,23 @@ export const toolsSchema = z
     exec: exec.prefault({}).describe("Commands."),
     fs: z
       .strictObject({
-        readRoots: z.array(z.string().min(1)).default([]).describe("Folders beside the workspace whose files may be read."),
+        readRoots: z
+          .array(z.string().min(1))
+          .default([])
+          .describe("Folders beside the workspace whose files may be read."),
       })
       .prefault({})
       .describe("Files."),
     sandbox: z
-      .strictObject({ tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left there.") })
+      .strictObject({
+        tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left there."),
+      })
       .prefault({})
       .describe("Sandboxed sessions."),
     subagents: z
-      .strictObject({ tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left to them.") })
+      .strictObject({
+        tools: z.strictObject(toolRules).exactOptional().describe("Which tools are left to them."),
+      })
       .prefault({})
       .describe("Sub-agents."),
   })
@@ -107,7 +124,11 @@ export const toolsSchema = z
   .describe("Tools.");
 
 export const agentToolsSchema = z
-  .strictObject({ ...policy, byProvider, exec: exec.exactOptional().describe("In place of what tools.exec says, key by key.") })
+  .strictObject({
+    ...policy,
+    byProvider,
+    exec: exec.exactOptional().describe("In place of what tools.exec says, key by key."),
+  })
   .refine(noBoth, oneOfTwo)
   .describe("Narrows the tools of this agent; its profile stands in for tools.profile.");
 
@@ -115,8 +136,13 @@ const sandboxFields = {
   mode: z
     .enum(["off", "non-main", "all"])
     .exactOptional()
-    .describe('Which sessions are sandboxed: "off" (none), "non-main" (all but the agent\'s main session), "all". Default: off.'),
-  backend: z.enum(["bubblewrap", "docker"]).exactOptional().describe("What makes the sandbox. Default: bubblewrap."),
+    .describe(
+      'Which sessions are sandboxed: "off" (none), "non-main" (all but the agent\'s main session), "all". Default: off.',
+    ),
+  backend: z
+    .enum(["bubblewrap", "docker"])
+    .exactOptional()
+    .describe("What makes the sandbox. Default: bubblewrap."),
   scope: z
     .enum(["session", "agent", "shared"])
     .exactOptional()
@@ -124,11 +150,25 @@ const sandboxFields = {
   workspaceAccess: z
     .enum(["none", "ro", "rw"])
     .exactOptional()
-    .describe('What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: none.'),
+    .describe(
+      'What of the workspace is inside: "none" (an empty folder in its place), "ro" (read-only), "rw". Default: none.',
+    ),
   network: z.boolean().exactOptional().describe("Whether commands reach the network. Default: false."),
-  memoryMb: z.number().int().min(16).max(1_048_576).exactOptional().describe("Most memory, in megabytes. Default: 1024."),
+  memoryMb: z
+    .number()
+    .int()
+    .min(16)
+    .max(1_048_576)
+    .exactOptional()
+    .describe("Most memory, in megabytes. Default: 1024."),
   pidsLimit: z.number().int().min(4).max(65_536).exactOptional().describe("Most processes. Default: 256."),
-  cpuSeconds: z.number().int().min(1).max(86_400).exactOptional().describe("Most processor time of one process, in seconds. Default: 600."),
+  cpuSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .exactOptional()
+    .describe("Most processor time of one process, in seconds. Default: 600."),
   docker: z
     .strictObject({
       image: z

@@ -23,7 +23,10 @@ export interface OriginTrouble {
 export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules): OriginTrouble | null {
   const name = hostname(host);
   if (name === null || !isOurs(name, rules))
-    return { reason: "host", text: "the Host header names no host of this gateway; see gateway.allowedHosts" };
+    return {
+      reason: "host",
+      text: "the Host header names no host of this gateway; see gateway.allowedHosts",
+    };
   if (origin === undefined) return null;
   const from = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
   if (from === undefined) return { reason: "origin", text: "the Origin header names no site" };
@@ -31,7 +34,9 @@ export function originTrouble({ host, origin }: RequestOrigin, rules: HostRules)
   // Behind a reverse proxy Host may be the inner one; the configured names are then what a page may come from.
   const fromName = hostname(from);
   const configured = fromName !== null && rules.allowedHosts.some((each) => each.toLowerCase() === fromName);
-  return configured ? null : { reason: "origin", text: "the page comes from another site; see gateway.allowedHosts" };
+  return configured
+    ? null
+    : { reason: "origin", text: "the page comes from another site; see gateway.allowedHosts" };
 }
 
 /** Lower case, without port and brackets; null for anything that is no host. */

@@ -42,7 +42,13 @@ export type Authenticate = (params: ConnectParams, from: Remote) => Promise<Auth
 export function authenticator({ tokens, devices, attempts, refusals }: AuthenticateOptions): Authenticate {
   return async ({ auth, client, peer }, from) => {
     const { address } = from;
-    const callerOf = ({ id, peer: own, scopes: granted }: Device): Caller => ({ peer: own, scopes: granted, client, device: id, address });
+    const callerOf = ({ id, peer: own, scopes: granted }: Device): Caller => ({
+      peer: own,
+      scopes: granted,
+      client,
+      device: id,
+      address,
+    });
     if (auth === undefined) {
       refusals.note("no_credential", address, { address });
       throw new Fault("denied", "a token or a login code is needed");
@@ -50,14 +56,16 @@ export function authenticator({ tokens, devices, attempts, refusals }: Authentic
     if ("code" in auth) {
       const device = await devices.redeemCode(auth.code, client.name, auth.deviceToken);
       if (device === null) {
-        const words = "the login code is wrong, used or older than ten minutes; `parley devices link` prints a new link";
+        const words =
+          "the login code is wrong, used or older than ten minutes; `parley devices link` prints a new link";
         throw await attempts.wrong(from, "wrong_code", words);
       }
       return { caller: callerOf(device), deviceToken: device.token };
     }
     if (!tokens.some((own) => sameToken(auth.token, own))) {
       const device = await devices.find(auth.token);
-      if (device === null) throw await attempts.wrong(from, "wrong_token", "the token is wrong or was revoked");
+      if (device === null)
+        throw await attempts.wrong(from, "wrong_token", "the token is wrong or was revoked");
       if (peer !== undefined && peer !== device.peer) {
         refusals.note("other_peer", address, { address, device: device.id });
         throw new Fault("denied", "this device has another peer");
@@ -68,7 +76,15 @@ export function authenticator({ tokens, devices, attempts, refusals }: Authentic
       const device = await devices.mintDevice(scopes, client.name);
       return { caller: callerOf(device), deviceToken: device.token };
     }
-    return { caller: { peer: operatorPeer(peer) ?? (await devices.operatorPeer()), scopes, client, device: null, address } };
+    return {
+      caller: {
+        peer: operatorPeer(peer) ?? (await devices.operatorPeer()),
+        scopes,
+        client,
+        device: null,
+        address,
+      },
+    };
   };
 }
 

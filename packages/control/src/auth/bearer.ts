@@ -24,9 +24,11 @@ export function bearerCaller({ authenticate, remoteOf, refusals }: BearerOptions
       throw new Unauthorized("send the gateway's token, or a device's, as \"Authorization: Bearer TOKEN\"");
     }
     const client = { name: "http", version: "" };
-    const { caller } = await authenticate({ protocol: protocolRange, client, auth: { token } }, from).catch((error: unknown) => {
-      throw error instanceof Fault && error.code === "denied" ? new Unauthorized(error.message) : error;
-    });
+    const { caller } = await authenticate({ protocol: protocolRange, client, auth: { token } }, from).catch(
+      (error: unknown) => {
+        throw error instanceof Fault && error.code === "denied" ? new Unauthorized(error.message) : error;
+      },
+    );
     if (caller.scopes.includes(scope)) return caller;
     refusals.note("scope", from.address, { address: from.address, device: caller.device, path, scope });
     throw new Fault("denied", `this needs the scope "${scope}", which this token does not have`);

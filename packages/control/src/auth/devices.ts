@@ -26,7 +26,11 @@ export interface Devices {
   /** A code for one log-in, valid for ten minutes; several may be open. */
   mintCode(scopes: readonly Scope[]): Promise<string>;
   /** Trades a code for a device, once; with `token` the same client may repeat it. Null for a code that is unknown, used or expired. */
-  redeemCode(code: string, name: string, token?: string): Promise<(Device & { readonly token: string }) | null>;
+  redeemCode(
+    code: string,
+    name: string,
+    token?: string,
+  ): Promise<(Device & { readonly token: string }) | null>;
   /** A new device with these scopes, which the caller must hold. */
   mintDevice(scopes: readonly Scope[], name: string): Promise<Device & { readonly token: string }>;
   /** Null for a token that no device has. */
@@ -57,13 +61,22 @@ const tokenForm = /^[A-Za-z0-9]{43,128}$/;
 const peerAlphabet = "abcdefghijkmnpqrstuvwxyz23456789";
 const peerLength = 20;
 
-const deviceSchema = z.object({ peer: z.string(), scopes: z.array(z.enum(scopes)), name: z.string(), createdAtMs: z.number() });
+const deviceSchema = z.object({
+  peer: z.string(),
+  scopes: z.array(z.enum(scopes)),
+  name: z.string(),
+  createdAtMs: z.number(),
+});
 const codeSchema = z.object({ scopes: z.array(z.enum(scopes)), expiresAtMs: z.number() });
 
 export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
   const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
 
-  async function mintDevice(granted: readonly Scope[], name: string, token = newToken(ids)): Promise<Device & { readonly token: string }> {
+  async function mintDevice(
+    granted: readonly Scope[],
+    name: string,
+    token = newToken(ids),
+  ): Promise<Device & { readonly token: string }> {
     const device = { peer: newPeer(), scopes: [...granted], name, createdAtMs: clock.now() };
     const hash = digest(token);
     await store.put(`${deviceCells}${hash}`, JSON.stringify(device), { expect: 0 });
@@ -113,7 +126,10 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
     find,
     async list() {
       const cells = await store.list(deviceCells, mostDevices);
-      const known = cells.map(({ key, value }) => ({ id: idOf(key.slice(deviceCells.length)), ...deviceSchema.parse(JSON.parse(value)) }));
+      const known = cells.map(({ key, value }) => ({
+        id: idOf(key.slice(deviceCells.length)),
+        ...deviceSchema.parse(JSON.parse(value)),
+      }));
       return known.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
     },
     async revoke(id) {
@@ -126,8 +142,10 @@ export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
     async operatorPeer() {
       if (operator !== null) return operator;
       const key = "auth:operator-peer";
-      const known = (await store.get(key)) ?? (await store.put(key, newPeer(), { expect: 0 })) ?? (await store.get(key));
-      if (known === null) throw new Fault("unavailable", "the operator's web peer could not be stored; try again");
+      const known =
+        (await store.get(key)) ?? (await store.put(key, newPeer(), { expect: 0 })) ?? (await store.get(key));
+      if (known === null)
+        throw new Fault("unavailable", "the operator's web peer could not be stored; try again");
       return (operator = known.value);
     },
   };

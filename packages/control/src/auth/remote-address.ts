@@ -20,7 +20,10 @@ export function remoteOf(trusted: readonly string[]): RemoteOf {
   return ({ headers, socket }) => {
     const own = plain(socket.remoteAddress ?? "unknown");
     const passedOn = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",");
-    return { address: isTrusted(own) ? closest(own, passedOn, isTrusted) : own, origin: headers.origin?.slice(0, originChars) ?? null };
+    return {
+      address: isTrusted(own) ? closest(own, passedOn, isTrusted) : own,
+      origin: headers.origin?.slice(0, originChars) ?? null,
+    };
   };
 }
 

@@ -27,7 +27,9 @@ export function anthropicMessages(options: ProviderOptions): Model {
         baseURL: options.baseUrl,
         apiKey: options.apiKey ?? "none",
         headers: { ...options.headers },
-        fetch: options.facts.reasoning ? mendedFetch(watched, (body) => within(options.facts.maxTokens, answerable(body))) : watched,
+        fetch: options.facts.reasoning
+          ? mendedFetch(watched, (body) => within(options.facts.maxTokens, answerable(body)))
+          : watched,
       });
       return anthropic(options.modelId);
     },
@@ -44,12 +46,18 @@ const leastBudgetTokens = 1024;
 
 /** The SDK adds the budget of the thoughts to the limit of the answer: a server refuses more than its model can give in one. */
 function within(maxTokens: number, body: JsonObject): JsonObject {
-  const { max_tokens: asked, thinking } = body as { max_tokens?: number; thinking?: { budget_tokens?: number } };
+  const { max_tokens: asked, thinking } = body as {
+    max_tokens?: number;
+    thinking?: { budget_tokens?: number };
+  };
   if (asked === undefined || asked <= maxTokens) return body;
   const limited = { ...body, max_tokens: maxTokens };
   if (thinking?.budget_tokens === undefined) return limited;
   const budgetTokens = budgetWithin(maxTokens, thinking.budget_tokens, leastBudgetTokens);
-  return { ...limited, thinking: budgetTokens < maxTokens ? { ...thinking, budget_tokens: budgetTokens } : { type: "disabled" } };
+  return {
+    ...limited,
+    thinking: budgetTokens < maxTokens ? { ...thinking, budget_tokens: budgetTokens } : { type: "disabled" },
+  };
 }
 
 /**
@@ -57,14 +65,21 @@ function within(maxTokens: number, body: JsonObject): JsonObject {
  * before it failed, has none: for that request thinking is off. Models that adapt their thinking do not ask for it.
  */
 function answerable(body: JsonObject): JsonObject {
-  const { thinking, messages } = body as { thinking?: { type?: string }; messages?: readonly { role?: string; content?: unknown }[] };
+  const { thinking, messages } = body as {
+    thinking?: { type?: string };
+    messages?: readonly { role?: string; content?: unknown }[];
+  };
   if (thinking?.type !== "enabled" || !blocksOf(messages?.at(-1)).includes("tool_result")) return body;
   const [first] = blocksOf(messages?.findLast(({ role }) => role === "assistant"));
-  return first === "thinking" || first === "redacted_thinking" ? body : { ...body, thinking: { type: "disabled" } };
+  return first === "thinking" || first === "redacted_thinking"
+    ? body
+    : { ...body, thinking: { type: "disabled" } };
 }
 
 function blocksOf(message: { readonly content?: unknown } | undefined): readonly unknown[] {
-  return Array.isArray(message?.content) ? message.content.map((block: unknown) => (isObject(block) ? block["type"] : null)) : [];
+  return Array.isArray(message?.content)
+    ? message.content.map((block: unknown) => (isObject(block) ? block["type"] : null))
+    : [];
 }
 
 /** The SDK insists on counts; servers that imitate this API leave them out. What they come to is estimated (counts.ts). */
@@ -72,7 +87,8 @@ const mendEvents: MendEvents = () => ({
   event(event) {
     const { type, message, usage } = event;
     const none = { input_tokens: 0, output_tokens: 0 };
-    if (type === "message_start" && isObject(message)) return { ...event, message: { ...message, usage: filled(none, message["usage"]) } };
+    if (type === "message_start" && isObject(message))
+      return { ...event, message: { ...message, usage: filled(none, message["usage"]) } };
     if (type === "message_delta") return { ...event, usage: filled({ output_tokens: 0 }, usage) };
     return type === "message" ? { ...event, usage: filled(none, usage) } : event;
   },

@@ -27,7 +27,9 @@ export const mendCompletions: MendEvents = () => {
   return {
     event(event) {
       if ("error" in event && event["error"] !== null) return event;
-      const choices = Array.isArray(event["choices"]) ? event["choices"].filter(isObject).map(mendChoice) : [];
+      const choices = Array.isArray(event["choices"])
+        ? event["choices"].filter(isObject).map(mendChoice)
+        : [];
       const first = choices[0];
       if (typeof first?.["finish_reason"] === "string") isFinished = true;
       const cause = first?.["finish_reason"];
@@ -70,7 +72,10 @@ function mendCall(call: JsonObject): JsonObject {
     ...call,
     id: typeof call["id"] === "number" ? String(call["id"]) : (call["id"] ?? null),
     ...(Number.isInteger(index) ? { index } : { index: null }),
-    function: { ...called, arguments: typeof args === "string" || args === undefined ? (args ?? null) : written(args) },
+    function: {
+      ...called,
+      arguments: typeof args === "string" || args === undefined ? (args ?? null) : written(args),
+    },
   };
 }
 
@@ -80,7 +85,10 @@ function written(args: Json): string | null {
 
 /** Pieces of one block are put together: text to text, and whatever came last of the rest. */
 export function reasoningDetails(provider: string): MetadataExtractor {
-  const gathered = (): { add(body: unknown): void; found(): { [provider: string]: JsonObject } | undefined } => {
+  const gathered = (): {
+    add(body: unknown): void;
+    found(): { [provider: string]: JsonObject } | undefined;
+  } => {
     const details: JsonObject[] = [];
     return {
       add(body) {
@@ -112,7 +120,10 @@ const growing = ["text", "summary", "data"] as const;
 function addPiece(details: JsonObject[], piece: JsonObject): void {
   const last = details.at(-1);
   const isMore =
-    last !== undefined && last["type"] === piece["type"] && last["index"] === piece["index"] && piece["type"] !== "reasoning.encrypted";
+    last !== undefined &&
+    last["type"] === piece["type"] &&
+    last["index"] === piece["index"] &&
+    piece["type"] !== "reasoning.encrypted";
   if (!isMore) {
     details.push(piece);
     return;

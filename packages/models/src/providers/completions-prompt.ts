@@ -36,7 +36,11 @@ export function completionsPrompt(
   return messages;
 }
 
-function addUser(messages: LanguageModelV4Message[], message: Message<"user">, { afterTools }: Dialect): void {
+function addUser(
+  messages: LanguageModelV4Message[],
+  message: Message<"user">,
+  { afterTools }: Dialect,
+): void {
   const last = messages.at(-1);
   if (last?.role === "user") {
     messages[messages.length - 1] = { ...last, content: [...last.content, ...message.content] };
@@ -48,36 +52,58 @@ function addUser(messages: LanguageModelV4Message[], message: Message<"user">, {
 }
 
 /** The results in words, and their pictures with the name of the tool that made them. */
-function withoutPictures({ content }: Message<"tool">): { readonly results: Message<"tool">["content"]; readonly pictures: UserPart[] } {
+function withoutPictures({ content }: Message<"tool">): {
+  readonly results: Message<"tool">["content"];
+  readonly pictures: UserPart[];
+} {
   const pictures: UserPart[] = [];
   const results = content.map((part) => {
     if (part.type !== "tool-result" || part.output.type !== "content") return part;
     const { value } = part.output;
     const files = value.flatMap((each): UserPart[] => (each.type === "file" ? [each as UserPart] : []));
-    if (files.length > 0) pictures.push({ type: "text", text: `[The picture that the tool ${part.toolName} returned]` }, ...files);
+    if (files.length > 0)
+      pictures.push(
+        { type: "text", text: `[The picture that the tool ${part.toolName} returned]` },
+        ...files,
+      );
     const text = value.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n");
     return { ...part, output: { type: "text", value: text } } satisfies Result;
   });
   return { results, pictures };
 }
 
-function withIds<Kind extends Message<"assistant"> | Message<"tool">>(message: Kind, { callId }: Dialect): Kind {
+function withIds<Kind extends Message<"assistant"> | Message<"tool">>(
+  message: Kind,
+  { callId }: Dialect,
+): Kind {
   if (callId === undefined) return message;
-  const content = message.content.map((part) => ("toolCallId" in part ? { ...part, toolCallId: callId(part.toolCallId) } : part));
+  const content = message.content.map((part) =>
+    "toolCallId" in part ? { ...part, toolCallId: callId(part.toolCallId) } : part,
+  );
   return { ...message, content } as Kind;
 }
 
-function withThoughts(message: Message<"assistant">, provider: string, { thoughts }: Dialect, thinks: boolean): Message<"assistant"> {
+function withThoughts(
+  message: Message<"assistant">,
+  provider: string,
+  { thoughts }: Dialect,
+  thinks: boolean,
+): Message<"assistant"> {
   const reasoning = message.content.filter((part) => part.type === "reasoning");
   const content = message.content.filter((part) => part.type !== "reasoning");
   if (thoughts === "reasoning_details") {
-    const details = reasoning.flatMap((part) => detailsIn(part.providerOptions?.[provider]?.["reasoningDetails"] as Json | undefined));
+    const details = reasoning.flatMap((part) =>
+      detailsIn(part.providerOptions?.[provider]?.["reasoningDetails"] as Json | undefined),
+    );
     return details.length === 0
       ? { ...message, content }
       : { ...message, content, providerOptions: { [raw]: { reasoning_details: details } } };
   }
   const isCall = content.some((part) => part.type === "tool-call");
-  if (thoughts === "reasoning_content" || (thoughts === "beside calls" && isCall && reasoning.some(({ text }) => text !== "")))
+  if (
+    thoughts === "reasoning_content" ||
+    (thoughts === "beside calls" && isCall && reasoning.some(({ text }) => text !== ""))
+  )
     return message;
   if (thoughts !== "beside calls" || !isCall || !thinks) return { ...message, content };
   return { ...message, content: [{ type: "reasoning", text: noThought }, ...content] };

@@ -54,7 +54,9 @@ const openai: Dialect = {
   thoughts: "none",
   effort: ({ effort, model, facts }) => {
     const isOff = effort === "none";
-    return !isOff || /^gpt-(?:5\.|[6-9])/.test(model) || takes(facts, "off") ? { reasoningEffort: effort } : {};
+    return !isOff || /^gpt-(?:5\.|[6-9])/.test(model) || takes(facts, "off")
+      ? { reasoningEffort: effort }
+      : {};
   },
   cacheKey: true,
   // Its own models that think refuse the field that all others know.
@@ -70,7 +72,9 @@ const groq: Dialect = {
   thoughts: "none",
   // Qwen thinks or does not: `default` and `none` are its only words.
   effort: (asked) =>
-    asked.model.startsWith("qwen") ? { reasoningEffort: asked.effort === "none" ? "none" : "default" } : usualEffort(asked),
+    asked.model.startsWith("qwen")
+      ? { reasoningEffort: asked.effort === "none" ? "none" : "default" }
+      : usualEffort(asked),
 };
 
 const mistral: Dialect = {
@@ -78,7 +82,9 @@ const mistral: Dialect = {
   // Magistral always thinks and takes no word about it.
   effort: (asked) => {
     if (asked.model.startsWith("magistral")) return {};
-    return asked.facts.thinking === undefined ? { reasoningEffort: asked.effort === "none" ? "none" : "high" } : usualEffort(asked);
+    return asked.facts.thinking === undefined
+      ? { reasoningEffort: asked.effort === "none" ? "none" : "high" }
+      : usualEffort(asked);
   },
   callId: nineCharacters,
   afterTools: "I have read the results.",
@@ -89,7 +95,9 @@ const deepseek: Dialect = {
   thoughts: "beside calls",
   effort: (asked) => {
     if (!asked.model.startsWith("deepseek-v4")) return usualEffort(asked);
-    return asked.effort === "none" ? thinkingSwitch(asked) : { reasoningEffort: asked.effort === "xhigh" ? "max" : "high" };
+    return asked.effort === "none"
+      ? thinkingSwitch(asked)
+      : { reasoningEffort: asked.effort === "xhigh" ? "max" : "high" };
   },
 };
 
@@ -113,14 +121,22 @@ const families: readonly { readonly model: RegExp; readonly dialect: Dialect }[]
   { model: /^deepseek-v4/, dialect: deepseek },
   { model: /^kimi-k2/, dialect: moonshot },
   { model: /^glm-/, dialect: zai },
-  { model: /^(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/, dialect: { ...plain, callId: nineCharacters } },
+  {
+    model: /^(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/,
+    dialect: { ...plain, callId: nineCharacters },
+  },
 ];
 
-export function dialectOf({ id, modelId, baseUrl }: Pick<ProviderOptions, "id" | "modelId" | "baseUrl">): Dialect {
+export function dialectOf({
+  id,
+  modelId,
+  baseUrl,
+}: Pick<ProviderOptions, "id" | "modelId" | "baseUrl">): Dialect {
   const name = id.slice(0, Math.max(id.indexOf("/"), 0));
   const { hostname } = new URL(baseUrl);
   const model = modelName(modelId);
-  const vendor = vendors.find((each) => each.host.test(hostname)) ?? vendors.find((each) => each.name.test(name));
+  const vendor =
+    vendors.find((each) => each.host.test(hostname)) ?? vendors.find((each) => each.name.test(name));
   return vendor?.dialect ?? families.find((each) => each.model.test(model))?.dialect ?? plain;
 }
 

@@ -28,7 +28,9 @@ export function google(options: ProviderOptions): Model {
       const written = await callOptions(request, options, promptOptions(provider, options));
       // Gemini keeps its thoughts to itself unless it is asked for them.
       const shown = options.facts.reasoning && request.showThoughts === true && request.thinking !== "off";
-      return shown ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } } : written;
+      return shown
+        ? { ...written, providerOptions: { [provider]: { thinkingConfig: { includeThoughts: true } } } }
+        : written;
     },
   });
 }
@@ -56,5 +58,8 @@ function within(body: JsonObject): JsonObject {
   const budgetTokens = asked?.thinkingConfig?.thinkingBudget ?? 0;
   if (asked?.maxOutputTokens === undefined || budgetTokens <= leastBudgetTokens) return body;
   const thinkingBudget = budgetWithin(asked.maxOutputTokens, budgetTokens, leastBudgetTokens);
-  return { ...body, generationConfig: { ...asked, thinkingConfig: { ...asked.thinkingConfig, thinkingBudget } } };
+  return {
+    ...body,
+    generationConfig: { ...asked, thinkingConfig: { ...asked.thinkingConfig, thinkingBudget } },
+  };
 }

@@ -1,5 +1,9 @@
 // A request as Ollama's /api/chat takes it: images as base64 beside the text, arguments as objects, results by the tool's name.
-import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4ToolResultPart,
+} from "@ai-sdk/provider";
 import type { JsonObject } from "@parley/protocol";
 import { modelName } from "./dialects.ts";
 import type { ProviderOptions } from "./provider.ts";
@@ -21,13 +25,19 @@ export function chatBody(asked: Asked, call: LanguageModelV4CallOptions): JsonOb
               ? [
                   {
                     type: "function",
-                    function: { name: tool.name, description: tool.description ?? "", parameters: tool.inputSchema as JsonObject },
+                    function: {
+                      name: tool.name,
+                      description: tool.description ?? "",
+                      parameters: tool.inputSchema as JsonObject,
+                    },
                   },
                 ]
               : [],
           ),
         }),
-    ...(reasoning === undefined || reasoning === "provider-default" ? {} : { think: thinkOf(asked, reasoning) }),
+    ...(reasoning === undefined || reasoning === "provider-default"
+      ? {}
+      : { think: thinkOf(asked, reasoning) }),
     options: {
       // Without it Ollama takes a few thousand tokens and cuts the rest without a word.
       num_ctx: facts.contextWindow,
@@ -43,7 +53,8 @@ function thinkOf(
 ): boolean | string {
   if (effort === "none") return false;
   const takesLevels =
-    modelName(modelId).startsWith("gpt-oss") || (declaredThinking.includes("medium") && declaredThinking.includes("high"));
+    modelName(modelId).startsWith("gpt-oss") ||
+    (declaredThinking.includes("medium") && declaredThinking.includes("high"));
   if (!takesLevels) return true;
   if (effort === "minimal" || effort === "low") return "low";
   return effort === "medium" ? "medium" : "high";
@@ -60,9 +71,13 @@ function chatMessages(message: LanguageModelV4Message): JsonObject[] {
     }
     case "assistant": {
       const calls = message.content.flatMap((part) =>
-        part.type === "tool-call" ? [{ function: { name: part.toolName, arguments: (part.input ?? {}) as JsonObject } }] : [],
+        part.type === "tool-call"
+          ? [{ function: { name: part.toolName, arguments: (part.input ?? {}) as JsonObject } }]
+          : [],
       );
-      const thinking = message.content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("\n");
+      const thinking = message.content
+        .flatMap((part) => (part.type === "reasoning" ? [part.text] : []))
+        .join("\n");
       const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
       return [
         {
@@ -85,7 +100,9 @@ function resultOf({ toolName, output }: LanguageModelV4ToolResultPart): JsonObje
     return { role: "tool", tool_name: toolName, content: text, ...(images.length === 0 ? {} : { images }) };
   }
   const text =
-    output.type === "text" || output.type === "error-text" ? output.value : JSON.stringify("value" in output ? output.value : "");
+    output.type === "text" || output.type === "error-text"
+      ? output.value
+      : JSON.stringify("value" in output ? output.value : "");
   return { role: "tool", tool_name: toolName, content: text };
 }
 

@@ -7,7 +7,10 @@ interface Line {
   readonly message?: {
     readonly content?: string;
     readonly thinking?: string;
-    readonly tool_calls?: readonly { readonly id?: string; readonly function?: { readonly name?: string; readonly arguments?: unknown } }[];
+    readonly tool_calls?: readonly {
+      readonly id?: string;
+      readonly function?: { readonly name?: string; readonly arguments?: unknown };
+    }[];
   };
   readonly done?: boolean;
   readonly done_reason?: string;
@@ -46,7 +49,12 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
 
   const partsOf = (line: Line): Part[] => {
     if (line.error !== undefined)
-      return [{ type: "error", error: { message: typeof line.error === "string" ? line.error : JSON.stringify(line.error) } }];
+      return [
+        {
+          type: "error",
+          error: { message: typeof line.error === "string" ? line.error : JSON.stringify(line.error) },
+        },
+      ];
     const { content, thinking, tool_calls = [] } = line.message ?? {};
     const parts = [...delta("reasoning", thinking), ...delta("text", content)];
     for (const { id, function: called } of tool_calls) {
@@ -55,7 +63,8 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
         type: "tool-call",
         toolCallId: id ?? `call_${calls}`,
         toolName: called?.name ?? "",
-        input: typeof called?.arguments === "string" ? called.arguments : JSON.stringify(called?.arguments ?? {}),
+        input:
+          typeof called?.arguments === "string" ? called.arguments : JSON.stringify(called?.arguments ?? {}),
       });
     }
     if (line.done !== true) return parts;
@@ -68,14 +77,20 @@ export function chatParts(): TransformStream<Uint8Array, Part> {
         type: "finish",
         finishReason: { unified: raw === "length" ? "length" : calls > 0 ? "tool-calls" : "stop", raw },
         usage: {
-          inputTokens: { total: countIn(line.prompt_eval_count), noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+          inputTokens: {
+            total: countIn(line.prompt_eval_count),
+            noCache: undefined,
+            cacheRead: undefined,
+            cacheWrite: undefined,
+          },
           outputTokens: { total: countIn(line.eval_count), text: undefined, reasoning: undefined },
         },
       },
     ];
   };
 
-  const read = (text: string): Part[] => (text.trim() === "" || ended ? [] : partsOf(JSON.parse(text) as Line));
+  const read = (text: string): Part[] =>
+    text.trim() === "" || ended ? [] : partsOf(JSON.parse(text) as Line);
 
   return new TransformStream({
     transform(chunk, controller) {

@@ -25,11 +25,18 @@ export function ollama(options: ProviderOptions): Model {
     open: async (watched) => chat(options, watched),
     // It knows no tool choice: a model without tools answers in words.
     write: ({ toolChoice, tools, ...request }: ModelRequest) =>
-      callOptions({ ...request, tools: toolChoice === "none" ? [] : tools }, options, promptOptions(provider, options)),
+      callOptions(
+        { ...request, tools: toolChoice === "none" ? [] : tools },
+        options,
+        promptOptions(provider, options),
+      ),
   });
 }
 
-function chat({ baseUrl, apiKey, headers, ...model }: ProviderOptions, watched: typeof fetch): LanguageModelV4 {
+function chat(
+  { baseUrl, apiKey, headers, ...model }: ProviderOptions,
+  watched: typeof fetch,
+): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "ollama",

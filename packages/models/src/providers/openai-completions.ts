@@ -29,18 +29,32 @@ export function completionsDriver(options: ProviderOptions): Driver {
         headers: { ...options.headers },
         fetch: watched,
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-        ...(dialect.thoughts === "reasoning_details" ? { metadataExtractor: reasoningDetails(provider) } : {}),
+        ...(dialect.thoughts === "reasoning_details"
+          ? { metadataExtractor: reasoningDetails(provider) }
+          : {}),
       });
       return compatible(modelId);
     },
     async write(request) {
-      const { reasoning, maxOutputTokens, ...written } = await callOptions(request, options, promptOptions(provider, options));
-      const effort = reasoning === undefined ? {} : dialect.effort({ effort: reasoning, model: modelName(modelId), facts });
+      const { reasoning, maxOutputTokens, ...written } = await callOptions(
+        request,
+        options,
+        promptOptions(provider, options),
+      );
+      const effort =
+        reasoning === undefined
+          ? {}
+          : dialect.effort({ effort: reasoning, model: modelName(modelId), facts });
       const cacheKey = dialect.cacheKey === true ? { prompt_cache_key: cacheKeyOf(request, options) } : {};
       const limit = maxOutputTokens === undefined ? {} : { [dialect.limit ?? "max_tokens"]: maxOutputTokens };
       return {
         ...written,
-        prompt: completionsPrompt(written.prompt, provider, dialect, reasoning !== undefined && reasoning !== "none"),
+        prompt: completionsPrompt(
+          written.prompt,
+          provider,
+          dialect,
+          reasoning !== undefined && reasoning !== "none",
+        ),
         providerOptions: { [provider]: { ...cacheKey, ...limit, ...effort } },
       };
     },

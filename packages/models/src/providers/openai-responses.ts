@@ -44,8 +44,11 @@ export function openAiResponses(options: ProviderOptions): Model {
 /** Where there are counts the SDK insists on two of them. What is missing is estimated (counts.ts). */
 const mendEvents: MendEvents = () => {
   const filled = <Carrier extends JsonObject>(carrier: Carrier): Carrier =>
-    isObject(carrier["usage"]) ? { ...carrier, usage: { input_tokens: 0, output_tokens: 0, ...carrier["usage"] } } : carrier;
+    isObject(carrier["usage"])
+      ? { ...carrier, usage: { input_tokens: 0, output_tokens: 0, ...carrier["usage"] } }
+      : carrier;
   return {
-    event: (event) => (isObject(event["response"]) ? { ...event, response: filled(event["response"]) } : filled(event)),
+    event: (event) =>
+      isObject(event["response"]) ? { ...event, response: filled(event["response"]) } : filled(event),
   };
 };

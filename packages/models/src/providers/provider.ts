@@ -15,7 +15,12 @@ export interface ModelTimers {
   readonly totalMs: number;
 }
 
-export const defaultTimers: ModelTimers = { connectMs: 10_000, firstTokenMs: 120_000, idleMs: 60_000, totalMs: 600_000 };
+export const defaultTimers: ModelTimers = {
+  connectMs: 10_000,
+  firstTokenMs: 120_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+};
 
 export interface ProviderOptions {
   /** `<provider>/<model>`, as the config names it. */

@@ -1,7 +1,14 @@
 // The built-in model: deterministic, no key, no network. The same request always gets the same events.
 // It reads its script from the last user message and finds its place in it by counting the answers that follow that message,
 // so it keeps no state and a resumed turn goes on where it stopped.
-import { type AssistantContent, type Clock, type StopReason, type Usage, noUsage, sleep } from "@parley/protocol";
+import {
+  type AssistantContent,
+  type Clock,
+  type StopReason,
+  type Usage,
+  noUsage,
+  sleep,
+} from "@parley/protocol";
 import type { Model, ModelError, ModelEvent, ModelMessage, ModelRequest } from "../model.ts";
 import { helpText, smallTalk } from "./small-talk.ts";
 import { inPieces, ownWords, parseScript, type RehearsalCommand } from "./script.ts";
@@ -26,7 +33,11 @@ export function rehearsal(options: RehearsalOptions): Model {
   };
 }
 
-async function* perform(request: ModelRequest, signal: AbortSignal, clock: Clock): AsyncGenerator<ModelEvent> {
+async function* perform(
+  request: ModelRequest,
+  signal: AbortSignal,
+  clock: Clock,
+): AsyncGenerator<ModelEvent> {
   const content: AssistantContent[] = [];
   let text = "";
   let thought = "";
@@ -56,18 +67,34 @@ async function* perform(request: ModelRequest, signal: AbortSignal, clock: Clock
     } else if (command.do === "fail") {
       const { kind, retryAfterMs } = command;
       const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-      return yield end(kind === "aborted" ? "aborted" : "error", { kind, message: `(rehearsal) the script asked for ${kind}`, ...wait });
+      return yield end(kind === "aborted" ? "aborted" : "error", {
+        kind,
+        message: `(rehearsal) the script asked for ${kind}`,
+        ...wait,
+      });
     } else if (command.do === "tool") {
-      const call = { type: "toolCall" as const, id: callId(request, (called += 1)), name: command.name, args: command.args };
+      const call = {
+        type: "toolCall" as const,
+        id: callId(request, (called += 1)),
+        name: command.name,
+        args: command.args,
+      };
       content.push(call);
       yield call;
     } else if (command.do === "badTool") {
       const { name, raw } = command;
-      yield { type: "badToolCall", id: callId(request, (called += 1)), name, raw, reason: "the arguments are not a JSON object" };
+      yield {
+        type: "badToolCall",
+        id: callId(request, (called += 1)),
+        name,
+        raw,
+        reason: "the arguments are not a JSON object",
+      };
     } else if (command.do === "length") {
       return yield end("length");
     } else if (command.do !== "empty") {
-      const { pieces, everyMs } = command.do === "text" ? command : { pieces: inPieces(answerTo(command.do, request)), everyMs: 0 };
+      const { pieces, everyMs } =
+        command.do === "text" ? command : { pieces: inPieces(answerTo(command.do, request)), everyMs: 0 };
       // Texts of one answer stand under each other.
       for (const [at, piece] of (text === "" ? pieces : ["\n", ...pieces]).entries()) {
         if (at > 0 && everyMs > 0) await sleep(clock, everyMs, signal);
@@ -89,7 +116,8 @@ function commandsNow(request: ModelRequest): readonly RehearsalCommand[] {
   const answered = request.messages.slice(lastUser + 1).filter((later) => later.role === "assistant").length;
   if (script.length === 0) {
     const turn = request.messages.filter((each) => each.role === "user").length;
-    const images = message?.role === "user" ? message.content.filter((part) => part.type === "image").length : 0;
+    const images =
+      message?.role === "user" ? message.content.filter((part) => part.type === "image").length : 0;
     return [{ do: "text", pieces: inPieces(smallTalk(said, turn, images)), everyMs: 0 }];
   }
   const groups: RehearsalCommand[][] = [[]];
@@ -101,7 +129,9 @@ function commandsNow(request: ModelRequest): readonly RehearsalCommand[] {
   }
   // A script that ends with a tool call still owes an answer: what the tool said.
   const now = groups[answered] ?? [{ do: "result" }];
-  return request.toolChoice === "none" ? now.filter((command) => command.do !== "tool" && command.do !== "badTool") : now;
+  return request.toolChoice === "none"
+    ? now.filter((command) => command.do !== "tool" && command.do !== "badTool")
+    : now;
 }
 
 function answerTo(command: "result" | "history" | "promptHash" | "help", request: ModelRequest): string {
@@ -113,10 +143,14 @@ function answerTo(command: "result" | "history" | "promptHash" | "help", request
   }
   if (command === "result") {
     const result = request.messages.findLast((message) => message.role === "tool");
-    return result === undefined ? "(rehearsal) no tool has answered yet" : `(rehearsal) ${result.name} answered: ${textOf(result)}`;
+    return result === undefined
+      ? "(rehearsal) no tool has answered yet"
+      : `(rehearsal) ${result.name} answered: ${textOf(result)}`;
   }
-  const count = (role: ModelMessage["role"]): number => request.messages.filter((message) => message.role === role).length;
-  const first = ownWords(textOf(request.messages.find((message) => message.role === "user"))).split("\n")[0] ?? "";
+  const count = (role: ModelMessage["role"]): number =>
+    request.messages.filter((message) => message.role === role).length;
+  const first =
+    ownWords(textOf(request.messages.find((message) => message.role === "user"))).split("\n")[0] ?? "";
   return `(rehearsal) I see ${count("user")} messages of yours, ${count("assistant")} of mine and ${count("tool")} tool results. The first began: “${first.slice(0, 100)}”`;
 }
 
@@ -130,7 +164,10 @@ function callId(request: ModelRequest, nth: number): string {
 }
 
 function estimated(request: ModelRequest, answeredChars: number): Usage {
-  const asked = request.system.stable.length + request.system.volatile.length + JSON.stringify([request.messages, request.tools]).length;
+  const asked =
+    request.system.stable.length +
+    request.system.volatile.length +
+    JSON.stringify([request.messages, request.tools]).length;
   const tokens = (chars: number): number => Math.ceil(chars / charsPerToken);
   return { ...noUsage, inputTokens: tokens(asked), outputTokens: tokens(answeredChars), costUsd: 0 };
 }

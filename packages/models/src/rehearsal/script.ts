@@ -33,7 +33,10 @@ export function parseScript(text: string): readonly RehearsalCommand[] {
     const match = commandLine.exec(line.trimEnd());
     const read = match?.[1] === undefined ? undefined : commands[match[1]];
     if (match === null || read === undefined) return [];
-    return [read((match[2] ?? "").trim()) ?? say(`(rehearsal) I cannot do "${line.trim()}". Send !help to see the commands.`)];
+    return [
+      read((match[2] ?? "").trim()) ??
+        say(`(rehearsal) I cannot do "${line.trim()}". Send !help to see the commands.`),
+    ];
   });
 }
 
@@ -49,7 +52,9 @@ export function inPieces(text: string): readonly string[] {
 function evenly(text: string, count: number): readonly string[] {
   const characters = Array.from(text);
   const size = Math.max(1, Math.ceil(characters.length / count));
-  return Array.from({ length: Math.ceil(characters.length / size) }, (_, at) => characters.slice(at * size, (at + 1) * size).join(""));
+  return Array.from({ length: Math.ceil(characters.length / size) }, (_, at) =>
+    characters.slice(at * size, (at + 1) * size).join(""),
+  );
 }
 
 const unescaped = (text: string): string => text.replaceAll("\\n", "\n");
@@ -59,7 +64,9 @@ const commands: { readonly [name: string]: (rest: string) => RehearsalCommand | 
   say: (rest) => say(unescaped(rest)),
   stream: (rest) => {
     const [, count, everyMs, text] = /^(\d{1,4}) (\d{1,6}) (.+)$/.exec(rest) ?? [];
-    return text === undefined ? null : { do: "text", pieces: evenly(unescaped(text), Number(count)), everyMs: Number(everyMs) };
+    return text === undefined
+      ? null
+      : { do: "text", pieces: evenly(unescaped(text), Number(count)), everyMs: Number(everyMs) };
   },
   repeat: (rest) => {
     const [, count, text] = /^(\d{1,6}) (.+)$/.exec(rest) ?? [];
@@ -87,7 +94,9 @@ const commands: { readonly [name: string]: (rest: string) => RehearsalCommand | 
   fail: (rest) => {
     const [, word, waitMs] = /^(\S+)(?: (\d{1,7}))?$/.exec(rest) ?? [];
     const kind = modelErrorKinds.find((known) => known === word);
-    return kind === undefined ? null : { do: "fail", kind, ...(waitMs === undefined ? {} : { retryAfterMs: Number(waitMs) }) };
+    return kind === undefined
+      ? null
+      : { do: "fail", kind, ...(waitMs === undefined ? {} : { retryAfterMs: Number(waitMs) }) };
   },
   silent: () => say("NO_REPLY"),
   result: () => ({ do: "result" }),
@@ -107,7 +116,9 @@ function whole(text: string, atMost: number): number | null {
 function parseObject(json: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : null;
   } catch {
     // Not JSON: the caller answers with how the command is written.
     return null;
@@ -117,6 +128,7 @@ function parseObject(json: string): JsonObject | null {
 /** Exactly `chars` characters of numbered lines, so that a missing or doubled piece is seen at once. */
 function numberedLines(chars: number): string {
   let text = "";
-  for (let line = 1; text.length < chars; line += 1) text += `${line}. The quick brown fox jumps over the lazy dog.\n`;
+  for (let line = 1; text.length < chars; line += 1)
+    text += `${line}. The quick brown fox jumps over the lazy dog.\n`;
   return text.slice(0, chars);
 }

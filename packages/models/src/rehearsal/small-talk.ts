@@ -25,6 +25,9 @@ export function smallTalk(text: string, turn: number, images: number): string {
   }
   const quoted = Array.from(said.replaceAll(/\s+/g, " "));
   const quote = quoted.length > 200 ? `${quoted.slice(0, 200).join("")}…` : quoted.join("");
-  const first = turn === 1 ? " I am Parley's built-in rehearsal model, so I can only repeat what you say; send !help for more." : "";
+  const first =
+    turn === 1
+      ? " I am Parley's built-in rehearsal model, so I can only repeat what you say; send !help for more."
+      : "";
   return `(rehearsal) You wrote: “${quote}”${seen}${first}`;
 }

@@ -12,5 +12,8 @@ export function cacheKeyOf(
   { cacheKey }: Pick<ModelRequest, "cacheKey">,
   { cacheSecret = "" }: Pick<ProviderOptions, "cacheSecret">,
 ): string {
-  return createHmac("sha256", `cache key ${cacheSecret}`).update(cacheKey).digest("hex").slice(0, shownHexChars);
+  return createHmac("sha256", `cache key ${cacheSecret}`)
+    .update(cacheKey)
+    .digest("hex")
+    .slice(0, shownHexChars);
 }

@@ -13,7 +13,10 @@ export async function callOptions(
 ): Promise<LanguageModelV4CallOptions> {
   const tools = toolsOf(request, prompt.cacheMark);
   const { facts, limited = false } = options;
-  const maxTokens = request.maxTokens === undefined && !limited ? undefined : Math.min(request.maxTokens ?? Infinity, facts.maxTokens);
+  const maxTokens =
+    request.maxTokens === undefined && !limited
+      ? undefined
+      : Math.min(request.maxTokens ?? Infinity, facts.maxTokens);
   return {
     prompt: await promptOf(request, prompt),
     ...(tools.length === 0 ? {} : { tools, toolChoice: { type: request.toolChoice ?? "auto" } }),
@@ -23,7 +26,10 @@ export async function callOptions(
 }
 
 /** Of a fallback the person who typed the level knows nothing: it gets the nearest that it takes. */
-function effortOf({ thinking }: ModelRequest, { facts }: ProviderOptions): NonNullable<LanguageModelV4CallOptions["reasoning"]> {
+function effortOf(
+  { thinking }: ModelRequest,
+  { facts }: ProviderOptions,
+): NonNullable<LanguageModelV4CallOptions["reasoning"]> {
   const level = nearestThinking(facts, thinking);
   return level === "off" ? "none" : level;
 }
@@ -39,7 +45,10 @@ export function signerOf({ id }: Pick<ProviderOptions, "id">): string {
   return id.slice(0, Math.max(id.indexOf("/"), 0)) || "compatible";
 }
 
-function toolsOf(request: ModelRequest, cacheMark: SharedV4ProviderOptions | undefined): NonNullable<LanguageModelV4CallOptions["tools"]> {
+function toolsOf(
+  request: ModelRequest,
+  cacheMark: SharedV4ProviderOptions | undefined,
+): NonNullable<LanguageModelV4CallOptions["tools"]> {
   return request.tools.map(({ name, description, parameters }, at) => ({
     type: "function",
     name,

@@ -23,7 +23,11 @@ interface Failure {
 const messageChars = 300;
 
 /** Checked in order; the first that matches decides. `status`: only with one of these, or without any status. */
-const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp; readonly status?: readonly number[] }[] = [
+const byWords: readonly {
+  readonly kind: ModelErrorKind;
+  readonly words: RegExp;
+  readonly status?: readonly number[];
+}[] = [
   {
     kind: "context_overflow",
     words:
@@ -33,15 +37,24 @@ const byWords: readonly { readonly kind: ModelErrorKind; readonly words: RegExp;
   // Google says "check your plan and billing details" of every quota; only one of nought needs another plan.
   { kind: "billing", words: /RESOURCE_EXHAUSTED[\s\S]*(?:"quotaValue":\s*"0"|\blimit: 0\b)/ },
   { kind: "rate_limited", words: /RESOURCE_EXHAUSTED/ },
-  { kind: "billing", words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i },
+  {
+    kind: "billing",
+    words: /insufficient_quota|billing|credit balance|payment.required|insufficient (balance|credits)/i,
+  },
   {
     kind: "auth",
-    words: /authentication_error|permission_error|invalid_api_key|API_KEY_INVALID|api key not valid|PERMISSION_DENIED|UNAUTHENTICATED/i,
+    words:
+      /authentication_error|permission_error|invalid_api_key|API_KEY_INVALID|api key not valid|PERMISSION_DENIED|UNAUTHENTICATED/i,
   },
-  { kind: "not_found", words: /model_not_found|not_found_error|model[^"]{0,80}(does not exist|not found)/i, status: [400, 404] },
+  {
+    kind: "not_found",
+    words: /model_not_found|not_found_error|model[^"]{0,80}(does not exist|not found)/i,
+    status: [400, 404],
+  },
   {
     kind: "refused",
-    words: /content_filter|content_policy|content management policy|responsible ?ai|safety system|PROHIBITED_CONTENT/i,
+    words:
+      /content_filter|content_policy|content management policy|responsible ?ai|safety system|PROHIBITED_CONTENT/i,
     status: [400, 403, 422],
   },
   { kind: "overloaded", words: /overloaded|over capacity|model is currently loading/i },
@@ -66,7 +79,9 @@ export function classify(error: unknown, context: FailureContext): ModelError {
 function kindOf(error: unknown, { status, text }: Failure, answering: boolean): ModelErrorKind {
   if (error instanceof TooLarge) return "invalid";
   const found = byWords.find(
-    (row) => row.words.test(text) && (row.status === undefined || status === undefined || row.status.includes(status)),
+    (row) =>
+      row.words.test(text) &&
+      (row.status === undefined || status === undefined || row.status.includes(status)),
   );
   if (found !== undefined) return found.kind;
   if (error instanceof NotAStream) return "unavailable";
@@ -92,8 +107,10 @@ function byStatus(status: number | undefined): ModelErrorKind | undefined {
 
 /** SDK errors carry `statusCode`, `responseBody` and `responseHeaders`; error events inside a stream are plain objects or such errors. */
 function readFailure(error: unknown): Failure {
-  if (error instanceof NotAStream) return { status: error.status, text: error.body, message: error.message, headers: {} };
-  if (typeof error !== "object" || error === null) return { status: undefined, text: String(error), message: String(error), headers: {} };
+  if (error instanceof NotAStream)
+    return { status: error.status, text: error.body, message: error.message, headers: {} };
+  if (typeof error !== "object" || error === null)
+    return { status: undefined, text: String(error), message: String(error), headers: {} };
   const body = "responseBody" in error && typeof error.responseBody === "string" ? error.responseBody : "";
   const payload = "data" in error ? error.data : error instanceof Error ? undefined : error;
   const plain = payload === undefined ? "" : (JSON.stringify(payload) ?? "");
@@ -102,6 +119,9 @@ function readFailure(error: unknown): Failure {
     status: "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : undefined,
     text: `${own}\n${body}\n${plain}`,
     message: own || plain.slice(0, messageChars) || "the provider gave no reason",
-    headers: "responseHeaders" in error && typeof error.responseHeaders === "object" ? { ...error.responseHeaders } : {},
+    headers:
+      "responseHeaders" in error && typeof error.responseHeaders === "object"
+        ? { ...error.responseHeaders }
+        : {},
   };
 }

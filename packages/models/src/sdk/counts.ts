@@ -29,7 +29,9 @@ function plainFields(fields: JsonObject): JsonObject {
       if (isObject(value)) return [[name, plainFields(value)]];
       if (!isCount(name)) return [[name, value]];
       const count = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-      return typeof count === "number" && Number.isFinite(count) && count >= 0 ? [[name, Math.round(count)]] : [];
+      return typeof count === "number" && Number.isFinite(count) && count >= 0
+        ? [[name, Math.round(count)]]
+        : [];
     }),
   );
 }
@@ -55,7 +57,8 @@ const mostWindows = 8;
 export function soundUsage(usage: LanguageModelV4Usage, size: Size): Usage {
   const { total = 0, noCache, cacheRead = 0, cacheWrite = 0 } = usage.inputTokens;
   const input = {
-    inputTokens: noCache !== undefined && noCache >= 0 ? noCache : Math.max(0, total - cacheRead - cacheWrite),
+    inputTokens:
+      noCache !== undefined && noCache >= 0 ? noCache : Math.max(0, total - cacheRead - cacheWrite),
     cacheReadTokens: cacheRead,
     cacheWriteTokens: cacheWrite,
   };
@@ -67,7 +70,9 @@ export function soundUsage(usage: LanguageModelV4Usage, size: Size): Usage {
   const guess = estimatedUsage(size);
   if (isAskedTrue && isAnsweredTrue) return { ...input, outputTokens: answered };
   return {
-    ...(isAskedTrue ? input : { ...input, inputTokens: guess.inputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }),
+    ...(isAskedTrue
+      ? input
+      : { ...input, inputTokens: guess.inputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }),
     outputTokens: isAnsweredTrue ? answered : guess.outputTokens,
     estimated: true,
   };

@@ -10,7 +10,10 @@ export type MendEvents = () => { event(event: JsonObject): JsonObject; end?(): r
 const endMark = "[DONE]";
 
 /** `progress` is called for every event but pings. */
-export function tidyEvents(progress: () => void, mend: MendEvents | undefined): TransformStream<Uint8Array, Uint8Array> {
+export function tidyEvents(
+  progress: () => void,
+  mend: MendEvents | undefined,
+): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const mender = mend?.();
@@ -70,7 +73,8 @@ export function tidyEvents(progress: () => void, mend: MendEvents | undefined): 
     flush(controller) {
       const rest = pieces.join("") + decoder.decode();
       if (rest !== "") for (const event of read(rest)) controller.enqueue(event);
-      if (data.length > 0 && parsed(data.join("\n")) !== undefined) for (const event of dispatched()) controller.enqueue(event);
+      if (data.length > 0 && parsed(data.join("\n")) !== undefined)
+        for (const event of dispatched()) controller.enqueue(event);
     },
   });
 }

@@ -1,6 +1,14 @@
 // Collects one answer from the SDK's stream parts: texts and thoughts as they come, tool calls only when the answer is whole.
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider";
-import { type AssistantContent, type JsonObject, type StopReason, type ToolCall, type Usage, addUsage, noUsage } from "@parley/protocol";
+import {
+  type AssistantContent,
+  type JsonObject,
+  type StopReason,
+  type ToolCall,
+  type Usage,
+  addUsage,
+  noUsage,
+} from "@parley/protocol";
 import type { ModelError, ModelEvent } from "../model.ts";
 import { type ModelPrice, priced } from "../price.ts";
 import { estimatedUsage, soundUsage, type Size } from "./counts.ts";
@@ -11,7 +19,9 @@ type Part<Type extends string> = Extract<LanguageModelV4StreamPart, { type: Type
 
 export interface Gathering {
   /** `started`: the model is at work on something that is not shown yet. Undefined: this part says nothing about progress. */
-  add(part: LanguageModelV4StreamPart): Extract<ModelEvent, { type: "text" | "thinking" }> | { readonly type: "started" } | undefined;
+  add(
+    part: LanguageModelV4StreamPart,
+  ): Extract<ModelEvent, { type: "text" | "thinking" }> | { readonly type: "started" } | undefined;
   finished(part: Part<"finish">): readonly ModelEvent[];
   failed(error: ModelError): ModelEvent;
   /** The provider wants to be asked to go on with what it has said so far; what follows is added to it. */
@@ -38,11 +48,19 @@ interface Thought {
 
 type Item = { readonly type: "text"; text: string } | Thought | Part<"tool-call">;
 
-export function gather({ provider, signer, price, contextWindow, requestBytes, wasCut }: GatherOptions): Gathering {
+export function gather({
+  provider,
+  signer,
+  price,
+  contextWindow,
+  requestBytes,
+  wasCut,
+}: GatherOptions): Gathering {
   let spent = noUsage;
   const items: Item[] = [];
   const thoughts = new Map<string, Thought>();
-  const metaOf = (metadata: SharedV4ProviderMetadata | undefined): JsonObject => (metadata?.[provider] ?? {}) as JsonObject;
+  const metaOf = (metadata: SharedV4ProviderMetadata | undefined): JsonObject =>
+    (metadata?.[provider] ?? {}) as JsonObject;
 
   const thoughtOf = (id: string, metadata: SharedV4ProviderMetadata | undefined): Thought => {
     let thought = thoughts.get(id);
@@ -61,7 +79,15 @@ export function gather({ provider, signer, price, contextWindow, requestBytes, w
       if (item.type === "text") return item.text === "" ? [] : [item];
       if (item.type === "thought") {
         const signed = Object.keys(item.meta).length > 0 || item.text !== "";
-        return signed ? [{ type: "thinking", text: item.text, signature: closeSeal({ by: signer, of: "thought", meta: item.meta }) }] : [];
+        return signed
+          ? [
+              {
+                type: "thinking",
+                text: item.text,
+                signature: closeSeal({ by: signer, of: "thought", meta: item.meta }),
+              },
+            ]
+          : [];
       }
       const call = calls.get(item);
       if (call === undefined) return [];
@@ -114,7 +140,10 @@ export function gather({ provider, signer, price, contextWindow, requestBytes, w
       const usage = usedBy(part);
       const { unified, raw } = part.finishReason;
       if (unified === "content-filter") {
-        const error: ModelError = { kind: "refused", message: `the provider withheld the answer (${raw ?? unified})` };
+        const error: ModelError = {
+          kind: "refused",
+          message: `the provider withheld the answer (${raw ?? unified})`,
+        };
         return [{ type: "end", stop: "error", usage, content: contentOf(new Map()), error }];
       }
       const events: ModelEvent[] = [];
@@ -123,9 +152,20 @@ export function gather({ provider, signer, price, contextWindow, requestBytes, w
         if (item.type !== "tool-call") continue;
         const read = unified === "length" ? { reason: cutOff } : argumentsOf(item.input);
         if ("reason" in read) {
-          events.push({ type: "badToolCall", id: item.toolCallId, name: item.toolName, raw: item.input, reason: read.reason });
+          events.push({
+            type: "badToolCall",
+            id: item.toolCallId,
+            name: item.toolName,
+            raw: item.input,
+            reason: read.reason,
+          });
         } else {
-          const call: ToolCall = { type: "toolCall", id: item.toolCallId, name: item.toolName, args: read.args };
+          const call: ToolCall = {
+            type: "toolCall",
+            id: item.toolCallId,
+            name: item.toolName,
+            args: read.args,
+          };
           calls.set(item, call);
           events.push(call);
         }
@@ -133,13 +173,20 @@ export function gather({ provider, signer, price, contextWindow, requestBytes, w
       keep(part.providerMetadata);
       const isCut = unified === "other" && raw !== undefined && wasCut?.(raw) === true;
       // Some servers say "stop" beside their tool calls.
-      const stop: StopReason = unified === "length" ? "length" : events.length > 0 ? "toolUse" : isCut ? "cut" : "stop";
+      const stop: StopReason =
+        unified === "length" ? "length" : events.length > 0 ? "toolUse" : isCut ? "cut" : "stop";
       return [...events, { type: "end", stop, usage, content: contentOf(calls) }];
     },
     failed(error) {
       // What had been written when it broke off was paid for.
       const usage = items.length === 0 ? spent : total(estimatedUsage(size()));
-      return { type: "end", stop: error.kind === "aborted" ? "aborted" : "error", usage, content: contentOf(new Map()), error };
+      return {
+        type: "end",
+        stop: error.kind === "aborted" ? "aborted" : "error",
+        usage,
+        content: contentOf(new Map()),
+        error,
+      };
     },
     paused(part) {
       spent = usedBy(part);
@@ -171,5 +218,7 @@ function argumentsOf(input: string): { readonly args: JsonObject } | { readonly 
   const value = jsonIn(input);
   if (value === undefined) return { reason: `the arguments are not valid JSON. ${noObject}` };
   if (!isObject(value)) return { reason: `the arguments are not a JSON object. ${noObject}` };
-  return nestsTooDeep(value) ? { reason: `the arguments are nested more than ${mostLevels} levels deep` } : { args: value };
+  return nestsTooDeep(value)
+    ? { reason: `the arguments are nested more than ${mostLevels} levels deep` }
+    : { args: value };
 }

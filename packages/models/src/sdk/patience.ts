@@ -15,13 +15,18 @@ export interface Patience {
 export type Stage = "headers" | "first token" | "next event" | "end of the answer";
 
 /** `lost` is called once, with what did not come and the milliseconds that were waited. */
-export function patience(timers: ModelTimers, clock: Clock, lost: (stage: Stage, waitedMs: number) => void): Patience {
+export function patience(
+  timers: ModelTimers,
+  clock: Clock,
+  lost: (stage: Stage, waitedMs: number) => void,
+): Patience {
   let stage: Exclude<Stage, "end of the answer"> = "headers";
   let sinceMs = clock.mono();
   const untilMs = sinceMs + timers.totalMs;
   let isReading = true;
   let timer: Timer;
-  const limitMs = (): number => ({ headers: timers.connectMs, "first token": timers.firstTokenMs, "next event": timers.idleMs })[stage];
+  const limitMs = (): number =>
+    ({ headers: timers.connectMs, "first token": timers.firstTokenMs, "next event": timers.idleMs })[stage];
   const arm = (afterMs: number): void => {
     timer = clock.after(Math.max(0, Math.min(afterMs, untilMs - clock.mono())), () => {
       const leftMs = sinceMs + limitMs() - clock.mono();

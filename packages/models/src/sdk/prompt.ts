@@ -2,7 +2,11 @@
 // - The volatile zone follows the stable one at once. It changes only with surface, level or model, so within a conversation the whole
 //   prefix through the history stays the same; behind the history it would have to be read anew with every call.
 // - What a provider signed (thinking, Gemini's call signatures) goes back only to the provider that signed it.
-import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
 import type { AssistantContent, ImageContent, JsonObject, TextContent } from "@parley/protocol";
 import type { ModelMessage, ModelRequest } from "../model.ts";
 import { isObject, jsonIn } from "./json.ts";
@@ -25,7 +29,10 @@ type UserPart = Extract<LanguageModelV4Message, { role: "user" }>["content"][num
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 type ToolPart = Extract<LanguageModelV4Message, { role: "tool" }>["content"][number];
 
-export async function promptOf(request: ModelRequest, options: PromptOptions): Promise<LanguageModelV4Prompt> {
+export async function promptOf(
+  request: ModelRequest,
+  options: PromptOptions,
+): Promise<LanguageModelV4Prompt> {
   const messages = joined(await Promise.all(request.messages.map((message) => messageOf(message, options))));
   const prompt: LanguageModelV4Prompt = [...systemOf(request.system, options), ...messages];
   const last = prompt.at(-1);
@@ -48,17 +55,29 @@ function joined(messages: readonly LanguageModelV4Message[]): LanguageModelV4Mes
 }
 
 /** One message where caches work by themselves (some servers accept only one); two where the boundary must be marked. */
-function systemOf({ stable, volatile }: ModelRequest["system"], { cacheMark }: PromptOptions): LanguageModelV4Prompt {
+function systemOf(
+  { stable, volatile }: ModelRequest["system"],
+  { cacheMark }: PromptOptions,
+): LanguageModelV4Prompt {
   const filled = [stable, volatile].filter((zone) => zone !== "");
-  if (cacheMark === undefined) return filled.length === 0 ? [] : [{ role: "system", content: filled.join("\n\n") }];
-  return filled.map((content) => ({ role: "system", content, ...(content === stable ? { providerOptions: cacheMark } : {}) }));
+  if (cacheMark === undefined)
+    return filled.length === 0 ? [] : [{ role: "system", content: filled.join("\n\n") }];
+  return filled.map((content) => ({
+    role: "system",
+    content,
+    ...(content === stable ? { providerOptions: cacheMark } : {}),
+  }));
 }
 
 async function messageOf(message: ModelMessage, options: PromptOptions): Promise<LanguageModelV4Message> {
   if (message.role === "user") {
-    return { role: "user", content: await Promise.all(message.content.map((part) => userPart(part, options))) };
+    return {
+      role: "user",
+      content: await Promise.all(message.content.map((part) => userPart(part, options))),
+    };
   }
-  if (message.role === "assistant") return { role: "assistant", content: answerParts(message.content, options) };
+  if (message.role === "assistant")
+    return { role: "assistant", content: answerParts(message.content, options) };
   return { role: "tool", content: [await toolPart(message, options)] };
 }
 
@@ -70,7 +89,10 @@ async function userPart(part: TextContent | ImageContent, { readImage }: PromptO
     : { type: "file", mediaType: part.mediaType, data: { type: "data", data: bytes } };
 }
 
-function answerParts(content: readonly AssistantContent[], { provider, signer }: PromptOptions): AssistantPart[] {
+function answerParts(
+  content: readonly AssistantContent[],
+  { provider, signer }: PromptOptions,
+): AssistantPart[] {
   const parts: AssistantPart[] = [];
   let forNextCall: JsonObject | undefined;
   for (const part of content) {
@@ -78,24 +100,40 @@ function answerParts(content: readonly AssistantContent[], { provider, signer }:
       parts.push({ type: "text", text: part.text });
     } else if (part.type === "toolCall") {
       const signed = forNextCall === undefined ? {} : { providerOptions: { [provider]: { ...forNextCall } } };
-      parts.push({ type: "tool-call", toolCallId: part.id, toolName: part.name, input: part.args, ...signed });
+      parts.push({
+        type: "tool-call",
+        toolCallId: part.id,
+        toolName: part.name,
+        input: part.args,
+        ...signed,
+      });
       forNextCall = undefined;
     } else {
       const seal = part.signature === undefined ? null : openSeal(part.signature);
       if (seal?.by !== signer) continue;
       if (seal.of === "call") forNextCall = seal.meta;
-      else parts.push({ type: "reasoning", text: part.text, providerOptions: { [provider]: { ...seal.meta } } });
+      else
+        parts.push({ type: "reasoning", text: part.text, providerOptions: { [provider]: { ...seal.meta } } });
     }
   }
   return parts;
 }
 
-async function toolPart(message: Extract<ModelMessage, { role: "tool" }>, { readImage }: PromptOptions): Promise<ToolPart> {
-  const text = message.content.map((part) => (part.type === "text" ? part.text : imageInWords(part))).join("\n");
+async function toolPart(
+  message: Extract<ModelMessage, { role: "tool" }>,
+  { readImage }: PromptOptions,
+): Promise<ToolPart> {
+  const text = message.content
+    .map((part) => (part.type === "text" ? part.text : imageInWords(part)))
+    .join("\n");
   const images = message.content.filter((part) => part.type === "image");
-  const value = await Promise.all(images.map(async (image) => ({ image, bytes: await bytesOf(image, readImage) })));
+  const value = await Promise.all(
+    images.map(async (image) => ({ image, bytes: await bytesOf(image, readImage) })),
+  );
   const seen = value.flatMap(({ image, bytes }) =>
-    bytes === null ? [] : [{ type: "file" as const, mediaType: image.mediaType, data: { type: "data" as const, data: bytes } }],
+    bytes === null
+      ? []
+      : [{ type: "file" as const, mediaType: image.mediaType, data: { type: "data" as const, data: bytes } }],
   );
   const output = message.isError
     ? { type: "error-text" as const, value: text }

@@ -1,6 +1,10 @@
 // One call of an SDK's language model as our stream of events. Keeps three promises whatever a server does: it ends, with exactly one
 // `end` event; a stream without its terminal event is `torn`, never an answer; a tool call appears only after a whole answer.
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
 import { gather } from "./gather.ts";
@@ -58,7 +62,12 @@ type OpenDriver = Omit<Driver, "open"> & { open(): Promise<LanguageModelV4> };
 /** A provider that pauses without end must not hold a turn. */
 const mostPauses = 8;
 
-async function* call(request: ModelRequest, signal: AbortSignal, options: ProviderOptions, driver: OpenDriver): AsyncGenerator<ModelEvent> {
+async function* call(
+  request: ModelRequest,
+  signal: AbortSignal,
+  options: ProviderOptions,
+  driver: OpenDriver,
+): AsyncGenerator<ModelEvent> {
   const { clock, facts, log } = options;
   const halt = haltable(signal);
   let requestBytes = 0;
@@ -90,7 +99,9 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
     let asked = request;
     for (let pauses = 0; ;) {
       const [model, written] = await Promise.all([driver.open(), driver.write(asked)]);
-      const stream = await halt.orStopped(watching(watch, () => streamed(model, { ...written, abortSignal: halt.signal }, watch)));
+      const stream = await halt.orStopped(
+        watching(watch, () => streamed(model, { ...written, abortSignal: halt.signal }, watch)),
+      );
       reader = stream.getReader();
       let isPaused = false;
       while (!isPaused) {
@@ -113,7 +124,10 @@ async function* call(request: ModelRequest, signal: AbortSignal, options: Provid
             return yield* events;
           }
           pauses += 1;
-          asked = { ...request, messages: [...request.messages, { role: "assistant", content: answer.paused(part) }] };
+          asked = {
+            ...request,
+            messages: [...request.messages, { role: "assistant", content: answer.paused(part) }],
+          };
         }
         const event = answer.add(part);
         if (event !== undefined) {

@@ -6,7 +6,12 @@ import type { JsonObject } from "@parley/protocol";
 export function mendedFetch(watched: typeof fetch, mend: (body: JsonObject) => JsonObject): typeof fetch {
   return (input, init) => {
     const body = init?.body;
-    return watched(input, typeof body === "string" ? { ...init, body: JSON.stringify(mend(JSON.parse(body) as JsonObject)) } : init);
+    return watched(
+      input,
+      typeof body === "string"
+        ? { ...init, body: JSON.stringify(mend(JSON.parse(body) as JsonObject)) }
+        : init,
+    );
   };
 }
 

@@ -18,11 +18,18 @@ export async function streamed(
     return (await model.doStream(written)).stream;
   } catch (error) {
     if (!(error instanceof WholeAnswer)) throw error;
-    return ReadableStream.from(partsOf(await watching({ ...watch, whole: error.body }, () => model.doGenerate(written))));
+    return ReadableStream.from(
+      partsOf(await watching({ ...watch, whole: error.body }, () => model.doGenerate(written))),
+    );
   }
 }
 
-function partsOf({ content, finishReason, usage, providerMetadata }: LanguageModelV4GenerateResult): LanguageModelV4StreamPart[] {
+function partsOf({
+  content,
+  finishReason,
+  usage,
+  providerMetadata,
+}: LanguageModelV4GenerateResult): LanguageModelV4StreamPart[] {
   const parts = content.flatMap((part, at): LanguageModelV4StreamPart[] => {
     const meta = part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata };
     const id = String(at);

@@ -63,20 +63,25 @@ export function watching<T>(watch: WireWatch, call: () => T): T {
 export const watchedFetch: typeof fetch = async (input, init) => {
   const watch = watches.getStore();
   if (watch === undefined) throw new Error("an SDK asked its server outside of a call");
-  if (watch.whole !== undefined) return new Response(watch.whole, { headers: { "content-type": "application/json" } });
+  if (watch.whole !== undefined)
+    return new Response(watch.whole, { headers: { "content-type": "application/json" } });
   if (typeof init?.body === "string") watch.sent?.(init.body);
   const response = await fetch(input, init);
   watch.headers();
   if (!response.ok || response.body === null) return response;
   const { begins, body } = await peek(response.body.pipeThrough(bounded()));
-  if (begins === "<") throw new NotAStream(response.status, "a web page", (await textOf(body)).slice(0, errorBodyChars));
+  if (begins === "<")
+    throw new NotAStream(response.status, "a web page", (await textOf(body)).slice(0, errorBodyChars));
   if (watch.lines === "json") return new Response(body.pipeThrough(progressLines(watch)), response);
-  if (begins === "{" || begins === "[") return new Response(whole(await textOf(body), response.status, watch), response);
+  if (begins === "{" || begins === "[")
+    return new Response(whole(await textOf(body), response.status, watch), response);
   return new Response(body.pipeThrough(tidyEvents(watch.progress, watch.mendEvents)), response);
 };
 
 /** The first byte that is no blank, as a character; empty for an empty body. The bytes are handed on from the beginning. */
-async function peek(stream: ReadableStream<Uint8Array>): Promise<{ readonly begins: string; readonly body: ReadableStream<Uint8Array> }> {
+async function peek(
+  stream: ReadableStream<Uint8Array>,
+): Promise<{ readonly begins: string; readonly body: ReadableStream<Uint8Array> }> {
   const reader = stream.getReader();
   const seen: Uint8Array[] = [];
   let begins = "";
@@ -108,7 +113,11 @@ function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 /** JSON in place of a stream. A list is a stream's events in one piece; an object is the whole answer, or why there is none. */
-function whole(text: string, status: number, { mendEvents, progress }: WireWatch): ReadableStream<Uint8Array> | null {
+function whole(
+  text: string,
+  status: number,
+  { mendEvents, progress }: WireWatch,
+): ReadableStream<Uint8Array> | null {
   const value = jsonIn(text);
   // Cut off on its way, or of another kind: an empty stream is a torn one.
   if (value === undefined) return null;
@@ -133,7 +142,8 @@ function bounded(): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length;
-      if (bytes > longestAnswerBytes) throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
+      if (bytes > longestAnswerBytes)
+        throw new TooLarge(`the answer is larger than ${longestAnswerBytes} bytes`);
       controller.enqueue(chunk);
     },
   });

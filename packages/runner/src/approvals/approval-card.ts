@@ -69,13 +69,19 @@ export function cardDeliveries(
     ...(isLong ? {} : closing),
     parts: [{ content: formatContent({ v: 1, kind: "reply", parts }) }],
   };
-  const above: NewDelivery = { id: `${cardId(id, address)}/words`, ...place, ...closing, parts: [{ content: words }] };
+  const above: NewDelivery = {
+    id: `${cardId(id, address)}/words`,
+    ...place,
+    ...closing,
+    parts: [{ content: words }],
+  };
   return { deliveries: isLong ? [above, card] : [card], cells };
 }
 
 /** For those who asked for it and may not decide, once: else they would wait before a silent chat. */
 export function toldElsewhere({ id, turn, conversation }: Approval, closes: string | null): NewDelivery {
-  const words = "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
+  const words =
+    "🔐 For this I need leave to run a command. Those who may give it have been asked; I go on when they have answered.";
   const told = textDelivery(`approval:${id}:told`, parseConversationKey(conversation), words, turn);
   return closes === null ? told : { ...told, closes };
 }

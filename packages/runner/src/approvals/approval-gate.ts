@@ -1,7 +1,14 @@
 // Decides about each call of a turn before it starts: what is not allowed already parks the turn until a person has answered, and the answer is
 // used up in the same write as the call's intent, so that one approval starts one call (I7). What was shown is what is hashed is what runs.
 import type { Gate, GateDecision, JournalStep } from "@parley/agent";
-import { Fault, isFault, type Clock, type ConversationKey, type SessionKey, type ToolCall } from "@parley/protocol";
+import {
+  Fault,
+  isFault,
+  type Clock,
+  type ConversationKey,
+  type SessionKey,
+  type ToolCall,
+} from "@parley/protocol";
 import type { CellWrite } from "@parley/store";
 import {
   actionHash,
@@ -85,14 +92,20 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
           "Not run: what this command would do now is not what was approved (its program, its files, the folder or the sandbox changed). Ask again.",
         );
       if (isGiven(approval)) return use(kept, call.id);
-      if (approval.state !== "open") return decision.kind === "run" ? go : refuse(`Not run: ${closedWords(approval)}`);
+      if (approval.state !== "open")
+        return decision.kind === "run" ? go : refuse(`Not run: ${closedWords(approval)}`);
     }
     if (decision.kind === "run") return go;
-    return stored === null ? ask(call, action, hash, decision) : refuse("Not run: that approval is not there any more.");
+    return stored === null
+      ? ask(call, action, hash, decision)
+      : refuse("Not run: that approval is not there any more.");
   }
 
   function use(kept: Kept, callId: string): GateDecision {
-    using.set(callId, desk.book.moving(kept, { state: "used", used: { turn, callId } }, { what: "used", by: turn }));
+    using.set(
+      callId,
+      desk.book.moving(kept, { state: "used", used: { turn, callId } }, { what: "used", by: turn }),
+    );
     return go;
   }
 
@@ -141,7 +154,13 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
         shown,
         reason: why.reason,
         grant: why.always
-          ? { argv: [...action.argv], cwd: action.cwd, sandbox: action.sandbox, files: [...action.files], outside: [...action.outside] }
+          ? {
+              argv: [...action.argv],
+              cwd: action.cwd,
+              sandbox: action.sandbox,
+              files: [...action.files],
+              outside: [...action.outside],
+            }
           : null,
         approvers: await desk.people(),
         createdAtMs: nowMs,

@@ -40,7 +40,10 @@ const grantPrefix = "exec-grant:";
 const lifeMs = 90 * 86_400_000;
 const mostKept = 1_000;
 
-export function approvalBook(cells: Pick<Cells, "get" | "put" | "list" | "remove">, clock: Clock): ApprovalBook {
+export function approvalBook(
+  cells: Pick<Cells, "get" | "put" | "list" | "remove">,
+  clock: Clock,
+): ApprovalBook {
   const read = (cell: { readonly value: string; readonly version: number }): Kept => ({
     approval: parseApproval(cell.value),
     version: cell.version,
@@ -57,7 +60,8 @@ export function approvalBook(cells: Pick<Cells, "get" | "put" | "list" | "remove
 
   async function prune(): Promise<void> {
     const closed = (await list()).filter(({ approval }) => approval.state !== "open");
-    for (const { approval, version } of closed.slice(mostKept - 1)) await cells.remove(prefix + approval.id, version);
+    for (const { approval, version } of closed.slice(mostKept - 1))
+      await cells.remove(prefix + approval.id, version);
   }
 
   return {
@@ -67,14 +71,20 @@ export function approvalBook(cells: Pick<Cells, "get" | "put" | "list" | "remove
     },
     async open(approval) {
       await prune();
-      const made = await cells.put(prefix + approval.id, formatApproval(approval), { expect: 0, ttlMs: lifeMs });
+      const made = await cells.put(prefix + approval.id, formatApproval(approval), {
+        expect: 0,
+        ttlMs: lifeMs,
+      });
       const cell = made ?? (await cells.get(prefix + approval.id));
       if (cell === null) throw new Error(`the approval ${approval.id} is there and is not there`);
       return read(cell);
     },
     async move(kept, to, event) {
       const next = moved(kept, to, event);
-      const cell = await cells.put(prefix + next.id, formatApproval(next), { expect: kept.version, ttlMs: lifeMs });
+      const cell = await cells.put(prefix + next.id, formatApproval(next), {
+        expect: kept.version,
+        ttlMs: lifeMs,
+      });
       return cell === null ? null : read(cell);
     },
     moving(kept, to, event) {
@@ -93,7 +103,9 @@ export function approvalBook(cells: Pick<Cells, "get" | "put" | "list" | "remove
     async grants(agent) {
       const found = await cells.list(agent === undefined ? grantPrefix : `${grantPrefix}${agent}:`, 10_000);
       // Those of before these counted are for commands without any.
-      return found.map(({ value }) => Object.assign({ files: [], outside: [] }, JSON.parse(value) as Granted));
+      return found.map(({ value }) =>
+        Object.assign({ files: [], outside: [] }, JSON.parse(value) as Granted),
+      );
     },
     async revoke(id) {
       const found = (await cells.list(grantPrefix, 10_000)).find(({ key }) => key.endsWith(`:${id}`));

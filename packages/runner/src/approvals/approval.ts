@@ -80,7 +80,10 @@ export function formatApproval(approval: Approval): string {
 /** Throws Fault("invalid") for one that this build cannot read. */
 export function parseApproval(text: string): Approval {
   const parsed = schema.safeParse(JSON.parse(text));
-  if (!parsed.success) throw new Fault("invalid", "an approval is of a form that this version does not know", { cause: parsed.error });
+  if (!parsed.success)
+    throw new Fault("invalid", "an approval is of a form that this version does not know", {
+      cause: parsed.error,
+    });
   return parsed.data as unknown as Approval;
 }
 

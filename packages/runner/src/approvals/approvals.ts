@@ -34,7 +34,11 @@ export interface ApprovalDesk {
   /** Open ones whose time is over become expired. */
   current(kept: Kept): Promise<Kept>;
   /** What is said to whoever decided. Throws Fault: "missing", "denied", "conflict" when it was decided otherwise before. */
-  decide(id: string, verdict: Verdict, by: Decider): Promise<{ readonly approval: Approval; readonly say: string }>;
+  decide(
+    id: string,
+    verdict: Verdict,
+    by: Decider,
+  ): Promise<{ readonly approval: Approval; readonly say: string }>;
   /** Of a turn or of a whole session: its open requests end. */
   stop(of: { readonly turn: string } | { readonly session: string }): Promise<number>;
   list(): Promise<readonly Approval[]>;
@@ -77,7 +81,9 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
   const approvers = async (): Promise<readonly string[]> => options.approvers ?? (await options.owners());
 
   function idsOn(channel: string, people: readonly string[]): readonly string[] {
-    return people.flatMap((person) => (person.startsWith(`${channel}:`) ? [person.slice(channel.length + 1)] : []));
+    return people.flatMap((person) =>
+      person.startsWith(`${channel}:`) ? [person.slice(channel.length + 1)] : [],
+    );
   }
 
   async function surfaces(address: Address, owner: boolean): Promise<readonly Surface[]> {
@@ -87,13 +93,19 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     const people = await approvers();
     const here = idsOn(address.channel, people);
     if (address.kind === "dm" && here.includes(address.peer)) return [{ address, approvers: here }];
-    const shared = address.kind !== "dm" && options.target !== "dm" && here.length > 0 ? [{ address, approvers: here }] : [];
+    const shared =
+      address.kind !== "dm" && options.target !== "dm" && here.length > 0
+        ? [{ address, approvers: here }]
+        : [];
     if (shared.length > 0 && options.target === "channel") return shared;
     const privately = people.flatMap((person): Surface[] => {
       const [channel, peer] = [person.slice(0, person.indexOf(":")), person.slice(person.indexOf(":") + 1)];
       const account = options
         .accounts()
-        .find((each) => each.channel === channel && (channel !== address.channel || each.account === address.account));
+        .find(
+          (each) =>
+            each.channel === channel && (channel !== address.channel || each.account === address.account),
+        );
       return account === undefined || channel === operators
         ? []
         : [{ address: { channel, account: account.account, kind: "dm", peer }, approvers: [peer] }];
@@ -121,7 +133,10 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
     };
     clock.after(expiresAtMs - clock.now(), () => {
       look().catch((error: unknown) =>
-        log.warn({ approval: id, error }, "an approval could not be ended in time; whoever looks at it ends it"),
+        log.warn(
+          { approval: id, error },
+          "an approval could not be ended in time; whoever looks at it ends it",
+        ),
       );
     });
   }
@@ -137,7 +152,8 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
   }
 
   async function finish(approval: Approval): Promise<void> {
-    if (approval.state === "always" && approval.grant !== null) await book.grant(approval.agent, approval.grant, lastBy(approval));
+    if (approval.state === "always" && approval.grant !== null)
+      await book.grant(approval.agent, approval.grant, lastBy(approval));
     await inbox.accept([ticketRow(approval, clock.now())]);
     await settle(approval, outcomeOf(approval));
   }
@@ -160,15 +176,20 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
       for (const surface of shown) {
         const isHere = approval.conversation === conversationKey(surface.address);
         const { deliveries, cells } = cardDeliveries(kept.approval, surface, isHere ? closes : null);
-        for (const { key, value, ttlMs } of cells) await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
+        for (const { key, value, ttlMs } of cells)
+          await options.cells.put(key, value ?? "", ttlMs === undefined ? {} : { ttlMs });
         await outbox.post(deliveries);
       }
-      log.info({ approval: approval.id, session: approval.session, turn: approval.turn, hash: approval.hash }, "approval asked for");
+      log.info(
+        { approval: approval.id, session: approval.session, turn: approval.turn, hash: approval.hash },
+        "approval asked for",
+      );
       return kept;
     },
     async decide(id, verdict, by) {
       const found = await book.get(id.trim().toLowerCase());
-      if (found === null) throw new Fault("missing", `there is no approval ${JSON.stringify(id.slice(0, 40))}`);
+      if (found === null)
+        throw new Fault("missing", `there is no approval ${JSON.stringify(id.slice(0, 40))}`);
       const who = "operator" in by ? `operator (${by.operator})` : by.person;
       if (!mayDecide(found.approval, by, await approvers())) {
         log.warn({ approval: found.approval.id, by: who }, "somebody who is no approver tried to decide");
@@ -179,15 +200,20 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
       const state = verdict === "deny" ? "denied" : verdict;
       if (approval.state !== "open") {
         // The same answer again, perhaps because ours was lost: what follows from it is made sure of.
-        if (lastBy(approval) !== who || approval.state !== state) throw new Fault("conflict", settledWords(approval));
+        if (lastBy(approval) !== who || approval.state !== state)
+          throw new Fault("conflict", settledWords(approval));
         await finish(approval);
         return { approval, say: outcomeOf(approval) };
       }
       if (verdict === "always" && approval.grant === null)
         throw new Fault("invalid", "this command cannot be allowed for good: answer once or deny");
       const moved = await book.move(kept, { state }, { what: state, by: who });
-      if (moved === null) throw new Fault("conflict", settledWords((await book.get(approval.id))?.approval ?? approval));
-      log.info({ approval: approval.id, session: approval.session, verdict, by: who, hash: approval.hash }, "approval decided");
+      if (moved === null)
+        throw new Fault("conflict", settledWords((await book.get(approval.id))?.approval ?? approval));
+      log.info(
+        { approval: approval.id, session: approval.session, verdict, by: who, hash: approval.hash },
+        "approval decided",
+      );
       await finish(moved.approval);
       return { approval: moved.approval, say: outcomeOf(moved.approval) };
     },
@@ -226,7 +252,12 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
       const full = tooManyOpen(open, approval);
       if (full !== null) {
         const { session, turn, askedBy, conversation } = approval;
-        refusals.note("too_many_approvals", askedBy[0] ?? conversation, { session, turn, conversation, open: open.length });
+        refusals.note("too_many_approvals", askedBy[0] ?? conversation, {
+          session,
+          turn,
+          conversation,
+          open: open.length,
+        });
         return { full };
       }
     }
@@ -236,7 +267,8 @@ export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
   /** A conversation that began anew has forgotten what it asked for. */
   async function stillMeant(kept: Kept): Promise<Kept> {
     const { approval } = kept;
-    if (approval.state !== "open" || (await sessions.open(approval.session)).epoch === approval.epoch) return kept;
+    if (approval.state !== "open" || (await sessions.open(approval.session)).epoch === approval.epoch)
+      return kept;
     const moved = await book.move(kept, { state: "stopped" }, { what: "stopped", by: "a new conversation" });
     return moved ?? (await book.get(approval.id)) ?? kept;
   }

@@ -10,7 +10,9 @@ const mostNameChars = 40;
 export function askedByLines({ askedBy, names = {}, conversation, session }: Approval): string {
   const people = askedBy
     .slice(0, mostNamed)
-    .map((id) => (Object.hasOwn(names, id) ? `${quoted(names[id] ?? "")} (${visibleText(id)})` : visibleText(id)));
+    .map((id) =>
+      Object.hasOwn(names, id) ? `${quoted(names[id] ?? "")} (${visibleText(id)})` : visibleText(id),
+    );
   const more = askedBy.length - people.length;
   return [
     `asked by: ${people.length === 0 ? "nobody in a chat" : people.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,

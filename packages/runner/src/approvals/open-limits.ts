@@ -12,7 +12,10 @@ export const mostOpen = {
 } as const;
 
 /** Null when there is room for one more; else what is said to the model. `open`: those that wait now. */
-export function tooManyOpen(open: readonly Approval[], asked: Pick<Approval, "askedBy" | "conversation" | "owner">): string | null {
+export function tooManyOpen(
+  open: readonly Approval[],
+  asked: Pick<Approval, "askedBy" | "conversation" | "owner">,
+): string | null {
   for (const person of asked.askedBy) {
     const theirs = open.filter(({ askedBy }) => askedBy.includes(person)).length;
     if (theirs >= mostOpen.perPerson) return `${theirs} requests of ${person} wait for an answer`;
@@ -20,5 +23,7 @@ export function tooManyOpen(open: readonly Approval[], asked: Pick<Approval, "as
   const here = open.filter(({ conversation }) => conversation === asked.conversation).length;
   if (here >= mostOpen.perPlace) return `${here} requests of this conversation wait for an answer`;
   const others = asked.owner ? 0 : open.filter(({ owner }) => !owner).length;
-  return others >= mostOpen.ofOthers ? `${others} requests of people who are no owners wait for an answer` : null;
+  return others >= mostOpen.ofOthers
+    ? `${others} requests of people who are no owners wait for an answer`
+    : null;
 }

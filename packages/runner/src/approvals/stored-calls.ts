@@ -14,13 +14,20 @@ export function storedIn(callId: string): string | null {
 }
 
 /** `rows`: those of the turn so far. */
-export function withStoredCalls(model: Model, turn: string, rows: () => readonly Row[], book: Pick<ApprovalBook, "get">): Model {
+export function withStoredCalls(
+  model: Model,
+  turn: string,
+  rows: () => readonly Row[],
+  book: Pick<ApprovalBook, "get">,
+): Model {
   async function next(messages: readonly ModelMessage[]): Promise<Approval | null> {
     const decided = rows().flatMap(({ payload }) => {
       const { internal } = parseRowPayload(payload);
       return internal?.kind === "approval" && internal.turn !== turn ? [internal.id] : [];
     });
-    const made = new Set(messages.flatMap((message) => (message.role === "assistant" ? callsIn(message) : [])));
+    const made = new Set(
+      messages.flatMap((message) => (message.role === "assistant" ? callsIn(message) : [])),
+    );
     for (const id of decided) {
       if (made.has(mark + id)) continue;
       const kept = await book.get(id);

@@ -29,7 +29,13 @@ export interface TurnApprovalsInput {
   readonly clock: Clock;
 }
 
-export function turnApprovals({ options, turn, session, setup, ...ports }: TurnApprovalsInput): TurnApprovals | null {
+export function turnApprovals({
+  options,
+  turn,
+  session,
+  setup,
+  ...ports
+}: TurnApprovalsInput): TurnApprovals | null {
   const { execPolicy: policy } = setup;
   if (options === undefined || policy === undefined) return null;
   const { hold, hooks } = options;

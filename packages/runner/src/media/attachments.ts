@@ -1,7 +1,14 @@
 // The files of the messages that a turn reads: fetched before the model is asked, then told with the words they came with.
 import type { ToldMessage } from "@parley/agent";
 import type { Channel } from "@parley/channels";
-import { type Attachment, type Clock, type ImageContent, type Inbound, deadline, parseRowPayload } from "@parley/protocol";
+import {
+  type Attachment,
+  type Clock,
+  type ImageContent,
+  type Inbound,
+  deadline,
+  parseRowPayload,
+} from "@parley/protocol";
 import type { Row } from "@parley/store";
 import type { Reading, ReadMedia } from "./read-attachment.ts";
 
@@ -40,7 +47,9 @@ export function turnMedia({ account, channel, readMedia, clock, signal }: TurnMe
   return {
     async prepare(rows) {
       if (channel === null) return;
-      const waiting = rows.flatMap((row) => parseRowPayload(row.payload).inbound.attachments).filter(({ ref }) => !readings.has(ref));
+      const waiting = rows
+        .flatMap((row) => parseRowPayload(row.payload).inbound.attachments)
+        .filter(({ ref }) => !readings.has(ref));
       if (waiting.length === 0) return;
       const inTime = deadline(clock, fetchWithinMs, "fetching the files of a message");
       const next = async (): Promise<void> => {
@@ -73,7 +82,8 @@ function withReadings(inbound: Inbound, readings: ReadonlyMap<string, Reading>):
       room -= reading.text.length;
       documents.push({ name: attachment.name ?? "document", text: reading.text });
     }
-    if (reading.kind === "picture") images.push({ type: "image", path: reading.path, mediaType: reading.mediaType });
+    if (reading.kind === "picture")
+      images.push({ type: "image", path: reading.path, mediaType: reading.mediaType });
     if (reading.kind === "spoken") spoken.push(reading.text);
     if (reading.kind === "unavailable") unavailable.push(reading.reason);
   }
@@ -100,7 +110,9 @@ function withSpoken(inbound: Inbound, spoken: readonly string[]): Inbound {
     return { ...inbound, text: [text, ...spoken].filter((words) => words !== "").join("\n") };
   return {
     ...inbound,
-    enclosed: enclosed.map((each) => (each.kind === "forward" ? { ...each, words: [...each.words, ...spoken] } : each)),
+    enclosed: enclosed.map((each) =>
+      each.kind === "forward" ? { ...each, words: [...each.words, ...spoken] } : each,
+    ),
   };
 }
 

@@ -9,8 +9,16 @@ interface Kind {
 const signatures: readonly (Kind & { readonly is: (bytes: Buffer) => boolean })[] = [
   { mediaType: "image/jpeg", extension: "jpg", is: (bytes) => startsWith(bytes, "ffd8ff") },
   { mediaType: "image/png", extension: "png", is: (bytes) => startsWith(bytes, "89504e470d0a1a0a") },
-  { mediaType: "image/gif", extension: "gif", is: (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6)) },
-  { mediaType: "image/webp", extension: "webp", is: (bytes) => /^RIFF.{4}WEBP/s.test(bytes.toString("latin1", 0, 12)) },
+  {
+    mediaType: "image/gif",
+    extension: "gif",
+    is: (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6)),
+  },
+  {
+    mediaType: "image/webp",
+    extension: "webp",
+    is: (bytes) => /^RIFF.{4}WEBP/s.test(bytes.toString("latin1", 0, 12)),
+  },
 ];
 
 /** The four kinds that vision models take; null for anything else. */

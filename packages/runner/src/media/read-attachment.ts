@@ -58,31 +58,59 @@ export function mediaReader({ folder, cells, transcribe, clock, log }: MediaRead
     return reading;
   };
 
-  async function read(channel: Channel, attachment: Attachment, signal: AbortSignal, inTime: AbortSignal): Promise<Reading> {
+  async function read(
+    channel: Channel,
+    attachment: Attachment,
+    signal: AbortSignal,
+    inTime: AbortSignal,
+  ): Promise<Reading> {
     const limitBytes = channel.capabilities.downloadBytes;
     if (attachment.bytes !== undefined && attachment.bytes > limitBytes) {
-      return unavailable(attachment, `${megabytes(attachment.bytes)}, and bots on ${channel.name} get at most ${megabytes(limitBytes)}`);
+      return unavailable(
+        attachment,
+        `${megabytes(attachment.bytes)}, and bots on ${channel.name} get at most ${megabytes(limitBytes)}`,
+      );
     }
     try {
-      const { bytes } = await download(channel, attachment.ref, limitBytes, AbortSignal.any([signal, inTime]));
+      const { bytes } = await download(
+        channel,
+        attachment.ref,
+        limitBytes,
+        AbortSignal.any([signal, inTime]),
+      );
       if (attachment.kind === "voice") return await heard(bytes, attachment, signal);
       const picture = pictureKind(bytes);
       const path = await folder.keep(bytes, picture?.extension ?? extensionOf(attachment.name));
-      if (picture !== null && bytes.length <= pictureBytes) return { kind: "picture", path, mediaType: picture.mediaType };
+      if (picture !== null && bytes.length <= pictureBytes)
+        return { kind: "picture", path, mediaType: picture.mediaType };
       const text = attachment.kind === "file" && picture === null ? textOf(bytes) : null;
       return text === null ? { kind: "file", path } : { kind: "text", path, text };
     } catch (error) {
       if (signal.aborted || !isFault(error)) throw error;
-      log.warn({ kind: attachment.kind, code: error.code, reason: error.message }, "a file could not be fetched");
+      log.warn(
+        { kind: attachment.kind, code: error.code, reason: error.message },
+        "a file could not be fetched",
+      );
       const reason = inTime.aborted ? "it did not come in time" : reasons[error.code];
       return reason === undefined || inTime.aborted
-        ? { ...unavailable(attachment, `${reason ?? "it could not be fetched"}; it may work when it is sent again`), mayPass: true }
+        ? {
+            ...unavailable(
+              attachment,
+              `${reason ?? "it could not be fetched"}; it may work when it is sent again`,
+            ),
+            mayPass: true,
+          }
         : unavailable(attachment, reason);
     }
   }
 
   /** Reading again is safe, and a single lost connection is no reason to answer without the file. */
-  async function download(channel: Channel, ref: string, limitBytes: number, signal: AbortSignal): Promise<{ readonly bytes: Uint8Array }> {
+  async function download(
+    channel: Channel,
+    ref: string,
+    limitBytes: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: Uint8Array }> {
     if (channel.download === undefined) throw new Fault("unsupported", `${channel.name} hands out no files`);
     try {
       return await channel.download(ref, limitBytes, signal);
@@ -112,9 +140,13 @@ function textOf(bytes: Uint8Array): string | null {
   const head = bytes.subarray(0, 4 * documentChars);
   if (head.includes(0)) return null;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: head.length < bytes.length });
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(head, {
+      stream: head.length < bytes.length,
+    });
     const isCut = text.length > documentChars || head.length < bytes.length;
-    return isCut ? `${text.slice(0, documentChars).toWellFormed()}\n[cut here; the file has ${bytes.length} bytes]` : text;
+    return isCut
+      ? `${text.slice(0, documentChars).toWellFormed()}\n[cut here; the file has ${bytes.length} bytes]`
+      : text;
   } catch {
     return null; // Another encoding, or no text: told by its facts.
   }
@@ -134,7 +166,10 @@ const reasons: { readonly [code in Fault["code"]]?: string } = {
 };
 
 function unavailable({ kind, name }: Attachment, reason: string): Extract<Reading, { kind: "unavailable" }> {
-  return { kind: "unavailable", reason: `${kind}${name === undefined ? "" : ` "${label(name, 120)}"`}, ${reason}` };
+  return {
+    kind: "unavailable",
+    reason: `${kind}${name === undefined ? "" : ` "${label(name, 120)}"`}, ${reason}`,
+  };
 }
 
 function megabytes(bytes: number): string {

@@ -3,7 +3,15 @@
 // that a crash never repeats one. Only in private, and only where the workspace can be written.
 import { flushRequest, flushSystem, runLoop, type Journal } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { noUsage, type Clock, type Entry, type Log, type SessionKey, type Usage, localDay } from "@parley/protocol";
+import {
+  noUsage,
+  type Clock,
+  type Entry,
+  type Log,
+  type SessionKey,
+  type Usage,
+  localDay,
+} from "@parley/protocol";
 import type { Held } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import { isWritable, memoryNote } from "./memory-note.ts";
@@ -29,7 +37,9 @@ const field = "memoryFlush";
 const mostSteps = 4;
 
 /** The keeper's port. `cycle` is the seq through which the standing summary goes, 0 before the first. */
-export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
+export function memoryFlush(
+  options: FlushOptions,
+): (view: readonly Entry[], cycle: number, signal: AbortSignal) => Promise<Usage> {
   const { sessions, session, epoch, clock, log } = options;
   let told = session.fields[field];
 
@@ -45,7 +55,9 @@ export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cyc
     };
     const day = localDay(clock.now(), options.timeZone);
     const tool = memoryNote(options.workspace, options.notes, day, markDone);
-    const incoming = [flushRequest({ file: `${options.notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() })];
+    const incoming = [
+      flushRequest({ file: `${options.notes.folder}/${day}.md`, tool: tool.name, atMs: clock.now() }),
+    ];
     let usage = noUsage;
     for await (const event of runLoop(
       {
@@ -59,7 +71,12 @@ export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cyc
       {
         model: options.model,
         tools: [tool],
-        scope: { session: session.key as SessionKey, agent: options.agent, turn: options.turn, workspace: options.workspace },
+        scope: {
+          session: session.key as SessionKey,
+          agent: options.agent,
+          turn: options.turn,
+          workspace: options.workspace,
+        },
         journal: forgotten,
         spill: async () => "",
         signal,
@@ -69,7 +86,8 @@ export function memoryFlush(options: FlushOptions): (view: readonly Entry[], cyc
     )) {
       if (event.type !== "end") continue;
       usage = event.usage;
-      if (event.error !== undefined) log.warn({ kind: event.error.kind }, "the memory flush failed; the compaction goes on without it");
+      if (event.error !== undefined)
+        log.warn({ kind: event.error.kind }, "the memory flush failed; the compaction goes on without it");
     }
     if (!signal.aborted) await markDone();
     return usage;

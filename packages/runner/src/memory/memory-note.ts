@@ -29,14 +29,18 @@ export function memoryNote(
     description: `Appends Markdown to ${file}. The file is created when it does not exist; nothing in it is ever changed.`,
     parameters: {
       type: "object",
-      properties: { text: { type: "string", description: "Short Markdown bullets.", minLength: 1, maxLength: noteChars } },
+      properties: {
+        text: { type: "string", description: "Short Markdown bullets.", minLength: 1, maxLength: noteChars },
+      },
       required: ["text"],
       additionalProperties: false,
     },
     effect: "writes",
     parse(sent) {
       const parsed = noteArgs.safeParse(sent);
-      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+      return parsed.success
+        ? { ok: true, args: parsed.data }
+        : { ok: false, reason: z.prettifyError(parsed.error) };
     },
     async run(args) {
       const { text } = noteArgs.parse(args);
@@ -55,7 +59,10 @@ export async function isWritable(workspace: string): Promise<boolean> {
       () => true,
       () => false, // Whatever forbids it, no note will be written.
     );
-  return (await may(join(workspace, memoryFolder))) || ((await isMissing(join(workspace, memoryFolder))) && (await may(workspace)));
+  return (
+    (await may(join(workspace, memoryFolder))) ||
+    ((await isMissing(join(workspace, memoryFolder))) && (await may(workspace)))
+  );
 }
 
 function isMissing(path: string): Promise<boolean> {
@@ -92,8 +99,13 @@ async function append(
   try {
     const stat = await handle.stat();
     if (!stat.isFile()) throw new Fault("denied", `${below}/${name} is not a file`);
-    if (stat.nlink > 1) throw new Fault("denied", `${below}/${name} has another name (a hard link), which may lie outside the workspace`);
-    if (stat.size + Buffer.byteLength(text) > fileBytes) throw new Fault("denied", `${below}/${name} is full`);
+    if (stat.nlink > 1)
+      throw new Fault(
+        "denied",
+        `${below}/${name} has another name (a hard link), which may lie outside the workspace`,
+      );
+    if (stat.size + Buffer.byteLength(text) > fileBytes)
+      throw new Fault("denied", `${below}/${name} is full`);
     const before = await handle.readFile();
     const opening = before.length > 0 ? "\n" : heading === null ? "" : `${heading}\n\n`;
     const more = Buffer.from(`${opening}${text}\n`);

@@ -27,7 +27,9 @@ export function notesPlace(
   const mark = createHash("sha256").update(session).digest("hex").slice(0, 16);
   return {
     folder: owner ? memoryFolder : `${memoryFolder}/sessions/${mark}`,
-    heading: owner ? null : `[Notes on talk with ${senders.join(", ") || "somebody"}, not an owner, in ${session}]`,
+    heading: owner
+      ? null
+      : `[Notes on talk with ${senders.join(", ") || "somebody"}, not an owner, in ${session}]`,
     added: async (path, before, after) => origins?.added(workspace, path, before, after),
     originOf: async () => (await origins?.of(workspace)) ?? ownersAlone,
   };

@@ -45,7 +45,14 @@ export async function startupFor(
 const mostFiles = 20;
 
 /** Null when there is nothing to tell. Newest day first. */
-export async function startupNotes({ workspace, notes: place, timeZone, nowMs, settings, log }: StartupRequest): Promise<string | null> {
+export async function startupNotes({
+  workspace,
+  notes: place,
+  timeZone,
+  nowMs,
+  settings,
+  log,
+}: StartupRequest): Promise<string | null> {
   if (!settings.enabled) return null;
   const days = recentDays(nowMs, timeZone, settings.dailyMemoryDays);
   const names = await readdir(join(workspace, place.folder)).catch((): string[] => []); // No folder, no notes.

@@ -1,7 +1,13 @@
 // The models of one turn, primary and fallbacks, each asked with what was made for it: its own prompt, the tools that its rules leave it, its level of
 // thinking, as much of the conversation as its window holds. A fallback's is made in the moment in which it is asked.
 import { narrowed, tokensOfText } from "@parley/agent";
-import { withFallbacks, type FallbackOptions, type Model, type ModelEvent, type ModelRequest } from "@parley/models";
+import {
+  withFallbacks,
+  type FallbackOptions,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from "@parley/models";
 import { noUsage, type ThinkingLevel } from "@parley/protocol";
 
 export interface OwnRequest {
@@ -37,7 +43,13 @@ export function askedModels<Own extends OwnRequest>(
       } catch (error) {
         options.log.error({ err: error, model: model.id }, "no prompt could be made for a fallback");
         const message = "no prompt could be made for it";
-        return yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "unavailable", message } };
+        return yield {
+          type: "end",
+          stop: "error",
+          usage: noUsage,
+          content: [],
+          error: { kind: "unavailable", message },
+        };
       }
       last = own;
       yield* model.stream(own === primary ? request : requestFor(own, primary, request), signal);
@@ -57,7 +69,11 @@ export function askedModels<Own extends OwnRequest>(
 const fullShare = 0.95;
 const answerShare = 0.25;
 
-function requestFor({ model, system, tools, thinking }: OwnRequest, primary: OwnRequest, request: ModelRequest): ModelRequest {
+function requestFor(
+  { model, system, tools, thinking }: OwnRequest,
+  primary: OwnRequest,
+  request: ModelRequest,
+): ModelRequest {
   const schemas = request.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
   const overhead = tokensOfText(system.stable + system.volatile + JSON.stringify(schemas));
   const answerTokens = Math.min(model.maxTokens, Math.floor(model.contextWindow * answerShare));
@@ -67,6 +83,7 @@ function requestFor({ model, system, tools, thinking }: OwnRequest, primary: Own
     system,
     tools: schemas,
     thinking: thinking(),
-    messages: model.contextWindow < primary.model.contextWindow ? narrowed(request.messages, left) : request.messages,
+    messages:
+      model.contextWindow < primary.model.contextWindow ? narrowed(request.messages, left) : request.messages,
   };
 }

@@ -1,6 +1,11 @@
 // Words to Parley inside a message: `/think high`, `/t low`, `/reasoning stream`. Alone they are a command that sets the session; beside
 // other words they hold for that message and are taken out of it, everything else staying byte for byte. Code is never looked at.
-import { parseThinkingLevel, reasoningLevels, type ReasoningLevel, type ThinkingLevel } from "@parley/protocol";
+import {
+  parseThinkingLevel,
+  reasoningLevels,
+  type ReasoningLevel,
+  type ThinkingLevel,
+} from "@parley/protocol";
 
 export interface Wanted {
   readonly thinking?: ThinkingLevel;
@@ -57,7 +62,9 @@ const form = /^\/(thinking|think|t|reasoning|reason)(?::|\s|$)\s*([\s\S]*)$/i;
 const clearing = new Set(["default", "inherit", "clear", "reset", "unpin"]);
 
 /** The message as a command, when it is nothing but directives: or begins as one with a word that is no level, which is then answered. */
-export function directiveCommand(message: string): { readonly name: "think" | "reasoning"; readonly args: string } | null {
+export function directiveCommand(
+  message: string,
+): { readonly name: "think" | "reasoning"; readonly args: string } | null {
   const match = form.exec(message.trim());
   if (match === null) return null;
   const name = names[match[1]?.toLowerCase() ?? ""] ?? "think";

@@ -78,10 +78,17 @@ export function modelBook({ config, declared, callable }: ModelBookOptions): Mod
 
   function nearest(agent: AgentConfig, word: string): readonly string[] {
     const known = choices(agent);
-    const names = known.flatMap(({ ref, alias }) => [...(alias === undefined ? [] : [alias]), ref, ref.slice(ref.indexOf("/") + 1)]);
+    const names = known.flatMap(({ ref, alias }) => [
+      ...(alias === undefined ? [] : [alias]),
+      ref,
+      ref.slice(ref.indexOf("/") + 1),
+    ]);
     const typed = word.toLowerCase();
     const close = nearestWord(typed, names);
-    const holding = typed.length < 3 ? [] : known.flatMap(({ ref, alias }) => (ref.toLowerCase().includes(typed) ? [alias ?? ref] : []));
+    const holding =
+      typed.length < 3
+        ? []
+        : known.flatMap(({ ref, alias }) => (ref.toLowerCase().includes(typed) ? [alias ?? ref] : []));
     return [...new Set([...(close === null ? [] : [close]), ...holding])].slice(0, mostNearest);
   }
 
@@ -89,7 +96,9 @@ export function modelBook({ config, declared, callable }: ModelBookOptions): Mod
     choices,
     named(agent, word) {
       const wanted = word.toLowerCase();
-      const known = choices(agent).find(({ ref, alias }) => alias?.toLowerCase() === wanted || ref.toLowerCase() === wanted);
+      const known = choices(agent).find(
+        ({ ref, alias }) => alias?.toLowerCase() === wanted || ref.toLowerCase() === wanted,
+      );
       return known?.ref ?? (isOpen(word) ? word : null);
     },
     async find(agent, word) {
@@ -105,7 +114,8 @@ export function modelBook({ config, declared, callable }: ModelBookOptions): Mod
     },
     of(agent, session) {
       const own = session.fields[modelField];
-      const allowed = typeof own === "string" && (choices(agent).some(({ ref }) => ref === own) || isOpen(own));
+      const allowed =
+        typeof own === "string" && (choices(agent).some(({ ref }) => ref === own) || isOpen(own));
       return allowed ? { primary: own, fallbacks: [], own: true } : { ...agent.model, own: false };
     },
   };

@@ -31,11 +31,18 @@ function inAbout(waitMs: number): string {
 }
 
 /** For operators: what a model's standing trouble is and what to do. */
-export function modelTrouble({ model, kind }: { readonly model: string; readonly kind: ModelError["kind"] }): string {
+export function modelTrouble({
+  model,
+  kind,
+}: {
+  readonly model: string;
+  readonly kind: ModelError["kind"];
+}): string {
   const provider = model.slice(0, model.indexOf("/"));
   const test = `\`parley models test ${model}\` tries it`;
   if (kind === "auth")
     return `the model ${model} cannot be asked: its provider refuses the key. Set models.providers.${provider}.apiKey; ${test}`;
-  if (kind === "billing") return `the model ${model} cannot be asked: the account at its provider is out of credit. Top it up; ${test}`;
+  if (kind === "billing")
+    return `the model ${model} cannot be asked: the account at its provider is out of credit. Top it up; ${test}`;
   return `the model ${model} cannot be asked: its provider does not know it. Mend its id, or models.providers.${provider}.baseUrl; ${test}`;
 }

@@ -1,7 +1,14 @@
 // How much one turn thinks, and who sees it: message, session, agent, model, defaults, in this order. A stored level that the model does not
 // take is moved to the nearest; a typed one is refused with those it takes.
 import type { AgentConfig, Config } from "@parley/config";
-import { defaultThinking, nearestThinking, thinkingLevelsOf, type Model, type ModelEvent, type ModelRequest } from "@parley/models";
+import {
+  defaultThinking,
+  nearestThinking,
+  thinkingLevelsOf,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+} from "@parley/models";
 import { noUsage, parseThinkingLevel, type ReasoningLevel, type ThinkingLevel } from "@parley/protocol";
 import type { Session } from "@parley/store";
 import { parseReasoningLevel, type Wanted } from "./directives.ts";
@@ -17,7 +24,10 @@ export interface ThinkingSources {
 }
 
 /** Without `wanted`: what holds for a message that says nothing about it. */
-export function thinkingOf({ config, agent, session, model }: ThinkingSources, wanted: Wanted = {}): ThinkingLevel {
+export function thinkingOf(
+  { config, agent, session, model }: ThinkingSources,
+  wanted: Wanted = {},
+): ThinkingLevel {
   const { models, thinkingDefault } = config.agents.defaults;
   const level =
     wanted.thinking ??
@@ -28,7 +38,10 @@ export function thinkingOf({ config, agent, session, model }: ThinkingSources, w
   return level === undefined ? defaultThinking(model) : nearestThinking(model, level);
 }
 
-export function reasoningOf({ agent, session }: Pick<ThinkingSources, "agent" | "session">, wanted: Wanted = {}): ReasoningLevel {
+export function reasoningOf(
+  { agent, session }: Pick<ThinkingSources, "agent" | "session">,
+  wanted: Wanted = {},
+): ReasoningLevel {
   return wanted.reasoning ?? ownReasoning(session) ?? agent.reasoningDefault ?? "off";
 }
 
@@ -46,7 +59,10 @@ export function ownReasoning({ fields }: Pick<Session, "fields">): ReasoningLeve
  * What is said to somebody who typed a level that this model does not take; null when it does. `off` is always taken: a model that cannot stop
  * thinking does the least it can.
  */
-export function unsupportedThinking(model: Pick<Model, "id" | "thinking">, level: ThinkingLevel | undefined): string | null {
+export function unsupportedThinking(
+  model: Pick<Model, "id" | "thinking">,
+  level: ThinkingLevel | undefined,
+): string | null {
   const levels = thinkingLevelsOf(model);
   if (level === undefined || level === "off" || levels.includes(level)) return null;
   return `\`${model.id}\` does not take the thinking level "${level}". Valid levels: ${levels.join(", ")}.`;
@@ -61,8 +77,14 @@ export function thinkingWords(model: Pick<Model, "id" | "thinking">, level: Thin
 }
 
 /** The model as the messages of the turn want it asked; those that join later may change the level from then on. */
-export function asWanted(model: Model, now: () => { readonly thinking: ThinkingLevel; readonly showThoughts: boolean }): Model {
-  return { ...model, stream: (request: ModelRequest, signal) => model.stream({ ...request, ...now() }, signal) };
+export function asWanted(
+  model: Model,
+  now: () => { readonly thinking: ThinkingLevel; readonly showThoughts: boolean },
+): Model {
+  return {
+    ...model,
+    stream: (request: ModelRequest, signal) => model.stream({ ...request, ...now() }, signal),
+  };
 }
 
 /** In place of a model that cannot do what was typed: says so, as the answer. */

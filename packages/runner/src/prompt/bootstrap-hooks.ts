@@ -45,14 +45,25 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
       try {
         const handler = await handlerOf(path, name);
         const bootstrapFiles = files.map(eventFile);
-        const context = { workspaceDir: workspace, bootstrapFiles, cfg: config, sessionKey: session, sessionId: session, agentId: agent };
+        const context = {
+          workspaceDir: workspace,
+          bootstrapFiles,
+          cfg: config,
+          sessionKey: session,
+          sessionId: session,
+          agentId: agent,
+        };
         const event: BootstrapEvent = { type: "agent", action: "bootstrap", sessionKey: session, context };
         const returned = await withinTime(clock, async () => handler(event));
         return readFiles(Array.isArray(returned) ? returned : event.context.bootstrapFiles, files);
       } catch (cause) {
-        throw new Fault("invalid", `the agent:bootstrap hook ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}`, {
-          cause,
-        });
+        throw new Fault(
+          "invalid",
+          `the agent:bootstrap hook ${path} failed: ${cause instanceof Error ? cause.message : String(cause)}`,
+          {
+            cause,
+          },
+        );
       }
     };
   });
@@ -61,7 +72,9 @@ export function bootstrapHooks(config: Config, configPath: string, clock: Clock)
 /** The path's time of change is part of the address, so that an edit is seen without a restart. */
 export async function handlerOf(path: string, name: string): Promise<Handler> {
   const { mtimeMs } = await stat(path);
-  const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as { readonly [name: string]: unknown };
+  const loaded = (await import(`${pathToFileURL(path).href}?changed=${mtimeMs}`)) as {
+    readonly [name: string]: unknown;
+  };
   const handler = loaded[name];
   if (typeof handler !== "function") throw new Error(`it exports no function "${name}"`);
   return handler as Handler;
@@ -87,14 +100,18 @@ function eventFile({ name, path, text }: HookFile): BootstrapHookFile {
 function readFiles(files: readonly unknown[], before: readonly HookFile[]): HookFile[] {
   const had = new Map(before.map((file) => [file.name as string, file]));
   return files.flatMap((file): HookFile[] => {
-    if (typeof file !== "object" || file === null) throw new Error("it left something that is no file in bootstrapFiles");
+    if (typeof file !== "object" || file === null)
+      throw new Error("it left something that is no file in bootstrapFiles");
     const { name, path, content, missing } = file as Partial<BootstrapHookFile>;
     const known = bootstrapNames.find((each) => each === name);
     if (known === undefined) return [];
-    if (content !== undefined && typeof content !== "string") throw new Error(`the content of ${known} is no text`);
+    if (content !== undefined && typeof content !== "string")
+      throw new Error(`the content of ${known} is no text`);
     const old = had.get(known);
     const at = typeof path === "string" ? path : (old?.path ?? known);
     if (content !== undefined && missing !== true) return [{ name: known, path: at, text: content }];
-    return [{ name: known, path: at, text: null, ...(old?.refused === undefined ? {} : { refused: old.refused }) }];
+    return [
+      { name: known, path: at, text: null, ...(old?.refused === undefined ? {} : { refused: old.refused }) },
+    ];
   });
 }

@@ -8,7 +8,11 @@ import type { Tool } from "@parley/tools";
 /** A channel as the prompt knows it: also of a gateway that is not running. */
 export type Surface = Pick<Channel, "name" | "capabilities" | "actions">;
 
-export function channelFacts(config: Config, address: Address, { name, capabilities, actions = [] }: Surface): ChannelFacts {
+export function channelFacts(
+  config: Config,
+  address: Address,
+  { name, capabilities, actions = [] }: Surface,
+): ChannelFacts {
   return {
     name,
     kind: address.kind,
@@ -21,7 +25,11 @@ export function channelFacts(config: Config, address: Address, { name, capabilit
 }
 
 /** What the account says, else `minimal` for an agent that has a tool to react with. */
-export function reactionLevel({ channels }: Config, { channel, account }: Address, tools: readonly Pick<Tool, "name">[]): ReactionLevel {
+export function reactionLevel(
+  { channels }: Config,
+  { channel, account }: Address,
+  tools: readonly Pick<Tool, "name">[],
+): ReactionLevel {
   const own =
     channel === "telegram"
       ? accountOf(channels.telegram, account)?.reactionLevel

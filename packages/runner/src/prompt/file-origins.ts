@@ -67,7 +67,8 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
 
   async function writing(root: string, path: string, sha256: string, origin: Origin | null): Promise<void> {
     const key = fileKey(root, path);
-    if (origin !== null) await cells.put(key, JSON.stringify({ sha256, origin, atMs: clock.now() } satisfies Written), {});
+    if (origin !== null)
+      await cells.put(key, JSON.stringify({ sha256, origin, atMs: clock.now() } satisfies Written), {});
     // Of other content nothing is forgotten: it is still there until the write has come to its end.
     else if ((await writtenAt(key))?.sha256 === sha256) await cells.remove(key);
     await note(root, path, sha256);
@@ -76,7 +77,9 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
   async function of(workspace: string): Promise<OriginOf> {
     const prefix = fileKey(workspace, "");
     const [files, running] = await Promise.all([cells.list(prefix, most), watches(watchesOf(workspace))]);
-    const written = new Map(files.map(({ key, value }) => [key.slice(prefix.length), JSON.parse(value) as Written]));
+    const written = new Map(
+      files.map(({ key, value }) => [key.slice(prefix.length), JSON.parse(value) as Written]),
+    );
     return (absolute, sha256) => {
       const path = relative(workspace, absolute).split(sep).join("/");
       if (path.startsWith("../")) return null;
@@ -97,7 +100,11 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
     made: (root, path) => note(root, path, ""),
     async begin(watch: Begun) {
       const id = ids.uuid();
-      await cells.put(`${watchesOf(watch.root)}${id}`, JSON.stringify({ made: {}, ...watch, id, node } satisfies Kept), {});
+      await cells.put(
+        `${watchesOf(watch.root)}${id}`,
+        JSON.stringify({ made: {}, ...watch, id, node } satisfies Kept),
+        {},
+      );
       return id;
     },
     async watch(root, id) {
@@ -106,8 +113,15 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
     },
     async end({ root, id, origin }, changed) {
       for (const { path, sha256 } of changed) {
-        await cells.put(fileKey(root, path), JSON.stringify({ sha256, origin, atMs: clock.now() } satisfies Written), {});
-        log.warn({ root, path, ...origin }, "a command changed a file that enters prompts: it is told as not the owner's");
+        await cells.put(
+          fileKey(root, path),
+          JSON.stringify({ sha256, origin, atMs: clock.now() } satisfies Written),
+          {},
+        );
+        log.warn(
+          { root, path, ...origin },
+          "a command changed a file that enters prompts: it is told as not the owner's",
+        );
       }
       await cells.remove(`${watchesOf(root)}${id}`);
     },
@@ -116,7 +130,11 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
         if (watch.node !== node) continue;
         try {
           const said = await endWatch(watch, hidden, book);
-          if (said !== "") log.warn({ root: watch.root, ...watch.origin }, `after a command that Parley's end cut off: ${said}`);
+          if (said !== "")
+            log.warn(
+              { root: watch.root, ...watch.origin },
+              `after a command that Parley's end cut off: ${said}`,
+            );
         } catch (error) {
           // It stays: until it can be looked through, what came after it enters no prompt.
           if (!isFault(error) && !(error instanceof Error && "code" in error)) throw error;
@@ -130,7 +148,11 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
 
 /** It is put aside, or told as its origin's, when the command ends. */
 function unsettled({ who, session }: Origin): ForeignOrigin {
-  return { use: "leave out", reason: "a command that has not ended yet may have written it", who: `by ${who}, in ${session}` };
+  return {
+    use: "leave out",
+    reason: "a command that has not ended yet may have written it",
+    who: `by ${who}, in ${session}`,
+  };
 }
 
 function foreign({ owner, who, session }: Origin, atMs: number): ForeignOrigin {

@@ -86,7 +86,19 @@ export function needsReasoningTags({ model, thinking }: Pick<SurfaceSources, "mo
   return thinking !== "off" && !model.reasoning;
 }
 
-function stableFacts({ config, house, agent, mode, model, audience, tools, sandbox, files, skills, owners }: StableSources): StableInput {
+function stableFacts({
+  config,
+  house,
+  agent,
+  mode,
+  model,
+  audience,
+  tools,
+  sandbox,
+  files,
+  skills,
+  owners,
+}: StableSources): StableInput {
   return {
     version,
     agent: agent.id,
@@ -111,7 +123,20 @@ function stableFacts({ config, house, agent, mode, model, audience, tools, sandb
 }
 
 function surfaceFacts(sources: SurfaceSources): SurfaceFacts {
-  const { config, house, agent, model, tools, session, address, surface, placeText, repo, thinking, reasoning } = sources;
+  const {
+    config,
+    house,
+    agent,
+    model,
+    tools,
+    session,
+    address,
+    surface,
+    placeText,
+    repo,
+    thinking,
+    reasoning,
+  } = sources;
   return {
     session: session.key,
     approvals: asksPeople(sources.execPolicy),
@@ -145,12 +170,18 @@ function silenceAt(address: Address | null, { agents }: Config): SurfaceFacts["s
 
 /** In an order of their own: moving lines in the config must not move the prompt. */
 function aliases({ agents }: Config): StableInput["modelAliases"] {
-  const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) => (alias === undefined ? [] : [{ alias, model }]));
+  const named = Object.entries(agents.defaults.models).flatMap(([model, { alias }]) =>
+    alias === undefined ? [] : [{ alias, model }],
+  );
   return named.toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
 /** Without a key nobody is shown, rather than everybody in clear. */
-function shownOwners(owners: readonly string[], { commands }: Config, { ownerKey }: House): readonly string[] {
+function shownOwners(
+  owners: readonly string[],
+  { commands }: Config,
+  { ownerKey }: House,
+): readonly string[] {
   const ids = owners.toSorted();
   if (commands.ownerDisplay === "raw") return ids;
   return ownerKey === undefined ? [] : hashedIds(ids, ownerKey);

@@ -39,13 +39,21 @@ export interface PromptNote {
 }
 
 export interface PromptBook {
-  note(turn: string, place: Place, session: Session, prompt: CompiledPrompt, explanation: PromptExplanation): PromptNote;
+  note(
+    turn: string,
+    place: Place,
+    session: Session,
+    prompt: CompiledPrompt,
+    explanation: PromptExplanation,
+  ): PromptNote;
   /** Of the last turn; null before the first. */
   last(session: Session): LastPrompt | null;
   /** Oldest first; what is older than the bounds is gone. */
   turns(session: string): Promise<readonly PromptRecord[]>;
   /** Null when it is gone. */
-  text(record: Pick<PromptRecord, "stable" | "volatile">): Promise<{ readonly stable: string; readonly volatile: string } | null>;
+  text(
+    record: Pick<PromptRecord, "stable" | "volatile">,
+  ): Promise<{ readonly stable: string; readonly volatile: string } | null>;
   explanation(record: Pick<PromptRecord, "report">): Promise<PromptExplanation | null>;
 }
 
@@ -70,7 +78,8 @@ export function promptBook(cells: Pick<Cells, "get" | "list">, clock: Clock): Pr
   const written = new Map<string, number>();
 
   function isFresh(hash: string, last: LastPrompt | null): boolean {
-    const bySession = last !== null && [last.stable, last.volatile, last.report].includes(hash) ? last.keptAtMs : 0;
+    const bySession =
+      last !== null && [last.stable, last.volatile, last.report].includes(hash) ? last.keptAtMs : 0;
     return clock.now() - Math.max(written.get(hash) ?? 0, bySession) < renewAfterMs;
   }
 
@@ -93,11 +102,18 @@ export function promptBook(cells: Pick<Cells, "get" | "list">, clock: Clock): Pr
       const texts = [prompt.stable, prompt.volatile, reportText]
         .filter((text) => text !== "")
         .map((text) => ({ text, hash: hashOf(text) }));
-      const hashes = { stable: prompt.stableHash, volatile: volatileHash(prompt), report: hashOf(reportText) };
+      const hashes = {
+        stable: prompt.stableHash,
+        volatile: volatileHash(prompt),
+        report: hashOf(reportText),
+      };
       const fresh = texts.filter(({ hash }) => !isFresh(hash, last));
       // All three are as old as the oldest of them.
       const unwritten = texts.filter((text) => !fresh.includes(text));
-      const keptAtMs = Math.min(clock.now(), ...unwritten.map(({ hash }) => written.get(hash) ?? last?.keptAtMs ?? 0));
+      const keptAtMs = Math.min(
+        clock.now(),
+        ...unwritten.map(({ hash }) => written.get(hash) ?? last?.keptAtMs ?? 0),
+      );
       const record: PromptRecord = {
         n,
         turn,
@@ -144,5 +160,7 @@ function volatileHash({ volatile }: CompiledPrompt): string {
 
 function lastOf({ fields }: Session): LastPrompt | null {
   const found = fields[field];
-  return typeof found === "object" && found !== null && "stable" in found ? (found as unknown as LastPrompt) : null;
+  return typeof found === "object" && found !== null && "stable" in found
+    ? (found as unknown as LastPrompt)
+    : null;
 }

@@ -78,7 +78,12 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
   const { config } = options;
   const { defaults } = config.agents;
   const caps = { fileChars: defaults.bootstrapMaxChars, totalChars: defaults.bootstrapTotalMaxChars };
-  const files = bootstrapFiles({ caps, templates: options.house.templates, hooks: options.hooks, log: options.log });
+  const files = bootstrapFiles({
+    caps,
+    templates: options.house.templates,
+    hooks: options.hooks,
+    log: options.log,
+  });
   const repoRootOf = repoRoots();
 
   return async ({ agent, session, place, wanted, by }) => {
@@ -109,7 +114,13 @@ export function promptFor(options: PromptForOptions): (asking: Asking) => Promis
       skills,
       reasoning,
       async for(model, within) {
-        const all = await options.tools.at({ agent, session: session.key, places: rules.tools ?? [], by: speakers, model });
+        const all = await options.tools.at({
+          agent,
+          session: session.key,
+          places: rules.tools ?? [],
+          by: speakers,
+          model,
+        });
         const tools = all.tools.filter(({ name }) => within?.some((tool) => tool.name === name) ?? true);
         const here: ToolsHere = { ...all, tools };
         const thinking = thinkingOf({ config, agent, session, model }, wanted());

@@ -15,7 +15,10 @@ export function skillCall({ skill }: SkillCommand, input: string, location: stri
 
 /** `body`: what the SKILL.md says, for an agent that cannot read it by itself. */
 export function skillWords({ name, input, location }: SkillCall, body: string | undefined): string {
-  const how = body === undefined ? `: read its SKILL.md at ${location} first, then follow it.` : `. Its SKILL.md says:\n\n${body.trim()}`;
+  const how =
+    body === undefined
+      ? `: read its SKILL.md at ${location} first, then follow it.`
+      : `. Its SKILL.md says:\n\n${body.trim()}`;
   return `Use the ${JSON.stringify(name)} skill for this request${how}${input === "" ? "" : `\n\nUser input:\n${input}`}`;
 }
 
@@ -32,7 +35,11 @@ export interface SkillTurn {
 }
 
 /** What called skills change about a turn, as they are now: one that went away or may no longer be used here changes nothing. */
-export async function skillTurn(called: readonly SkillCall[], here: SkillsHere, tools: readonly Tool[]): Promise<SkillTurn> {
+export async function skillTurn(
+  called: readonly SkillCall[],
+  here: SkillsHere,
+  tools: readonly Tool[],
+): Promise<SkillTurn> {
   const known = called.flatMap((call) => {
     const found = here.commands.find(({ skill }) => skill.manifest.name === call.name);
     return found === undefined ? [] : [{ call, found }];
@@ -45,7 +52,8 @@ export async function skillTurn(called: readonly SkillCall[], here: SkillsHere, 
     }
   }
   const [only] = called.length === 1 ? called : [];
-  const dispatches = only?.tool === undefined ? null : { call: only, command: known[0]?.found.command ?? null };
+  const dispatches =
+    only?.tool === undefined ? null : { call: only, command: known[0]?.found.command ?? null };
   return {
     model: dispatches === null ? null : dispatchModel(dispatches.call, dispatches.command, tools),
     env: here.env(known.map(({ call }) => call.name)),
@@ -54,7 +62,11 @@ export async function skillTurn(called: readonly SkillCall[], here: SkillsHere, 
 }
 
 /** What the tool is sent: the words as they were written, under the one argument that they can only be meant for. */
-export function rawArgs({ name, input }: SkillCall, tool: Pick<Tool, "parameters"> | undefined, command: string): JsonObject {
+export function rawArgs(
+  { name, input }: SkillCall,
+  tool: Pick<Tool, "parameters"> | undefined,
+  command: string,
+): JsonObject {
   const schema = (tool?.parameters ?? {}) as {
     readonly properties?: { readonly [key: string]: { readonly type?: unknown } };
     readonly required?: readonly string[];
@@ -73,7 +85,8 @@ export function rawArgs({ name, input }: SkillCall, tool: Pick<Tool, "parameters
 export function dispatchModel(call: SkillCall, command: string | null, tools: readonly Tool[]): Model {
   const wanted = call.tool ?? "";
   const tool = tools.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
-  const nothing = command === null ? `The skill \`${call.name}\` may no longer be used here.` : "Nothing was run.";
+  const nothing =
+    command === null ? `The skill \`${call.name}\` may no longer be used here.` : "Nothing was run.";
 
   async function* stream(messages: readonly ModelMessage[], mayCall: boolean): AsyncGenerator<ModelEvent> {
     const last = messages.at(-1);
@@ -119,7 +132,9 @@ function objectIn(text: string): JsonObject | null {
   if (!text.trim().startsWith("{")) return null;
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : null;
   } catch {
     // Words that only begin like an object.
     return null;

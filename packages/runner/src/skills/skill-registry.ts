@@ -85,7 +85,16 @@ export interface SkillBook {
 
 const bodyChars = 20_000;
 
-export function skillBook({ config, home, bundled, env, userHome, platform, reservedCommands, origins }: SkillBookOptions): SkillBook {
+export function skillBook({
+  config,
+  home,
+  bundled,
+  env,
+  userHome,
+  platform,
+  reservedCommands,
+  origins,
+}: SkillBookOptions): SkillBook {
   const { skills: settings } = config;
   const shelves = skillShelves();
   const managed = join(home, "skills");
@@ -104,14 +113,23 @@ export function skillBook({ config, home, bundled, env, userHome, platform, rese
     const entry = ownEntry(config, key);
     if (entry === null) return null;
     const { enabled, apiKey } = entry;
-    return { env: new Set(Object.keys(entry.env)), hasApiKey: apiKey !== undefined, ...(enabled === undefined ? {} : { enabled }) };
+    return {
+      env: new Set(Object.keys(entry.env)),
+      hasApiKey: apiKey !== undefined,
+      ...(enabled === undefined ? {} : { enabled }),
+    };
   }
 
   function valuesOf(key: string): SkillValues | null {
     const entry = ownEntry(config, key);
     if (entry === null) return null;
-    const plain = Object.entries(entry.env).map(([name, value]) => [name, isSecret(value) ? value.reveal() : value] as const);
-    return { env: Object.fromEntries(plain), ...(entry.apiKey === undefined ? {} : { apiKey: entry.apiKey.reveal() }) };
+    const plain = Object.entries(entry.env).map(
+      ([name, value]) => [name, isSecret(value) ? value.reveal() : value] as const,
+    );
+    return {
+      env: Object.fromEntries(plain),
+      ...(entry.apiKey === undefined ? {} : { apiKey: entry.apiKey.reveal() }),
+    };
   }
 
   const around = {
@@ -126,7 +144,8 @@ export function skillBook({ config, home, bundled, env, userHome, platform, rese
     const { name } = skill.manifest;
     if (skill.source === "bundled" && !isAllowed(name, [settings.allowBundled]))
       return { status: "not allowed", reason: "it is not in skills.allowBundled" };
-    if (!isAllowed(name, [agent.skills])) return { status: "not allowed", reason: `it is not among the skills of agent "${agent.id}"` };
+    if (!isAllowed(name, [agent.skills]))
+      return { status: "not allowed", reason: `it is not among the skills of agent "${agent.id}"` };
     return judgeSkill(skill.manifest, around);
   }
 
@@ -149,13 +168,18 @@ export function skillBook({ config, home, bundled, env, userHome, platform, rese
         .map(({ skill }) => skill);
       const told = ready.filter(({ manifest }) => manifest.modelInvocable);
       const location = (skill: Skill): string => shownPath(skill.file, agent.workspace, userHome, home);
-      const limits = { ...settings.limits, maxSkillsPromptChars: agent.maxSkillsPromptChars ?? settings.limits.maxSkillsPromptChars };
+      const limits = {
+        ...settings.limits,
+        maxSkillsPromptChars: agent.maxSkillsPromptChars ?? settings.limits.maxSkillsPromptChars,
+      };
       return {
         listing: listSkills(told, location, limits),
         commands: skillCommands(ready, reservedCommands),
         env: (called) =>
           skillEnvironment(
-            ready.filter(({ manifest }) => manifest.modelInvocable || called.includes(manifest.name)).map(({ manifest }) => manifest),
+            ready
+              .filter(({ manifest }) => manifest.modelInvocable || called.includes(manifest.name))
+              .map(({ manifest }) => manifest),
             valuesOf,
           ),
         location,
@@ -166,8 +190,12 @@ export function skillBook({ config, home, bundled, env, userHome, platform, rese
           );
           if (found.kind !== "text" || found.text === null) return null;
           const mark = skill.mark === undefined ? "" : `[${skill.mark}]\n\n`;
-          const text = mark + found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome, home));
-          return text.length <= bodyChars ? text : `${text.slice(0, bodyChars).toWellFormed()}\n[... cut at ${bodyChars} characters]`;
+          const text =
+            mark +
+            found.text.replaceAll("{baseDir}", shownPath(skill.folder, agent.workspace, userHome, home));
+          return text.length <= bodyChars
+            ? text
+            : `${text.slice(0, bodyChars).toWellFormed()}\n[... cut at ${bodyChars} characters]`;
         },
       };
     },
@@ -177,8 +205,20 @@ export function skillBook({ config, home, bundled, env, userHome, platform, rese
 /** Where nothing is known of skills: there are none. */
 export const noSkills: SkillBook = {
   survey: async () => ({ roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] }),
-  at: async () => ({ listing: { facts: [] }, commands: [], env: () => ({}), location: ({ file }) => file, body: async () => null }),
-  limits: { maxSkillsPromptChars: 0, maxSkillsInPrompt: 0, maxSkillsLoadedPerSource: 0, maxCandidatesPerRoot: 0, maxSkillFileBytes: 0 },
+  at: async () => ({
+    listing: { facts: [] },
+    commands: [],
+    env: () => ({}),
+    location: ({ file }) => file,
+    body: async () => null,
+  }),
+  limits: {
+    maxSkillsPromptChars: 0,
+    maxSkillsInPrompt: 0,
+    maxSkillsLoadedPerSource: 0,
+    maxCandidatesPerRoot: 0,
+    maxSkillFileBytes: 0,
+  },
   readRoots: () => [],
   managed: "",
   reads: () => 0,
@@ -199,7 +239,8 @@ function ownEntry({ skills: { entries } }: Config, key: string): Config["skills"
 /** Below the workspace as the tools count it, below the user's home with `~`, else as it is. */
 function shownPath(path: string, workspace: string, userHome: string, home: string): string {
   // Tools enter the state folder, should it lie in the workspace, at the folder of skills alone.
-  const isOwn = path.startsWith(workspace + sep) && !(home.startsWith(workspace + sep) && path.startsWith(home + sep));
+  const isOwn =
+    path.startsWith(workspace + sep) && !(home.startsWith(workspace + sep) && path.startsWith(home + sep));
   if (isOwn) return relative(workspace, path).split(sep).join("/");
   return userHome !== "/" && path.startsWith(userHome + sep) ? `~${path.slice(userHome.length)}` : path;
 }

@@ -45,7 +45,11 @@ export function blocks(options: BlocksOptions): Preview {
         pool: accountKey(address),
         lane: conversation,
         cause: turn,
-        parts: [{ content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown }], ...replyTo }) }],
+        parts: [
+          {
+            content: formatContent({ v: 1, kind: "reply", parts: [{ kind: "text", markdown }], ...replyTo }),
+          },
+        ],
       };
       const through = latest.slice(0, end);
       await journal.post({ delivery: delivery.id, said: through }, [delivery]);

@@ -96,7 +96,14 @@ export function editedPreview(options: PreviewOptions): Preview {
       cause: turn,
       open: true,
       parts: [
-        { content: formatContent({ v: 1, kind: "preview", markdown: latest, ...(quoted === undefined ? {} : { replyTo: quoted }) }) },
+        {
+          content: formatContent({
+            v: 1,
+            kind: "preview",
+            markdown: latest,
+            ...(quoted === undefined ? {} : { replyTo: quoted }),
+          }),
+        },
       ],
     };
     // Known before it is certain: what ends the turn closes it, also when the answer to this write is lost. Closing one that is not there is harmless.
@@ -122,12 +129,19 @@ export function editedPreview(options: PreviewOptions): Preview {
   }
 
   /** How long the platform wants us to wait; null when editing makes no sense any more. */
-  async function editOnce(receipt: Receipt, text: NonNullable<ReturnType<typeof previewText>>): Promise<number | null> {
+  async function editOnce(
+    receipt: Receipt,
+    text: NonNullable<ReturnType<typeof previewText>>,
+  ): Promise<number | null> {
     const timeout = deadline(clock, editTimeoutMs, "an edit");
     try {
       const signal = AbortSignal.any([options.signal, timeout.signal]);
       await options.held.cover(editTimeoutMs);
-      await act?.(address, { kind: "edit", messageId: receipt.messageId, text }, { idempotencyKey: `${turn}/edit`, signal });
+      await act?.(
+        address,
+        { kind: "edit", messageId: receipt.messageId, text },
+        { idempotencyKey: `${turn}/edit`, signal },
+      );
       return 0;
     } catch (error) {
       if (isFault(error, "rate_limited")) return error.retryAfterMs ?? editEveryMs[address.kind];

@@ -29,7 +29,10 @@ export interface Listening {
 const pieceChars = 32_768;
 
 /** Follows the loop to its end, telling the visible text as it grows. */
-export async function listen(events: AsyncIterable<LoopEvent>, { show, thoughts, heard, ...on }: Listening): Promise<LoopEnd> {
+export async function listen(
+  events: AsyncIterable<LoopEvent>,
+  { show, thoughts, heard, ...on }: Listening,
+): Promise<LoopEnd> {
   /** Made with the first word: only then it is known which model answers, and how it was told to. */
   let parser: ReplyParser | null = null;
   let thinking = thoughts?.parser();
@@ -83,9 +86,18 @@ export function saysNothing({ outcome }: ReadAnswer, isAsked: boolean): string |
 export function newParser(
   rows: readonly Row[],
   messages: TurnMessages,
-  { redaction, finalOnly, quotesCurrent }: { readonly redaction: Redaction; readonly finalOnly: boolean; readonly quotesCurrent: boolean },
+  {
+    redaction,
+    finalOnly,
+    quotesCurrent,
+  }: { readonly redaction: Redaction; readonly finalOnly: boolean; readonly quotesCurrent: boolean },
 ): ReplyParser {
   const current = rows.at(-1);
   const messageId = current === undefined ? null : messages.messageIdOf(current);
-  return replyParser({ redaction, finalOnly, quotesCurrent, ...(messageId === null ? {} : { currentMessageId: messageId }) });
+  return replyParser({
+    redaction,
+    finalOnly,
+    quotesCurrent,
+    ...(messageId === null ? {} : { currentMessageId: messageId }),
+  });
 }

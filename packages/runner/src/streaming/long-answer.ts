@@ -26,7 +26,10 @@ export async function withinLimit(outcome: Outcome, options: LongAnswerOptions):
   if (outcome.kind !== "reply") return outcome;
   const texts = outcome.parts.filter((part): part is TextPart => part.kind === "text");
   const whole = texts.map(({ markdown }) => markdown).join("\n\n");
-  const maxChars = Math.max(options.maxChars, Math.min(options.capabilities?.textChars ?? 0, mostAtOnceChars));
+  const maxChars = Math.max(
+    options.maxChars,
+    Math.min(options.capabilities?.textChars ?? 0, mostAtOnceChars),
+  );
   if (whole.length <= maxChars) return outcome;
   const others = outcome.parts.filter((part) => part.kind !== "text");
   const buttons = texts.at(-1)?.buttons;
@@ -46,11 +49,20 @@ export async function withinLimit(outcome: Outcome, options: LongAnswerOptions):
   };
 }
 
-async function fileOf(whole: string, { capabilities, folder, log }: LongAnswerOptions): Promise<MediaFile | null> {
+async function fileOf(
+  whole: string,
+  { capabilities, folder, log }: LongAnswerOptions,
+): Promise<MediaFile | null> {
   const bytes = Buffer.from(whole);
-  if (folder === undefined || capabilities?.media !== true || bytes.length > capabilities.uploadBytes) return null;
+  if (folder === undefined || capabilities?.media !== true || bytes.length > capabilities.uploadBytes)
+    return null;
   try {
-    return { path: await folder.keep(bytes, "md"), mediaType: "text/markdown", bytes: bytes.length, name: "answer.md" };
+    return {
+      path: await folder.keep(bytes, "md"),
+      mediaType: "text/markdown",
+      bytes: bytes.length,
+      name: "answer.md",
+    };
   } catch (error) {
     if (!isFault(error)) throw error;
     // A full disk must not cost the answer.
@@ -62,7 +74,9 @@ async function fileOf(whole: string, { capabilities, folder, log }: LongAnswerOp
 /** Whole paragraphs or lines where it has them; never half a character, nor an open code block. */
 function beginning(text: string, chars: number): string {
   const head = text.slice(0, chars);
-  const end = [head.lastIndexOf("\n\n"), head.lastIndexOf("\n"), head.lastIndexOf(" ")].find((at) => at > chars / 2) ?? chars;
+  const end =
+    [head.lastIndexOf("\n\n"), head.lastIndexOf("\n"), head.lastIndexOf(" ")].find((at) => at > chars / 2) ??
+    chars;
   return closed(head.slice(0, end).replace(/[\ud800-\udbff]$/, ""));
 }
 

@@ -11,9 +11,14 @@ const previewChars = 1_200;
 /** Null when there were none. `tagged`: those that came in tags. */
 export function thoughtsOf(entries: readonly Entry[], tagged: string, redaction: Redaction): string | null {
   const native = entries.flatMap((entry) =>
-    entry.type === "assistant" ? entry.content.flatMap((part) => (part.type === "thinking" ? [part.text] : [])) : [],
+    entry.type === "assistant"
+      ? entry.content.flatMap((part) => (part.type === "thinking" ? [part.text] : []))
+      : [],
   );
-  return shown(sanitizeOutbound([...native, tagged].filter((text) => text.trim() !== "").join("\n\n"), redaction), shownChars);
+  return shown(
+    sanitizeOutbound([...native, tagged].filter((text) => text.trim() !== "").join("\n\n"), redaction),
+    shownChars,
+  );
 }
 
 /** `visible`: what a reply parser lets through of the thoughts so far. */

@@ -11,7 +11,13 @@ const shownWithinMs = 10_000;
 const failuresUntilQuiet = 2;
 
 /** Nothing is shown once the turn may be another node's. Returns how to stop. */
-export function keepTyping(channel: Channel | null, to: Address, held: Pick<Held, "cover">, clock: Clock, log: Log): () => void {
+export function keepTyping(
+  channel: Channel | null,
+  to: Address,
+  held: Pick<Held, "cover">,
+  clock: Clock,
+  log: Log,
+): () => void {
   const typing = channel?.typing?.bind(channel);
   if (typing === undefined) return () => {};
   let stopped = false;

@@ -29,7 +29,14 @@ export async function allCommandRecords(cells: Pick<Cells, "list">): Promise<rea
   return (await cells.list(anyNode, most)).map(({ value }) => JSON.parse(value) as CommandRecord);
 }
 
-export function commandRecords({ cells, inbox, node, isEnding, clock, log }: CommandRecordsOptions): CommandRecords {
+export function commandRecords({
+  cells,
+  inbox,
+  node,
+  isEnding,
+  clock,
+  log,
+}: CommandRecordsOptions): CommandRecords {
   const prefix = `${anyNode}${node}:`;
 
   /** Who killed a command knows it. */
@@ -40,11 +47,16 @@ export function commandRecords({ cells, inbox, node, isEnding, clock, log }: Com
   async function tell(record: CommandRecord): Promise<void> {
     const [began] = await inbox.find({ turn: record.turn, limit: 1 });
     if (began === undefined) {
-      log.warn({ command: record.id, turn: record.turn }, "a background command ended, and nobody is known any more to be told");
+      log.warn(
+        { command: record.id, turn: record.turn },
+        "a background command ended, and nobody is known any more to be told",
+      );
       return;
     }
     const { id, turn } = record;
-    await inbox.accept([ownRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now())]);
+    await inbox.accept([
+      ownRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now()),
+    ]);
   }
 
   return {

@@ -109,7 +109,16 @@ export function toolBook(options: ToolBookOptions): ToolBook {
     const folder = join(hands.home, "sandboxes");
     const mark = (): string => options.ids.uuid();
     try {
-      return await openSandbox(sandbox, { agent: agent.id, session, workspace, folder, readRoots, hidden: forbidden, host, mark });
+      return await openSandbox(sandbox, {
+        agent: agent.id,
+        session,
+        workspace,
+        folder,
+        readRoots,
+        hidden: forbidden,
+        host,
+        mark,
+      });
     } catch (error) {
       if (isFault(error)) return { cannot: error.message };
       throw error;
@@ -144,7 +153,9 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       sandbox,
       clock,
       resultBytes: agent.contextLimits.toolResultMaxChars,
-      ...(exec === undefined ? {} : { exec: { ...exec, ...(approved === undefined ? {} : { approved }), timeoutSeconds, policy } }),
+      ...(exec === undefined
+        ? {}
+        : { exec: { ...exec, ...(approved === undefined ? {} : { approved }), timeoutSeconds, policy } }),
       ...(pictures === undefined ? {} : { pictures }),
       ...(desk === undefined ? {} : { settings: desk }),
       ...(status === undefined ? {} : { status }),
@@ -160,7 +171,9 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       const sandbox = "cannot" in opened ? noSandbox(agent.workspace, noSearchPath) : opened;
       const { workspace: root, inside, readOnly } = sandbox;
       const userHome = hands === undefined ? {} : { userHome: hands.userHome };
-      const lent = sandbox.scratch ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } } : {};
+      const lent = sandbox.scratch
+        ? { lent: { root: agent.workspace, folders: skillFolders(agent.workspace, readRoots) } }
+        : {};
       const files = filesAt({ root, inside, readOnly, readRoots, forbidden, ...userHome, ...lent });
       const { tools: own, unavailable: lacking } = made(request, by.owner, sandbox, files, execPolicy);
       const isShared = sharedKinds.includes(parseSessionKey(session).kind);
@@ -169,7 +182,11 @@ export function toolBook(options: ToolBookOptions): ToolBook {
       // The model is told of them, and they never run: whoever asks is no owner.
       const tools = by.owner ? own : [...own, ...ownersOnly.map(neverRun)];
       const shut =
-        cannot === null ? [] : tools.filter(({ name }) => needsSandbox(name)).map(({ name }) => ({ tool: name, reason: cannot }));
+        cannot === null
+          ? []
+          : tools
+              .filter(({ name }) => needsSandbox(name))
+              .map(({ name }) => ({ tool: name, reason: cannot }));
       const there = [...options.more, ...tools].filter(({ name }) => !shut.some(({ tool }) => tool === name));
       const steps = (senders: readonly ToolRules[]): ReturnType<typeof policySteps> =>
         policySteps({
@@ -229,15 +246,23 @@ function neverRun(tool: Tool): Tool {
 
 /** What enters prompts because the config says so: folders of skills in the workspace, and workspaces of other agents in it. */
 function promptPathsIn({ skills, agents }: Config, workspace: string): readonly string[] {
-  const others = agents.list.flatMap((other) => [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)));
-  const below = [...skills.load.extraDirs, ...others].map((path) => relative(workspace, path).split(sep).join("/"));
+  const others = agents.list.flatMap((other) =>
+    [...promptNames, ...promptFolders].map((name) => join(other.workspace, name)),
+  );
+  const below = [...skills.load.extraDirs, ...others].map((path) =>
+    relative(workspace, path).split(sep).join("/"),
+  );
   return below.filter((path) => path !== "" && !path.startsWith("../"));
 }
 
 /** Below the workspace: a prompt lists the skills there, so they are read also where a sandbox shows nothing else of it. */
 function skillFolders(workspace: string, readRoots: readonly string[]): readonly string[] {
   const below = readRoots.map((path) => relative(workspace, path).split(sep).join("/"));
-  return ["skills", ".agents/skills", ...below.filter((path) => path !== "" && path !== ".." && !path.startsWith("../"))];
+  return [
+    "skills",
+    ".agents/skills",
+    ...below.filter((path) => path !== "" && path !== ".." && !path.startsWith("../")),
+  ];
 }
 
 /** What needs a folder or a process. */
@@ -248,7 +273,13 @@ function needsSandbox(tool: string): boolean {
 
 function factsOf({ kind, inside }: Sandbox, { sandbox }: AgentConfig): SandboxFacts | undefined {
   if (kind === "none") return undefined;
-  return { kind, containerWorkspace: inside, access: sandbox.workspaceAccess, network: sandbox.network, elevated: false };
+  return {
+    kind,
+    containerWorkspace: inside,
+    access: sandbox.workspaceAccess,
+    network: sandbox.network,
+    elevated: false,
+  };
 }
 
 /** One for each folder and view of it, because the changes to a folder wait for each other there. */

@@ -40,11 +40,15 @@ export function toolHold({ cells, inbox, turns, stopTurn, endCommands, clock }: 
   return {
     now,
     async hold(by) {
-      const fresh = (await cells.put(cell, JSON.stringify({ by, atMs: clock.now() }), { expect: 0 })) !== null;
+      const fresh =
+        (await cells.put(cell, JSON.stringify({ by, atMs: clock.now() }), { expect: 0 })) !== null;
       // After the cell: a call that passed the gate before it belongs to a turn that is ended here.
       const running = (await turns.list(undefined, mostLanes)).filter(({ holder }) => holder !== null);
       for (const { lane } of running) {
-        const stopped = await inbox.stop(lane as Parameters<Inbox["stop"]>[0], { turn: "open", reason: "/estop" });
+        const stopped = await inbox.stop(lane as Parameters<Inbox["stop"]>[0], {
+          turn: "open",
+          reason: "/estop",
+        });
         if (stopped.turn !== null) stopTurn(stopped.turn);
       }
       await endCommands();

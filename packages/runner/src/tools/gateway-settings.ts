@@ -1,7 +1,16 @@
 // The config file and the daemon in the hands of an owner's agent: the port of the tool `gateway`. It works on the file with its secrets
 // masked, so that no secret gets near a tool; a mask that comes back means "as it was". Who asked for a restart is told when it is over.
 import { configSchemaAt, restartKeys, type ConfigDesk } from "@parley/config";
-import { Fault, isFault, type Clock, type Json, type JsonObject, type Log, parseRowPayload, version } from "@parley/protocol";
+import {
+  Fault,
+  isFault,
+  type Clock,
+  type Json,
+  type JsonObject,
+  type Log,
+  parseRowPayload,
+  version,
+} from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { Settings, ToolScope } from "@parley/tools";
 import { ownRow } from "../internal-row.ts";
@@ -43,13 +52,25 @@ const most = 1_000;
 /** The result of the call is written first; what is running has the time of a drain. */
 const restartDelayMs = 200;
 
-export function agentSettings({ desk, restartNeeded, restarting, cells, inbox, node, clock, log }: AgentSettingsOptions): AgentSettings {
+export function agentSettings({
+  desk,
+  restartNeeded,
+  restarting,
+  cells,
+  inbox,
+  node,
+  clock,
+  log,
+}: AgentSettingsOptions): AgentSettings {
   const prefix = `restart:${node}:`;
 
   async function reading(): Promise<{ readonly file: JsonObject; readonly hash: string }> {
     const { file, hash } = await desk.read();
     if (typeof file !== "object" || file === null || Array.isArray(file))
-      throw new Fault("invalid", "the config file cannot be read as it is; the operator has to mend it first");
+      throw new Fault(
+        "invalid",
+        "the config file cannot be read as it is; the operator has to mend it first",
+      );
     return { file: file as JsonObject, hash };
   }
 
@@ -74,20 +95,28 @@ export function agentSettings({ desk, restartNeeded, restarting, cells, inbox, n
       // A secret of the environment could be read where it is shown later.
       const known = variablesIn(file);
       const fresh = [...variablesIn(value)].filter((name) => !known.has(name));
-      if (fresh.length > 0) throw new Fault("denied", `only the operator may use variables of the environment (${fresh.join(", ")})`);
+      if (fresh.length > 0)
+        throw new Fault(
+          "denied",
+          `only the operator may use variables of the environment (${fresh.join(", ")})`,
+        );
       const { changed } = await desk.apply(value, basedOn);
       if (changed.length === 0) return { restart: false };
       log.info({ changed }, "an agent changed the config");
       return { restart: [...restartKeys(changed), ...restartNeeded()].length > 0 };
     },
     async restart({ turn, callId }: ToolScope, reason) {
-      if (restarting === undefined) throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
+      if (restarting === undefined)
+        throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
       const rows = await inbox.find({ turn, limit: most });
       if (rows.some(({ payload }) => parseRowPayload(payload).internal?.kind === "restart"))
         throw new Fault("denied", "it was restarted just now; another restart needs a word of the user");
       const trouble = await restarting.trouble();
-      if (trouble !== null) throw new Fault("invalid", `not restarted, because Parley would not come up again: ${trouble}`);
-      await cells.put(`${prefix}${turn}:${callId}`, JSON.stringify({ turn, reason } satisfies Asked), { ttlMs: lifeMs });
+      if (trouble !== null)
+        throw new Fault("invalid", `not restarted, because Parley would not come up again: ${trouble}`);
+      await cells.put(`${prefix}${turn}:${callId}`, JSON.stringify({ turn, reason } satisfies Asked), {
+        ttlMs: lifeMs,
+      });
       log.info({ turn, reason }, "an agent asked for a restart");
       clock.after(restartDelayMs, restarting.begin);
     },
@@ -107,5 +136,9 @@ export function agentSettings({ desk, restartNeeded, restarting, cells, inbox, n
 
 /** Names in `${NAME}`, keys included. */
 function variablesIn(value: Json): Set<string> {
-  return new Set([...JSON.stringify(value).matchAll(/\$\{([A-Za-z_]\w*)\}/g)].flatMap(([, name]) => (name === undefined ? [] : [name])));
+  return new Set(
+    [...JSON.stringify(value).matchAll(/\$\{([A-Za-z_]\w*)\}/g)].flatMap(([, name]) =>
+      name === undefined ? [] : [name],
+    ),
+  );
 }

@@ -18,7 +18,11 @@ export function resultName(turn: string, callId: string): string {
 }
 
 /** The path to tell, relative to the workspace. */
-export async function keepResult({ own }: Pick<WorkspaceFiles, "own">, name: string, text: string): Promise<string> {
+export async function keepResult(
+  { own }: Pick<WorkspaceFiles, "own">,
+  name: string,
+  text: string,
+): Promise<string> {
   await mkdir(own.root, { recursive: true });
   const { path, created } = await own.replace(`${folder}/${name}`, Buffer.from(text));
   if (created) await removeOldest(own);
@@ -37,7 +41,9 @@ async function removeOldest(own: WorkspaceFiles["own"]): Promise<void> {
       ),
     })), // Gone already: nothing is lost by trying.
   );
-  const oldest = aged.toSorted((a, b) => a.atMs - b.atMs).slice(0, names.length - mostResults + mostResults / 10);
+  const oldest = aged
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .slice(0, names.length - mostResults + mostResults / 10);
   // A file that cannot be removed is tried again with the next result; the result that was just kept is worth more.
   for (const { name } of oldest) await own.remove(`${folder}/${name}`).catch(() => {});
 }

@@ -25,14 +25,18 @@ export function sessionStatus({ sessions, models, agentOf }: SessionStatusOption
         { name: "Session", value: key },
         { name: "Model", value: `${primary} (${own ? "chosen for this session" : "the default"})` },
         ...(fallbacks.length === 0 ? [] : [{ name: "When it fails", value: fallbacks.join(", ") }]),
-        { name: "Tokens of this session", value: `${used.inputTokens} in, ${used.outputTokens} out, ${used.cacheReadTokens} from cache` },
+        {
+          name: "Tokens of this session",
+          value: `${used.inputTokens} in, ${used.outputTokens} out, ${used.cacheReadTokens} from cache`,
+        },
         { name: "Entries", value: String(session.lastSeq) },
         ...planLines(session),
       ];
     },
     async setModel({ session: key, agent: id }, word) {
       const agent = agentOf(id);
-      if (word === null) return `${models.of(agent, await sessions.patch(key, { [modelField]: null })).primary}, from the next turn on`;
+      if (word === null)
+        return `${models.of(agent, await sessions.patch(key, { [modelField]: null })).primary}, from the next turn on`;
       const found = await models.find(agent, word);
       if ("nearest" in found) {
         const meant = found.nearest.length === 0 ? "" : `; near it: ${found.nearest.join(", ")}`;
@@ -53,7 +57,9 @@ export function sessionPlans(sessions: Pick<Sessions, "patch">): Plans {
 }
 
 function planLines({ fields }: Session): readonly { readonly name: string; readonly value: string }[] {
-  const plan = fields[planField] as { readonly steps?: readonly { readonly step: string; readonly status: string }[] } | undefined;
+  const plan = fields[planField] as
+    | { readonly steps?: readonly { readonly step: string; readonly status: string }[] }
+    | undefined;
   return (plan?.steps ?? []).map(({ step, status }) => ({
     name: `Plan, ${status.replace("_", " ")}`,
     value: step.replaceAll(/\s+/g, " "),

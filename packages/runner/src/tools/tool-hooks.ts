@@ -51,13 +51,22 @@ export function toolHooks({ config, configPath, clock, log }: ToolHooksOptions):
       .map(({ module, export: name }) => ({ path: expandPath(module, dirname(configPath)), name }));
   const [befores, afters] = [of("tool:before"), of("tool:after")];
 
-  async function call(hook: { readonly path: string; readonly name: string }, event: ToolEvent): Promise<unknown> {
-    return withinTime(clock, async () => (await handlerOf(hook.path, hook.name))(structuredClone(event)), hookMs);
+  async function call(
+    hook: { readonly path: string; readonly name: string },
+    event: ToolEvent,
+  ): Promise<unknown> {
+    return withinTime(
+      clock,
+      async () => (await handlerOf(hook.path, hook.name))(structuredClone(event)),
+      hookMs,
+    );
   }
 
   async function tellAfter(event: ToolEvent): Promise<void> {
     for (const hook of afters) {
-      await call(hook, event).catch((error: unknown) => log.error({ hook: hook.path, error }, "a tool:after hook failed"));
+      await call(hook, event).catch((error: unknown) =>
+        log.error({ hook: hook.path, error }, "a tool:after hook failed"),
+      );
     }
   }
 
@@ -82,7 +91,11 @@ export function toolHooks({ config, configPath, clock, log }: ToolHooksOptions):
           const fromMs = clock.mono();
           const told = (result: ToolEvent["context"]["result"]): void => {
             const event = eventOf(tool.name, scope.callId, args, scope);
-            const context = { ...event.context, ...(result === undefined ? {} : { result }), durationMs: clock.mono() - fromMs };
+            const context = {
+              ...event.context,
+              ...(result === undefined ? {} : { result }),
+              durationMs: clock.mono() - fromMs,
+            };
             void tellAfter({ action: "after", ...event, context });
           };
           try {
@@ -99,7 +112,12 @@ export function toolHooks({ config, configPath, clock, log }: ToolHooksOptions):
   };
 }
 
-function eventOf(toolName: string, toolCallId: string, args: unknown, scope: HookScope): Omit<ToolEvent, "action"> {
+function eventOf(
+  toolName: string,
+  toolCallId: string,
+  args: unknown,
+  scope: HookScope,
+): Omit<ToolEvent, "action"> {
   const { session, agent, turn, workspace } = scope;
   const params = args as JsonObject;
   return {
@@ -112,7 +130,8 @@ function eventOf(toolName: string, toolCallId: string, args: unknown, scope: Hoo
 /** Nothing, or `{ block, blockReason }`. Anything else may have been meant as a block. */
 function blockOf(returned: unknown): string | null {
   if (returned === undefined || returned === null) return null;
-  if (typeof returned !== "object") throw new Error(`it returned ${typeof returned}, which is no { block, blockReason }`);
+  if (typeof returned !== "object")
+    throw new Error(`it returned ${typeof returned}, which is no { block, blockReason }`);
   const { block, blockReason } = returned as { readonly block?: unknown; readonly blockReason?: unknown };
   if (block === undefined || block === false) return null;
   if (block !== true) throw new Error("its block is neither true nor false");

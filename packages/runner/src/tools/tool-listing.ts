@@ -21,7 +21,17 @@ export function listedTools({
     const isReady = tools.some(({ name }) => name === id);
     const reason = removed.get(id) ?? missing.get(id) ?? null;
     const status = isReady ? "ready" : removed.has(id) ? "removed" : "unavailable";
-    return { id, label, section, profiles: [...profiles, "full"], groups: [...groupsOf(entry)], effect, summary, status, reason };
+    return {
+      id,
+      label,
+      section,
+      profiles: [...profiles, "full"],
+      groups: [...groupsOf(entry)],
+      effect,
+      summary,
+      status,
+      reason,
+    };
   });
   const more = tools
     .filter(({ name }) => !catalogue.some(({ id }) => id === name))

@@ -16,7 +16,16 @@ import {
   parseRowPayload,
 } from "@parley/protocol";
 import type { CellWrite, Turn } from "@parley/store";
-import { addUsed, daysBack, noneUsed, sumOf, tokensOf, usedBy, type UsageBook, type Used } from "./usage-log.ts";
+import {
+  addUsed,
+  daysBack,
+  noneUsed,
+  sumOf,
+  tokensOf,
+  usedBy,
+  type UsageBook,
+  type Used,
+} from "./usage-log.ts";
 
 type Verdict = Awaited<ReturnType<Ledger["mayCall"]>>;
 
@@ -32,7 +41,10 @@ export interface TurnLedger extends Ledger {
   /** For the questions beside the turn's own, flush and summary: each is checked, and what it used counts for the next. */
   sideModel(model: Model): Model;
   /** What the commit writes of it. */
-  note(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Model, "id" | "priced">): Promise<readonly CellWrite[]>;
+  note(
+    end: Pick<LoopEnd, "entries" | "usage">,
+    asked: Pick<Model, "id" | "priced">,
+  ): Promise<readonly CellWrite[]>;
   /** The commit holds. */
   committed(): void;
   /** It is over, whether it was committed or not. */
@@ -56,7 +68,8 @@ export interface SpendLedgerOptions {
 const freshMs = 60_000;
 
 export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): SpendLedger {
-  const capsOf = (agent: string): SpendConfig => config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
+  const capsOf = (agent: string): SpendConfig =>
+    config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
   /** By day, then by agent. */
   const sums = new Map<string, Map<string, Used>>();
   const open = new Map<string, { readonly agent: string; used: Used }>();
@@ -94,7 +107,9 @@ export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): S
     const days = monthDays();
     const isFresh = clock.mono() - readAtMs < freshMs && days.every((day) => sums.has(day));
     if (!isFresh) await (reading ??= read(days).finally(() => (reading = null)));
-    const running = [...open.values()].filter((turn) => turn.agent === agent).reduce((sum, { used }) => addUsed(sum, used), noneUsed);
+    const running = [...open.values()]
+      .filter((turn) => turn.agent === agent)
+      .reduce((sum, { used }) => addUsed(sum, used), noneUsed);
     const on = (day: string): Used => sums.get(day)?.get(agent) ?? noneUsed;
     const [today = ""] = days;
     return {
@@ -109,7 +124,11 @@ export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): S
     const { caps, day, month } = await stateOf(agent);
     const isOver = (used: Used, usd: number | undefined, tokens: number | undefined): boolean =>
       (usd !== undefined && used.costUsd >= usd) || (tokens !== undefined && tokensOf(used) >= tokens);
-    const over = isOver(month, caps.monthUsd, caps.monthTokens) ? "month" : isOver(day, caps.dayUsd, caps.dayTokens) ? "day" : null;
+    const over = isOver(month, caps.monthUsd, caps.monthTokens)
+      ? "month"
+      : isOver(day, caps.dayUsd, caps.dayTokens)
+        ? "day"
+        : null;
     if (over === null) return { ok: true };
     log.warn({ agent, over, caps, day, month }, "a spending limit is reached: the model is not asked");
     return { ok: false, reason: refusal(over, book.timeZone, clock.now()) };
@@ -120,15 +139,28 @@ export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): S
       const { agent } = parseSessionKey(turn.lane);
       const isCapped = Object.keys(capsOf(agent)).length > 0;
       /** The loop's next word on what it used has this in it. */
-      async function* checked(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+      async function* checked(
+        model: Model,
+        request: ModelRequest,
+        signal: AbortSignal,
+      ): AsyncGenerator<ModelEvent> {
         const verdict = await verdictFor(agent);
         if (!verdict.ok) {
-          yield { type: "end", stop: "error", usage: noUsage, content: [], error: { kind: "refused", message: verdict.reason } };
+          yield {
+            type: "end",
+            stop: "error",
+            usage: noUsage,
+            content: [],
+            error: { kind: "refused", message: verdict.reason },
+          };
           return;
         }
         for await (const event of model.stream(request, signal)) {
           if (event.type === "end")
-            open.set(turn.id, { agent, used: addUsed(open.get(turn.id)?.used ?? noneUsed, usedSoFar(event.usage)) });
+            open.set(turn.id, {
+              agent,
+              used: addUsed(open.get(turn.id)?.used ?? noneUsed, usedSoFar(event.usage)),
+            });
           yield event;
         }
       }
@@ -140,7 +172,9 @@ export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): S
           return verdictFor(agent);
         },
         sideModel(model) {
-          return isCapped ? { ...model, stream: (request, signal) => checked(model, request, signal) } : model;
+          return isCapped
+            ? { ...model, stream: (request, signal) => checked(model, request, signal) }
+            : model;
         },
         async note(end, asked) {
           const models = usedBy(end, asked);
@@ -170,7 +204,10 @@ function usedSoFar({ costUsd = 0, ...tokens }: Usage): Used {
   return { ...noneUsed, ...tokens, costUsd };
 }
 
-function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): { readonly channel: string; readonly person: string } {
+function whoAsked({ conversation, rows }: Pick<Turn, "conversation" | "rows">): {
+  readonly channel: string;
+  readonly person: string;
+} {
   const channel = accountKey(parseConversationKey(conversation as Turn["conversation"]));
   const newest = rows.at(-1);
   if (newest === undefined) return { channel, person: "nobody" };
@@ -189,11 +226,19 @@ export function resetIn(over: "day" | "month", timeZone: string, nowMs: number):
   const [today = ""] = daysBack(timeZone, nowMs, 1);
   const [year = 0, month = 1, day = 1] = today.split("-").map(Number);
   const next = new Date(over === "day" ? Date.UTC(year, month - 1, day + 1) : Date.UTC(year, month, 1));
-  const time = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(nowMs);
+  const time = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }).format(nowMs);
   const [hours = 0, minutes = 0] = time.split(":").map(Number);
   const days = Math.round((next.getTime() - Date.UTC(year, month - 1, day)) / 86_400_000);
   const leftMinutes = days * 1_440 - hours * 60 - minutes;
-  const left = leftMinutes < 2_880 ? `${Math.floor(leftMinutes / 60)} h ${leftMinutes % 60} min` : `${Math.ceil(leftMinutes / 1_440)} days`;
+  const left =
+    leftMinutes < 2_880
+      ? `${Math.floor(leftMinutes / 60)} h ${leftMinutes % 60} min`
+      : `${Math.ceil(leftMinutes / 1_440)} days`;
   return over === "day"
     ? `at midnight (${timeZone}), in ${left}`
     : `on ${next.toISOString().slice(0, 10)} at 00:00 (${timeZone}), in ${left}`;

@@ -3,7 +3,14 @@
 // and a day of a session names so many persons and models, the rest in common (I9).
 import type { LoopEnd } from "@parley/agent";
 import type { Model } from "@parley/models";
-import { addUsage, noUsage, parseSessionKey, type Clock, type SessionKey, type Usage } from "@parley/protocol";
+import {
+  addUsage,
+  noUsage,
+  parseSessionKey,
+  type Clock,
+  type SessionKey,
+  type Usage,
+} from "@parley/protocol";
 import type { Cells, CellWrite } from "@parley/store";
 
 export interface Used {
@@ -51,7 +58,9 @@ export function addUsed(a: Used, b: Used): Used {
   };
 }
 
-export function tokensOf(used: Pick<Used, "inputTokens" | "outputTokens" | "cacheReadTokens" | "cacheWriteTokens">): number {
+export function tokensOf(
+  used: Pick<Used, "inputTokens" | "outputTokens" | "cacheReadTokens" | "cacheWriteTokens">,
+): number {
   return used.inputTokens + used.outputTokens + used.cacheReadTokens + used.cacheWriteTokens;
 }
 
@@ -67,7 +76,12 @@ const cellLimit = 1_000_000;
 export function dayIn(timeZone: string, atMs: number): string {
   let format = formats.get(timeZone);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+    format = new Intl.DateTimeFormat("en-CA", {
+      timeZone,
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+    });
     formats.set(timeZone, format);
   }
   return format.format(atMs);
@@ -79,7 +93,9 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 /** `count` days that end with the one of `nowMs`, newest first. */
 export function daysBack(timeZone: string, nowMs: number, count: number): readonly string[] {
   const [year = 0, month = 1, day = 1] = dayIn(timeZone, nowMs).split("-").map(Number);
-  return Array.from({ length: count }, (_, back) => new Date(Date.UTC(year, month - 1, day - back)).toISOString().slice(0, 10));
+  return Array.from({ length: count }, (_, back) =>
+    new Date(Date.UTC(year, month - 1, day - back)).toISOString().slice(0, 10),
+  );
 }
 
 export interface Spent {
@@ -91,9 +107,13 @@ export interface Spent {
 }
 
 /** What a turn used, by model. What no answer tells of - summaries, attempts that failed - is the asked model's. */
-export function usedBy(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Model, "id" | "priced">): ReadonlyMap<string, Used> {
+export function usedBy(
+  end: Pick<LoopEnd, "entries" | "usage">,
+  asked: Pick<Model, "id" | "priced">,
+): ReadonlyMap<string, Used> {
   const models = new Map<string, Used>();
-  const add = (model: string, used: Used): void => void models.set(model, addUsed(models.get(model) ?? noneUsed, used));
+  const add = (model: string, used: Used): void =>
+    void models.set(model, addUsed(models.get(model) ?? noneUsed, used));
   let told: Usage = noUsage;
   for (const entry of end.entries) {
     if (entry.type !== "assistant") continue;
@@ -119,7 +139,12 @@ export function usedBy(end: Pick<LoopEnd, "entries" | "usage">, asked: Pick<Mode
 function used(usage: Usage): Used {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
-  return { ...noneUsed, ...tokens, costUsd: costUsd ?? 0, unpricedTokens: costUsd === undefined ? tokensOf(tokens) : 0 };
+  return {
+    ...noneUsed,
+    ...tokens,
+    costUsd: costUsd ?? 0,
+    unpricedTokens: costUsd === undefined ? tokensOf(tokens) : 0,
+  };
 }
 
 /** Sum over the models. */
@@ -139,7 +164,11 @@ export interface UsageBook {
   readonly timeZone: string;
 }
 
-export function usageBook(cells: Pick<Cells, "get" | "list">, timeZone: string, clock: Pick<Clock, "now">): UsageBook {
+export function usageBook(
+  cells: Pick<Cells, "get" | "list">,
+  timeZone: string,
+  clock: Pick<Clock, "now">,
+): UsageBook {
   const today = (): string => dayIn(timeZone, clock.now());
 
   return {
@@ -152,7 +181,10 @@ export function usageBook(cells: Pick<Cells, "get" | "list">, timeZone: string, 
       const lines = new Map(linesOf(stored).map((line) => [nameOf(line), line]));
       for (const [model, add] of models) {
         const isKnown = lines.has(nameOf({ channel, person, model }));
-        const at = isKnown || lines.size < rowsPerCell ? { channel, person, model } : { channel: others, person: others, model: others };
+        const at =
+          isKnown || lines.size < rowsPerCell
+            ? { channel, person, model }
+            : { channel: others, person: others, model: others };
         const line = lines.get(nameOf(at));
         lines.set(nameOf(at), { ...at, ...addUsed(line ?? noneUsed, add) });
       }
@@ -161,12 +193,15 @@ export function usageBook(cells: Pick<Cells, "get" | "list">, timeZone: string, 
     async rows(days) {
       const found: UsageRow[] = [];
       for (const day of days) {
-        for (const { key, value } of await cells.list(`${prefix}${day}/`, cellLimit)) found.push(...rowsOf(day, key, value));
+        for (const { key, value } of await cells.list(`${prefix}${day}/`, cellLimit))
+          found.push(...rowsOf(day, key, value));
       }
       return found;
     },
     async ofSession(session, days) {
-      const found = await Promise.all(days.map(async (day) => ({ day, cell: await cells.get(cellKey(day, session)) })));
+      const found = await Promise.all(
+        days.map(async (day) => ({ day, cell: await cells.get(cellKey(day, session)) })),
+      );
       return found.flatMap(({ day, cell }) => (cell === null ? [] : rowsOf(day, cell.key, cell.value)));
     },
   };

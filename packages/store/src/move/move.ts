@@ -17,7 +17,10 @@ export async function moveStore(
 ): Promise<readonly MovedKind[]> {
   const before = await to.progress();
   if (before === null && !(await isEmpty(to)))
-    throw new Fault("conflict", `${to.name} is not empty: nothing is copied over what is there. ${anotherPlace}`);
+    throw new Fault(
+      "conflict",
+      `${to.name} is not empty: nothing is copied over what is there. ${anotherPlace}`,
+    );
   let [begun, at] = before === null ? [0, null] : (JSON.parse(before) as [number, string | null]);
   if (before === null) await to.setProgress(JSON.stringify([0, null]));
   for (let n = begun; n < kinds.length; n += 1) {
@@ -48,7 +51,8 @@ export async function moveStore(
   return moved;
 }
 
-const anotherPlace = "For Redis choose another store.redis.keyPrefix, or remove its keys; for SQLite move state.db away";
+const anotherPlace =
+  "For Redis choose another store.redis.keyPrefix, or remove its keys; for SQLite move state.db away";
 
 /** A gateway that was only tried leaves settings that a copy would mix with its own. */
 async function isEmpty(side: MoveSide): Promise<boolean> {

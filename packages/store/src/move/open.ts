@@ -31,7 +31,16 @@ export interface Moved {
 }
 
 /** Throws Fault as both stores do when they cannot be opened, and as `moveStore`. No gateway may run on either. */
-export async function moveBetween({ to, database, redis, expected, fresh, tell, clock, log }: MoveOptions): Promise<Moved> {
+export async function moveBetween({
+  to,
+  database,
+  redis,
+  expected,
+  fresh,
+  tell,
+  clock,
+  log,
+}: MoveOptions): Promise<Moved> {
   if (to === "redis" && !existsSync(database))
     throw new Fault("missing", `there is no database at ${database}: there is nothing to take along`);
   // Brings an older file up to date, makes a new one, and refuses a damaged one.
@@ -49,7 +58,11 @@ export async function moveBetween({ to, database, redis, expected, fresh, tell, 
   let redisIdentity: string;
   try {
     await checkServer(connection, { ...redis, log });
-    redisIdentity = await identify(connection, to === "sqlite" ? expected : undefined, to === "redis" ? fresh : undefined);
+    redisIdentity = await identify(
+      connection,
+      to === "sqlite" ? expected : undefined,
+      to === "redis" ? fresh : undefined,
+    );
   } catch (error) {
     await connection.close();
     throw error;
@@ -57,7 +70,8 @@ export async function moveBetween({ to, database, redis, expected, fresh, tell, 
   const nowMs = (): number => clock.now();
   const [inRedis, inFile] = [redisSide(connection, nowMs), sqliteSide(database, nowMs)];
   try {
-    const kinds = to === "redis" ? await moveStore(inFile, inRedis, tell) : await moveStore(inRedis, inFile, tell);
+    const kinds =
+      to === "redis" ? await moveStore(inFile, inRedis, tell) : await moveStore(inRedis, inFile, tell);
     return { kinds, identity: to === "redis" ? redisIdentity : opened.identity };
   } finally {
     await inFile.close();

@@ -1,7 +1,17 @@
 // What a store holds, in words that both drivers share: one plain record a thing, in the order in which they are copied. Leases are not among
 // it: who copies has stopped every gateway, so a held lane is free.
 
-export const kinds = ["sessions", "entries", "rows", "turns", "deliveries", "lanes", "cells", "events", "counters"] as const;
+export const kinds = [
+  "sessions",
+  "entries",
+  "rows",
+  "turns",
+  "deliveries",
+  "lanes",
+  "cells",
+  "events",
+  "counters",
+] as const;
 export type Kind = (typeof kinds)[number];
 
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value };
@@ -29,18 +39,24 @@ export const moveCell = "move:progress";
 /** What a process that tried the store leaves behind and makes anew: a one-time code, the menu that a platform shows. */
 const ownPrefixes = ["leader:", "node:", "auth:code:", "menu:"];
 /** Names of cells that belong to running processes, or to the copy itself. */
-export const isOwnCell = (key: string): boolean => key === moveCell || ownPrefixes.some((prefix) => key.startsWith(prefix));
+export const isOwnCell = (key: string): boolean =>
+  key === moveCell || ownPrefixes.some((prefix) => key.startsWith(prefix));
 
 /** Without what is absent, so that both drivers' records are the same. */
 export function thing(fields: { readonly [field: string]: Value | undefined }): Thing {
   return Object.fromEntries(
     Object.entries(fields)
-      .filter((entry): entry is [string, Value] => entry[1] !== undefined && entry[1] !== null && entry[1] !== false)
+      .filter(
+        (entry): entry is [string, Value] =>
+          entry[1] !== undefined && entry[1] !== null && entry[1] !== false,
+      )
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
 
 /** Names are texts or numbers. */
 export function nameOf(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? `${value}` : "";
+  return typeof value === "string" || typeof value === "number" || typeof value === "bigint"
+    ? `${value}`
+    : "";
 }

@@ -2,7 +2,16 @@
 import type { Connection } from "../redis/connection.ts";
 import { hasThingsScript, readThingsScript, writeThingsScript } from "../redis/verbs/move.ts";
 import { getCellScript, putCellScript, removeCellScript } from "../redis/verbs/state.ts";
-import { isOwnCell, moveCell, nameOf, thing, type Kind, type MoveSide, type Thing, type Value } from "./records.ts";
+import {
+  isOwnCell,
+  moveCell,
+  nameOf,
+  thing,
+  type Kind,
+  type MoveSide,
+  type Thing,
+  type Value,
+} from "./records.ts";
 
 const pageThings = 200;
 type Raw = string | number | null | readonly Raw[];
@@ -14,8 +23,13 @@ export function redisSide(connection: Connection, nowMs: () => number): MoveSide
     name: place,
     async read(kind, from) {
       const start = Number(from ?? 0);
-      const [found, counted] = await call<readonly [readonly Raw[], number]>(readThingsScript, { kind, from: start, limit: pageThings });
-      const things = kind === "counters" ? counters(found) : found.map((raw) => readOne[kind](raw as readonly Raw[]));
+      const [found, counted] = await call<readonly [readonly Raw[], number]>(readThingsScript, {
+        kind,
+        from: start,
+        limit: pageThings,
+      });
+      const things =
+        kind === "counters" ? counters(found) : found.map((raw) => readOne[kind](raw as readonly Raw[]));
       const step = kind === "entries" ? 1 : pageThings;
       return {
         things: kind === "cells" ? things.filter((each) => isKept(each, nowMs())) : things,
@@ -24,11 +38,17 @@ export function redisSide(connection: Connection, nowMs: () => number): MoveSide
     },
     async write(kind, things) {
       for (let n = 0; n < things.length; n += pageThings)
-        await call(writeThingsScript, { kind, things: things.slice(n, n + pageThings).map((each) => writeOne[kind](each)) });
+        await call(writeThingsScript, {
+          kind,
+          things: things.slice(n, n + pageThings).map((each) => writeOne[kind](each)),
+        });
     },
-    progress: async () => (await call<readonly [string, string] | null>(getCellScript, { key: moveCell }))?.[1] ?? null,
+    progress: async () =>
+      (await call<readonly [string, string] | null>(getCellScript, { key: moveCell }))?.[1] ?? null,
     async setProgress(text) {
-      await (text === null ? call(removeCellScript, { key: moveCell }) : call(putCellScript, { key: moveCell, value: text }));
+      await (text === null
+        ? call(removeCellScript, { key: moveCell })
+        : call(putCellScript, { key: moveCell, value: text }));
     },
     isEmpty: async () => (await call<number>(hasThingsScript, {})) === 0,
     close: () => connection.close(),
@@ -39,7 +59,8 @@ function isKept(cell: Thing, nowMs: number): boolean {
   return !isOwnCell(nameOf(cell["key"])) && Number(cell["expires"] ?? Infinity) > nowMs;
 }
 
-const number = (raw: Raw | undefined): number | undefined => (raw === null || raw === undefined ? undefined : Number(raw));
+const number = (raw: Raw | undefined): number | undefined =>
+  raw === null || raw === undefined ? undefined : Number(raw);
 const parsed = (raw: Raw | undefined): Fields => JSON.parse(nameOf(raw)) as Fields;
 
 const readOne: { readonly [kind in Exclude<Kind, "counters">]: (raw: readonly Raw[]) => Thing } = {
@@ -47,7 +68,8 @@ const readOne: { readonly [kind in Exclude<Kind, "counters">]: (raw: readonly Ra
     const [epoch, last, created, updated] = numbers as readonly Raw[];
     const list = flat as readonly string[];
     const fields: { [field: string]: Value } = {};
-    for (let n = 0; n < list.length; n += 2) fields[list[n] ?? ""] = JSON.parse(list[n + 1] ?? "null") as Value;
+    for (let n = 0; n < list.length; n += 2)
+      fields[list[n] ?? ""] = JSON.parse(list[n + 1] ?? "null") as Value;
     return thing({
       key: nameOf(key),
       epoch: number(epoch),
@@ -86,7 +108,12 @@ const readOne: { readonly [kind in Exclude<Kind, "counters">]: (raw: readonly Ra
     }),
   cells([key, fields]) {
     const [value, version, expires] = fields as readonly Raw[];
-    return thing({ key: nameOf(key), value: nameOf(value), version: number(version), expires: number(expires) });
+    return thing({
+      key: nameOf(key),
+      value: nameOf(value),
+      version: number(version),
+      expires: number(expires),
+    });
   },
   events([at, text]) {
     const { stream, id } = parsed(at);
@@ -96,27 +123,46 @@ const readOne: { readonly [kind in Exclude<Kind, "counters">]: (raw: readonly Ra
 
 function counters(flat: readonly Raw[]): Thing[] {
   const found: Thing[] = [];
-  for (let n = 0; n < flat.length; n += 2) if (flat[n] !== "probe") found.push(thing({ name: String(flat[n]), n: number(flat[n + 1]) }));
+  for (let n = 0; n < flat.length; n += 2)
+    if (flat[n] !== "probe") found.push(thing({ name: String(flat[n]), n: number(flat[n + 1]) }));
   return found;
 }
 
 const writeOne: { readonly [kind in Kind]: (each: Thing) => object } = {
   sessions: (each) => ({
     ...each,
-    fields: Object.entries((each["fields"] ?? {}) as object).map(([field, value]) => [field, JSON.stringify(value)]),
+    fields: Object.entries((each["fields"] ?? {}) as object).map(([field, value]) => [
+      field,
+      JSON.stringify(value),
+    ]),
   }),
-  entries: ({ lane, epoch, seq, turn, body }) => ({ lane, epoch, seq, text: JSON.stringify({ seq, epoch, turn, body }) }),
+  entries: ({ lane, epoch, seq, turn, body }) => ({
+    lane,
+    epoch,
+    seq,
+    text: JSON.stringify({ seq, epoch, turn, body }),
+  }),
   rows({ payload, ...row }) {
     return { ...row, text: JSON.stringify(row), payload };
   },
   turns({ steps, ...turn }) {
     const text = JSON.stringify({ added: 0, ...turn, rows: turn["rows"] ?? [] });
-    return { id: turn["id"], ended: turn["ended"], text, steps: ((steps ?? []) as readonly Thing[]).map((step) => JSON.stringify(step)) };
+    return {
+      id: turn["id"],
+      ended: turn["ended"],
+      text,
+      steps: ((steps ?? []) as readonly Thing[]).map((step) => JSON.stringify(step)),
+    };
   },
   deliveries({ parts, troubled, ...delivery }) {
     const list = (parts ?? []) as readonly Thing[];
     const states = list.map(({ content, ...part }) => [JSON.stringify({ flagged: false, ...part }), content]);
-    return { ...delivery, troubled, text: JSON.stringify({ ...delivery, parts: list.length }), parts: states };
+    return {
+      ...delivery,
+      troubled,
+      text: JSON.stringify({ ...delivery, parts: list.length }),
+      parts: states,
+    };
   },
   lanes: (each) => each,
   cells: (each) => each,

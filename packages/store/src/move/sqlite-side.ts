@@ -1,6 +1,15 @@
 // state.db, read and written as plain records. The file must be nobody else's meanwhile.
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { isOwnCell, moveCell, nameOf, thing, type Kind, type MoveSide, type Thing, type Value } from "./records.ts";
+import {
+  isOwnCell,
+  moveCell,
+  nameOf,
+  thing,
+  type Kind,
+  type MoveSide,
+  type Thing,
+  type Value,
+} from "./records.ts";
 
 const pageThings = 200;
 type Found = { readonly [column: string]: SQLInputValue };
@@ -11,9 +20,14 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
   const all = (sql: string, ...args: SQLInputValue[]): Found[] => db.prepare(sql).all(...args) as Found[];
   const run = (sql: string, ...args: SQLInputValue[]): void => void db.prepare(sql).run(...args);
   const bit = (value: unknown): true | undefined => (Number(value) === 1 ? true : undefined);
-  const value = (given: SQLInputValue | undefined): Value | undefined => (given === undefined ? undefined : (given as Value));
+  const value = (given: SQLInputValue | undefined): Value | undefined =>
+    given === undefined ? undefined : (given as Value);
   const sql = (given: Value | undefined): SQLInputValue =>
-    given === undefined || given === null ? null : typeof given === "boolean" ? Number(given) : (given as SQLInputValue);
+    given === undefined || given === null
+      ? null
+      : typeof given === "boolean"
+        ? Number(given)
+        : (given as SQLInputValue);
 
   const pick = (found: Found, names: readonly string[]): { [field: string]: Value | undefined } =>
     Object.fromEntries(names.map((name) => [name, value(found[name])]));
@@ -73,7 +87,10 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
       )[0]?.["n"],
     );
 
-  function readAll(kind: Kind, from: string | null): { readonly things: Thing[]; readonly next: string | null } {
+  function readAll(
+    kind: Kind,
+    from: string | null,
+  ): { readonly things: Thing[]; readonly next: string | null } {
     const paged = (found: readonly Found[], at: (last: Found) => string, make: (each: Found) => Thing) => ({
       things: found.map(make),
       next: found.length < pageThings ? null : at(found.at(-1) as Found),
@@ -85,11 +102,18 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
           all("select * from sessions where key > ? order by key limit ?", after, pageThings),
           ({ key }) => nameOf(key),
           (each) =>
-            thing({ ...pick(each, ["key", "epoch", "last", "created", "updated"]), fields: JSON.parse(nameOf(each["fields"])) as Value }),
+            thing({
+              ...pick(each, ["key", "epoch", "last", "created", "updated"]),
+              fields: JSON.parse(nameOf(each["fields"])) as Value,
+            }),
         );
       case "entries":
         return paged(
-          all("select rowid as at, * from entries where rowid > ? order by rowid limit ?", Number(from ?? 0), pageThings),
+          all(
+            "select rowid as at, * from entries where rowid > ? order by rowid limit ?",
+            Number(from ?? 0),
+            pageThings,
+          ),
           ({ at }) => nameOf(at),
           (each) => thing(pick(each, ["lane", "epoch", "seq", "turn", "body"])),
         );
@@ -117,10 +141,14 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
               added: open ? undefined : added(each),
               alone: bit(each["alone"]),
               rows: open
-                ? all("select id from rows where turn = ? and claim is not null order by claim", id).map((row) => nameOf(row["id"]))
+                ? all("select id from rows where turn = ? and claim is not null order by claim", id).map(
+                    (row) => nameOf(row["id"]),
+                  )
                 : undefined,
               steps: open
-                ? all("select kind, body from steps where turn = ? order by n", id).map((step) => thing(pick(step, ["kind", "body"])))
+                ? all("select kind, body from steps where turn = ? order by n", id).map((step) =>
+                    thing(pick(step, ["kind", "body"])),
+                  )
                 : undefined,
             });
           },
@@ -132,16 +160,26 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
           (each) =>
             thing({
               ...pick(each, deliveryColumns),
-              ...Object.fromEntries(["preview", "closed", "split", "troubled", "dropped"].map((name) => [name, bit(each[name])])),
-              parts: all("select * from parts where delivery = ? order by n", Number(each["seq"])).map((part) =>
-                thing({ ...pick(part, partColumns), into: value(part["into_part"]), flagged: bit(part["flagged"]) }),
+              ...Object.fromEntries(
+                ["preview", "closed", "split", "troubled", "dropped"].map((name) => [name, bit(each[name])]),
+              ),
+              parts: all("select * from parts where delivery = ? order by n", Number(each["seq"])).map(
+                (part) =>
+                  thing({
+                    ...pick(part, partColumns),
+                    into: value(part["into_part"]),
+                    flagged: bit(part["flagged"]),
+                  }),
               ),
             }),
         );
       case "lanes":
         return {
           things: all("select * from lanes").map((each) =>
-            thing({ ...pick(each, ["kind", "lane", "pool", "token", "turn"]), at: each["holder"] === null ? value(each["at"]) : 0 }),
+            thing({
+              ...pick(each, ["kind", "lane", "pool", "token", "turn"]),
+              at: each["holder"] === null ? value(each["at"]) : 0,
+            }),
           ),
           next: null,
         };
@@ -160,10 +198,19 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
       case "counters": {
         const tables = { row: "rows", delivery: "deliveries", event: "events" };
         const counted = Object.entries(tables).map(([name, table]) =>
-          thing({ name, n: Number(all("select seq from sqlite_sequence where name = ?", table)[0]?.["seq"] ?? 0) }),
+          thing({
+            name,
+            n: Number(all("select seq from sqlite_sequence where name = ?", table)[0]?.["seq"] ?? 0),
+          }),
         );
         return {
-          things: [...counted, thing({ name: "cell", n: Number(all("select n from counters where name = 'cell'")[0]?.["n"] ?? 0) })],
+          things: [
+            ...counted,
+            thing({
+              name: "cell",
+              n: Number(all("select n from counters where name = 'cell'")[0]?.["n"] ?? 0),
+            }),
+          ],
           next: null,
         };
       }
@@ -200,17 +247,29 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
         put("turns", { ...of(each, turnColumns), alone: each["alone"] ?? false });
         const id = nameOf(each["id"]);
         run("delete from steps where turn = ?", id);
-        ((each["steps"] ?? []) as readonly Thing[]).forEach((step, n) => put("steps", { turn: id, n, ...of(step, ["kind", "body"]) }));
-        ((each["rows"] ?? []) as readonly string[]).forEach((row, n) => run("update rows set claim = ? where id = ?", n, row));
+        ((each["steps"] ?? []) as readonly Thing[]).forEach((step, n) =>
+          put("steps", { turn: id, n, ...of(step, ["kind", "body"]) }),
+        );
+        ((each["rows"] ?? []) as readonly string[]).forEach((row, n) =>
+          run("update rows set claim = ? where id = ?", n, row),
+        );
         return;
       }
       case "deliveries": {
         put("deliveries", {
           ...of(each, deliveryColumns),
-          ...Object.fromEntries(["preview", "closed", "split", "troubled", "dropped"].map((name) => [name, each[name] ?? false])),
+          ...Object.fromEntries(
+            ["preview", "closed", "split", "troubled", "dropped"].map((name) => [name, each[name] ?? false]),
+          ),
         });
         ((each["parts"] ?? []) as readonly Thing[]).forEach((part, n) =>
-          put("parts", { delivery: each["seq"], n, ...of(part, partColumns), into_part: part["into"], flagged: part["flagged"] ?? false }),
+          put("parts", {
+            delivery: each["seq"],
+            n,
+            ...of(part, partColumns),
+            into_part: part["into"],
+            flagged: part["flagged"] ?? false,
+          }),
         );
         return;
       }
@@ -221,9 +280,14 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
       case "events":
         return put("events", of(each, ["seq", "id", "stream", "at", "body"]));
       case "counters": {
-        const tables: { readonly [name: string]: string } = { row: "rows", delivery: "deliveries", event: "events" };
+        const tables: { readonly [name: string]: string } = {
+          row: "rows",
+          delivery: "deliveries",
+          event: "events",
+        };
         const table = tables[nameOf(each["name"])];
-        if (table === undefined) return run("update counters set n = max(n, ?) where name = ?", sql(each["n"]), sql(each["name"]));
+        if (table === undefined)
+          return run("update counters set n = max(n, ?) where name = ?", sql(each["n"]), sql(each["name"]));
         run("delete from sqlite_sequence where name = ?", table);
         run("insert into sqlite_sequence (name, seq) values (?, ?)", table, sql(each["n"]));
       }
@@ -235,7 +299,12 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
     async read(kind, from) {
       const { things, next } = readAll(kind, from);
       if (kind !== "cells") return { things, next };
-      return { things: things.filter((each) => !isOwnCell(nameOf(each["key"])) && Number(each["expires"] ?? Infinity) > nowMs()), next };
+      return {
+        things: things.filter(
+          (each) => !isOwnCell(nameOf(each["key"])) && Number(each["expires"] ?? Infinity) > nowMs(),
+        ),
+        next,
+      };
     },
     async write(kind, things) {
       db.exec("begin immediate");
@@ -247,13 +316,21 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
         throw error;
       }
     },
-    progress: async () => (all("select value from cells where key = ?", moveCell)[0]?.["value"] as string | undefined) ?? null,
+    progress: async () =>
+      (all("select value from cells where key = ?", moveCell)[0]?.["value"] as string | undefined) ?? null,
     async setProgress(text) {
       if (text === null) run("delete from cells where key = ?", moveCell);
-      else run("insert or replace into cells (key, value, version, expires) values (?, ?, 1, null)", moveCell, text);
+      else
+        run(
+          "insert or replace into cells (key, value, version, expires) values (?, ?, 1, null)",
+          moveCell,
+          text,
+        );
     },
     isEmpty: async () =>
-      ["rows", "sessions", "deliveries", "entries"].every((table) => all(`select 1 as it from ${table} limit 1`).length === 0),
+      ["rows", "sessions", "deliveries", "entries"].every(
+        (table) => all(`select 1 as it from ${table} limit 1`).length === 0,
+      ),
     close: async () => db.close(),
   };
 }

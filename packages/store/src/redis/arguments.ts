@@ -14,5 +14,7 @@ export function cellWrites(writes: readonly CellWrite[]): readonly object[] {
 
 /** Field and its JSON text; a field alone goes. */
 export function fieldPatch(patch: { readonly [field: string]: Json }): readonly (readonly string[])[] {
-  return Object.entries(patch).map(([field, value]) => (value === null ? [field] : [field, JSON.stringify(value)]));
+  return Object.entries(patch).map(([field, value]) =>
+    value === null ? [field] : [field, JSON.stringify(value)],
+  );
 }

@@ -1,7 +1,13 @@
 // Cells: small versioned values with expiry.
 import type { Cell, Cells } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { getCellScript, listCellsScript, putCellScript, removeCellScript, touchCellScript } from "./verbs/state.ts";
+import {
+  getCellScript,
+  listCellsScript,
+  putCellScript,
+  removeCellScript,
+  touchCellScript,
+} from "./verbs/state.ts";
 
 type CellReply = readonly [key: string, value: string, version: number, expires: number | null];
 
@@ -17,7 +23,8 @@ export function redisCells({ call }: Connection): Cells {
     },
     touch: async (key, version, ttlMs) => (await call(touchCellScript, { key, version, ttlMs })) === 1,
     remove: async (key, version) => (await call(removeCellScript, { key, version })) === 1,
-    list: async (prefix, limit) => (await call<readonly CellReply[]>(listCellsScript, { prefix, limit })).map(cellOf),
+    list: async (prefix, limit) =>
+      (await call<readonly CellReply[]>(listCellsScript, { prefix, limit })).map(cellOf),
   };
 }
 

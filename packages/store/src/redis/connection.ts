@@ -82,7 +82,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   // ioredis goes on in database 0 when the one of the address is refused.
   await redis.select(redis.options.db ?? 0).catch((cause: unknown) => {
     redis.disconnect();
-    throw new Fault("invalid", `Redis at ${place} has no database ${redis.options.db}: correct the end of store.redis.url`, { cause });
+    throw new Fault(
+      "invalid",
+      `Redis at ${place} has no database ${redis.options.db}: correct the end of store.redis.url`,
+      { cause },
+    );
   });
   let away = false;
   redis.on("close", () => {
@@ -105,7 +109,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   };
 
   const tellLost = (now: boolean): void => {
-    if (now !== isLost) log[now ? "error" : "info"]({ redis: place }, now ? lostWords(place) : "Redis holds what was stored in it again");
+    if (now !== isLost)
+      log[now ? "error" : "info"](
+        { redis: place },
+        now ? lostWords(place) : "Redis holds what was stored in it again",
+      );
     isLost = now;
   };
 
@@ -116,7 +124,12 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       if (redis.status !== "ready") throw callFault(place, "unsent", lastError);
       let answer: Answer;
       try {
-        answer = (await evaluate(script, [prefix, clock === undefined ? "" : `${clock.now()}`, wellFormedJson(args), identity])) as Answer;
+        answer = (await evaluate(script, [
+          prefix,
+          clock === undefined ? "" : `${clock.now()}`,
+          wellFormedJson(args),
+          identity,
+        ])) as Answer;
       } catch (error) {
         throw callFault(place, script.repeatable ? "repeatable" : "unknown", error);
       }
@@ -134,7 +147,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
         throw openFault(place, error);
       });
       const lines = text.split("\r\n").filter((line) => line.includes(":"));
-      return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
+      return new Map(
+        lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]),
+      );
     },
     async setting(name) {
       try {
@@ -169,7 +184,9 @@ function lostWords(place: string): string {
 function wellFormedJson(args: object): string {
   const text = JSON.stringify(args);
   if (!/\\ud[89a-f]/.test(text)) return text;
-  return JSON.stringify(args, (_key, value: unknown) => (typeof value === "string" ? value.toWellFormed() : value));
+  return JSON.stringify(args, (_key, value: unknown) =>
+    typeof value === "string" ? value.toWellFormed() : value,
+  );
 }
 
 function placeOf(url: string): string {
@@ -177,8 +194,12 @@ function placeOf(url: string): string {
   try {
     return new URL(url).host;
   } catch (cause) {
-    throw new Fault("invalid", "store.redis.url is no address: write redis://host:6379, rediss:// for TLS, or the path of a socket", {
-      cause,
-    });
+    throw new Fault(
+      "invalid",
+      "store.redis.url is no address: write redis://host:6379, rediss:// for TLS, or the path of a socket",
+      {
+        cause,
+      },
+    );
   }
 }

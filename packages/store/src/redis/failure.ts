@@ -26,13 +26,22 @@ export function callFault(place: string, fate: Fate, error: unknown): unknown {
     return words === null ? error : new Fault("unavailable", `Redis at ${place} ${words}`, { cause: error });
   }
   // Said by ioredis before it sends anything.
-  const unsent = fate === "unsent" || (error instanceof Error && error.message.startsWith("Stream isn't writeable"));
+  const unsent =
+    fate === "unsent" || (error instanceof Error && error.message.startsWith("Stream isn't writeable"));
   if (!unsent && fate === "unknown") {
-    return new Fault("ambiguous", `Redis at ${place} went away before it answered: it may or may not have stored this`, { cause: error });
+    return new Fault(
+      "ambiguous",
+      `Redis at ${place} went away before it answered: it may or may not have stored this`,
+      { cause: error },
+    );
   }
-  return new Fault("unavailable", `Redis at ${place} cannot be reached${because(error)}; Parley goes on by itself when it is back`, {
-    cause: error,
-  });
+  return new Fault(
+    "unavailable",
+    `Redis at ${place} cannot be reached${because(error)}; Parley goes on by itself when it is back`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** The Fault that opening rejects with. */
@@ -42,9 +51,13 @@ export function openFault(place: string, error: unknown): unknown {
     const forGood = /^(NOAUTH|WRONGPASS|NOPERM)/.test((error as Error).message);
     return new Fault(forGood ? "invalid" : "unavailable", `Redis at ${place} ${words}`, { cause: error });
   }
-  return new Fault("unavailable", `Redis at ${place} cannot be reached${because(error)}: start it, or correct store.redis.url`, {
-    cause: error,
-  });
+  return new Fault(
+    "unavailable",
+    `Redis at ${place} cannot be reached${because(error)}: start it, or correct store.redis.url`,
+    {
+      cause: error,
+    },
+  );
 }
 
 function replyWords({ message }: Error): string | null {

@@ -46,7 +46,9 @@ export interface RedisStore extends Store {
  * `holder`: a process that is known to be dead. `outboxOf`: what others than `besides`, the account's new leader, hold of its outbox; their
  * term is over, so that the store refuses whatever they would still write.
  */
-export type DeadLeases = { readonly holder: string } | { readonly outboxOf: string; readonly besides: string };
+export type DeadLeases =
+  | { readonly holder: string }
+  | { readonly outboxOf: string; readonly besides: string };
 
 /** Throws Fault: "unavailable" when Redis cannot be reached, "invalid" or "unsupported", with the line to change, when it must not be used;
  *  "conflict" when it does not hold the expected store. */
@@ -55,8 +57,13 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   let identity: string;
   try {
     await checkServer(connection, options);
-    identity = await identify(connection, options.expected, options.node === undefined ? undefined : options.bootId);
-    if (options.node !== undefined) await connection.call(startBootScript, { node: options.node, boot: options.bootId });
+    identity = await identify(
+      connection,
+      options.expected,
+      options.node === undefined ? undefined : options.bootId,
+    );
+    if (options.node !== undefined)
+      await connection.call(startBootScript, { node: options.node, boot: options.bootId });
   } catch (error) {
     await connection.close();
     throw error;
@@ -65,12 +72,22 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
 }
 
 /** `fresh`: the identity of a store that is made here. */
-export async function identify(connection: Connection, expected: ExpectedStore | undefined, fresh: string | undefined): Promise<string> {
+export async function identify(
+  connection: Connection,
+  expected: ExpectedStore | undefined,
+  fresh: string | undefined,
+): Promise<string> {
   const { place } = connection;
-  const found = (await connection.call<string | null>(identifyScript, { fresh: expected === undefined ? fresh : undefined })) ?? "";
+  const found =
+    (await connection.call<string | null>(identifyScript, {
+      fresh: expected === undefined ? fresh : undefined,
+    })) ?? "";
   if (expected !== undefined && found !== expected.identity) {
     const what = found === "" ? "is empty" : "holds another store than before";
-    throw new Fault("conflict", `Redis at ${place} ${what}, but this folder has had a store in it: ${expected.advice}`);
+    throw new Fault(
+      "conflict",
+      `Redis at ${place} ${what}, but this folder has had a store in it: ${expected.advice}`,
+    );
   }
   connection.insist(found);
   return found;
@@ -78,7 +95,11 @@ export async function identify(connection: Connection, expected: ExpectedStore |
 
 type BootReply = readonly [boot: string, started: number, stopped: number | null, worked: number];
 
-function portsOn(connection: Connection, identity: string, { log, node, bootId, ...options }: RedisOptions): RedisStore {
+function portsOn(
+  connection: Connection,
+  identity: string,
+  { log, node, bootId, ...options }: RedisOptions,
+): RedisStore {
   const { call } = connection;
   const lost = lostTakes(bootId);
   return {
@@ -107,12 +128,20 @@ function portsOn(connection: Connection, identity: string, { log, node, bootId, 
     async bootHistory() {
       if (node === undefined) return [];
       const boots = await call<readonly BootReply[]>(listBootsScript, { node });
-      return boots.map(([boot, startedAtMs, stoppedAtMs, worked]) => ({ boot, startedAtMs, stoppedAtMs, worked: worked === 1 }));
+      return boots.map(([boot, startedAtMs, stoppedAtMs, worked]) => ({
+        boot,
+        startedAtMs,
+        stoppedAtMs,
+        worked: worked === 1,
+      }));
     },
-    freeLeases: (of) => call(freeLeasesScript, "holder" in of ? of : { pool: of.outboxOf, besides: of.besides }),
+    freeLeases: (of) =>
+      call(freeLeasesScript, "holder" in of ? of : { pool: of.outboxOf, besides: of.besides }),
     async close() {
       if (node !== undefined)
-        await call(stopBootScript, { boot: bootId }).catch((error: unknown) => log.warn({ error }, "the store closes unclean"));
+        await call(stopBootScript, { boot: bootId }).catch((error: unknown) =>
+          log.warn({ error }, "the store closes unclean"),
+        );
       await connection.close();
     },
   };

@@ -18,17 +18,34 @@ import {
   takeParcelScript,
 } from "./verbs/outbox.ts";
 
-type ParcelReply = readonly [lane: string, token: number, found: string | null, deliveries: readonly DeliveryReply[]];
+type ParcelReply = readonly [
+  lane: string,
+  token: number,
+  found: string | null,
+  deliveries: readonly DeliveryReply[],
+];
 
 export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
   const { call } = connection;
   return {
     async take(want) {
-      const answer = await takeBy<ParcelReply>(connection, takeParcelScript, lost, want, ([, , found]) => found);
+      const answer = await takeBy<ParcelReply>(
+        connection,
+        takeParcelScript,
+        lost,
+        want,
+        ([, , found]) => found,
+      );
       if (typeof answer === "number" || answer === null) return { idle: true, nextAtMs: answer };
       const [lane, token, , deliveries] = answer;
       const { holder, term } = want;
-      return { lane, token, holder, ...(term === undefined ? {} : { term }), deliveries: deliveries.map(deliveryOf) };
+      return {
+        lane,
+        token,
+        holder,
+        ...(term === undefined ? {} : { term }),
+        deliveries: deliveries.map(deliveryOf),
+      };
     },
     extend: (lease, leaseMs) => call(extendParcelScript, { lease: leaseOf(lease), leaseMs }),
     async release(lease, { afterMs }) {

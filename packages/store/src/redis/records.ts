@@ -1,6 +1,18 @@
 // What the scripts answer: records as JSON text, payloads beside them, and how they read as the contract's views.
 import type { ConversationKey, Json, SessionKey } from "@parley/protocol";
-import type { DeliveryView, Outcome, PartState, PartView, Row, RowState, RowView, Session, Step, StoredEntry, TurnView } from "../store.ts";
+import type {
+  DeliveryView,
+  Outcome,
+  PartState,
+  PartView,
+  Row,
+  RowState,
+  RowView,
+  Session,
+  Step,
+  StoredEntry,
+  TurnView,
+} from "../store.ts";
 
 interface RowRecord {
   readonly id: string;
@@ -120,7 +132,9 @@ export function deliveryOf([text, parts]: DeliveryReply): DeliveryView {
     done,
     createdAtMs: record.created,
     split: record.split === true,
-    parts: parts.map(([state, content, intoReceipt]) => partOf(JSON.parse(state) as PartRecord, content, intoReceipt)),
+    parts: parts.map(([state, content, intoReceipt]) =>
+      partOf(JSON.parse(state) as PartRecord, content, intoReceipt),
+    ),
   };
 }
 
@@ -149,6 +163,14 @@ export type SessionReply = readonly [
 
 export function sessionOf([key, [epoch, lastSeq, createdAtMs, updatedAtMs], flat]: SessionReply): Session {
   const fields: [string, Json][] = [];
-  for (let n = 0; n < flat.length; n += 2) fields.push([flat[n] ?? "", JSON.parse(flat[n + 1] ?? "null") as Json]);
-  return { key: key as SessionKey, epoch, lastSeq, fields: Object.fromEntries(fields), createdAtMs, updatedAtMs };
+  for (let n = 0; n < flat.length; n += 2)
+    fields.push([flat[n] ?? "", JSON.parse(flat[n + 1] ?? "null") as Json]);
+  return {
+    key: key as SessionKey,
+    epoch,
+    lastSeq,
+    fields: Object.fromEntries(fields),
+    createdAtMs,
+    updatedAtMs,
+  };
 }

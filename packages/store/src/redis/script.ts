@@ -10,7 +10,11 @@ export interface Script {
 }
 
 /** `body` is the body of a Lua function without parameters: `arg` holds the arguments, what it returns is the answer. */
-export function script(parts: readonly string[], body: string, how: { readonly repeatable: boolean } = { repeatable: true }): Script {
+export function script(
+  parts: readonly string[],
+  body: string,
+  how: { readonly repeatable: boolean } = { repeatable: true },
+): Script {
   const lua = [prelude, ...parts, `local function verb()\n${body}\nend`, epilogue].join("\n");
   return { lua, sha: createHash("sha1").update(lua).digest("hex"), ...how };
 }

@@ -15,7 +15,12 @@ export async function searchBy<T>(
   const found: T[] = [];
   let before: number | string | null = "+inf";
   while (before !== null && found.length < limit) {
-    const answer: readonly [readonly T[], number | null] = await call(script, { ...filter, before, scan, limit: limit - found.length });
+    const answer: readonly [readonly T[], number | null] = await call(script, {
+      ...filter,
+      before,
+      scan,
+      limit: limit - found.length,
+    });
     found.push(...answer[0]);
     before = answer[1];
   }

@@ -14,15 +14,26 @@ export interface CheckOptions {
 }
 
 /** Throws Fault("unsupported") for what no setting heals, Fault("invalid") for settings. */
-export async function checkServer(server: Server, { acceptDataLoss = false, log }: CheckOptions): Promise<void> {
+export async function checkServer(
+  server: Server,
+  { acceptDataLoss = false, log }: CheckOptions,
+): Promise<void> {
   const { place } = server;
-  const [about, replication, cluster] = await Promise.all(["server", "replication", "cluster"].map((section) => server.info(section)));
+  const [about, replication, cluster] = await Promise.all(
+    ["server", "replication", "cluster"].map((section) => server.info(section)),
+  );
   const version = about?.get("redis_version") ?? "0";
   if (isOlder(version)) {
-    throw new Fault("unsupported", `Redis at ${place} is version ${version}: Parley needs ${oldest.join(".")} or newer`);
+    throw new Fault(
+      "unsupported",
+      `Redis at ${place} is version ${version}: Parley needs ${oldest.join(".")} or newer`,
+    );
   }
   if (about?.get("redis_mode") === "cluster" || cluster?.get("cluster_enabled") === "1") {
-    throw new Fault("unsupported", `Redis at ${place} is a cluster: Parley needs one primary. Set "cluster-enabled no" in redis.conf`);
+    throw new Fault(
+      "unsupported",
+      `Redis at ${place} is a cluster: Parley needs one primary. Set "cluster-enabled no" in redis.conf`,
+    );
   }
   if (replication?.get("role") === "slave") {
     throw new Fault("invalid", `Redis at ${place} is a replica: let store.redis.url name its primary`);
@@ -30,11 +41,15 @@ export async function checkServer(server: Server, { acceptDataLoss = false, log 
 
   const { dangers, fsync } = await look(server);
   for (const text of dangers) {
-    if (!acceptDataLoss) throw new Fault("invalid", `${text}; store.redis.acceptDataLoss: true starts all the same`);
+    if (!acceptDataLoss)
+      throw new Fault("invalid", `${text}; store.redis.acceptDataLoss: true starts all the same`);
     log.warn({ redis: place }, text);
   }
   if (fsync === "everysec") {
-    log.info({ redis: place }, 'Redis writes to its disk once a second ("appendfsync everysec"): a power cut may lose the last second');
+    log.info(
+      { redis: place },
+      'Redis writes to its disk once a second ("appendfsync everysec"): a power cut may lose the last second',
+    );
   }
 }
 
@@ -43,14 +58,22 @@ export async function serverDangers(server: Server): Promise<readonly string[]> 
   return (await look(server)).dangers;
 }
 
-async function look(server: Server): Promise<{ readonly dangers: readonly string[]; readonly fsync: string | null }> {
+async function look(
+  server: Server,
+): Promise<{ readonly dangers: readonly string[]; readonly fsync: string | null }> {
   const [memory, persistence, fsync] = await Promise.all([
     server.info("memory"),
     server.info("persistence"),
     server.setting("appendfsync"),
   ]);
-  const found = [...evictionDanger(memory.get("maxmemory_policy")), ...persistenceDanger(persistence.get("aof_enabled") === "1", fsync)];
-  return { dangers: found.map(({ what, line }) => `Redis at ${server.place} ${what}. Set "${line}" in redis.conf`), fsync };
+  const found = [
+    ...evictionDanger(memory.get("maxmemory_policy")),
+    ...persistenceDanger(persistence.get("aof_enabled") === "1", fsync),
+  ];
+  return {
+    dangers: found.map(({ what, line }) => `Redis at ${server.place} ${what}. Set "${line}" in redis.conf`),
+    fsync,
+  };
 }
 
 interface Danger {
@@ -60,14 +83,27 @@ interface Danger {
 
 function evictionDanger(policy: string | undefined): readonly Danger[] {
   if (policy === undefined || policy === "noeviction") return [];
-  return [{ what: `throws keys away when its memory is full (maxmemory-policy is ${policy})`, line: "maxmemory-policy noeviction" }];
+  return [
+    {
+      what: `throws keys away when its memory is full (maxmemory-policy is ${policy})`,
+      line: "maxmemory-policy noeviction",
+    },
+  ];
 }
 
 /** Snapshots alone lose minutes of what was acknowledged, so they are no persistence here. */
 function persistenceDanger(appends: boolean, fsync: string | null): readonly Danger[] {
-  if (!appends) return [{ what: "forgets what it stored when it dies (the append-only file is off)", line: "appendonly yes" }];
+  if (!appends)
+    return [
+      { what: "forgets what it stored when it dies (the append-only file is off)", line: "appendonly yes" },
+    ];
   if (fsync === "no")
-    return [{ what: "leaves it to the system when to write to the disk (appendfsync is no)", line: "appendfsync everysec" }];
+    return [
+      {
+        what: "leaves it to the system when to write to the disk (appendfsync is no)",
+        line: "appendfsync everysec",
+      },
+    ];
   return [];
 }
 

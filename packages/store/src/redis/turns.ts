@@ -39,13 +39,18 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
   return {
     async take(want) {
       const answer = await takeBy<TurnReply>(connection, takeScript, lost, want, ([, , , found]) => found);
-      return typeof answer === "number" || answer === null ? { idle: true, nextAtMs: answer } : turnOf(answer);
+      return typeof answer === "number" || answer === null
+        ? { idle: true, nextAtMs: answer }
+        : turnOf(answer);
     },
     async find(turn) {
-      const answer = await call<readonly [string, readonly string[], readonly string[]] | null>(findTurnScript, {
-        turn,
-        entries: mostEntriesShown,
-      });
+      const answer = await call<readonly [string, readonly string[], readonly string[]] | null>(
+        findTurnScript,
+        {
+          turn,
+          entries: mostEntriesShown,
+        },
+      );
       return answer === null ? null : turnViewOf(...answer);
     },
     extend: (lease, leaseMs) => call(extendTurnScript, { lease: leaseOf(lease), leaseMs }),
@@ -54,15 +59,27 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
     },
     list: laneViews(connection, "i"),
     async absorb(lease, at, maxRows) {
-      return (await call<readonly RowReply[]>(absorbScript, { lease: leaseOf(lease), at, maxRows })).map(rowOf);
+      return (await call<readonly RowReply[]>(absorbScript, { lease: leaseOf(lease), at, maxRows })).map(
+        rowOf,
+      );
     },
     async checkpoint(lease, at, { steps, deliveries = [], cells = [] }) {
       if (steps.length === 0 && cells.length > 0) {
-        throw new Fault("invalid", "a checkpoint that writes cells needs a step, or its repeat could not be told apart");
+        throw new Fault(
+          "invalid",
+          "a checkpoint that writes cells needs a step, or its repeat could not be told apart",
+        );
       }
-      if (steps.some((step) => step.kind === "absorbed")) throw new Fault("invalid", "absorbed steps are written by absorb alone");
+      if (steps.some((step) => step.kind === "absorbed"))
+        throw new Fault("invalid", "absorbed steps are written by absorb alone");
       checkParts(deliveries);
-      return call(checkpointScript, { lease: leaseOf(lease), at, steps, deliveries, cells: cellWrites(cells) });
+      return call(checkpointScript, {
+        lease: leaseOf(lease),
+        at,
+        steps,
+        deliveries,
+        cells: cellWrites(cells),
+      });
     },
     async lived(lease) {
       await call(livedScript, { lease: leaseOf(lease) });
@@ -75,7 +92,12 @@ export function redisTurns(connection: Connection, lost: LostTakes): Turns {
     },
     async commit(lease, turn, { deliveries = [], rows = [], cells = [], patch, ...what }) {
       checkParts(deliveries);
-      const writes = { deliveries, rows, cells: cellWrites(cells), patch: patch === undefined ? undefined : fieldPatch(patch) };
+      const writes = {
+        deliveries,
+        rows,
+        cells: cellWrites(cells),
+        patch: patch === undefined ? undefined : fieldPatch(patch),
+      };
       return { seq: await call<number>(commitScript, { ...what, ...writes, lease: leaseOf(lease), turn }) };
     },
   };

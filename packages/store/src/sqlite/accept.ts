@@ -44,7 +44,10 @@ export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
     `update rows set state = 'ended', outcome = 'context', reason = 'trimmed', ended = ?
      where seq in (select seq from rows where lane = ? and state = 'context' order by seq desc limit -1 offset ?)`,
   );
-  const waker = query<Waker>(db, "select state, wake, tickets, conversation, authority from turns where id = ?");
+  const waker = query<Waker>(
+    db,
+    "select state, wake, tickets, conversation, authority from turns where id = ?",
+  );
 
   const store = (row: NewRow): number | null => {
     const { as } = row;
@@ -101,7 +104,8 @@ export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
     const answer = (verdict: Accepted["verdict"], of: number): Accepted => {
       return { id: row.id, seq: of, verdict, waiting: lanes.waiting(row.lane) };
     };
-    if (seq === null) return answer("duplicate", known.get(row.id, row.subject ?? null, row.version ?? 0)?.seq ?? 0);
+    if (seq === null)
+      return answer("duplicate", known.get(row.id, row.subject ?? null, row.version ?? 0)?.seq ?? 0);
     const { as } = row;
     switch (as.kind) {
       case "work":
@@ -134,7 +138,8 @@ function birth(as: As): readonly [state: string, outcome: string | null, reason:
 }
 
 function wakes(turn: Waker, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
-  if (as.ticket !== undefined && (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket)) return true;
+  if (as.ticket !== undefined && (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket))
+    return true;
   return turn.wake === "any" && turn.conversation === row.conversation && turn.authority === row.authority;
 }
 

@@ -1,6 +1,16 @@
 // Copies of the database: taken while the daemon runs, put back while it does not. Nothing is ever deleted; the file that a
 // restore replaces stays beside it. A copy has its name only once it is whole and on the disk.
-import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
@@ -10,7 +20,8 @@ import { damagedFault, openFault, troubleOf } from "./failure.ts";
 /** Copies the database at `from` to the new file `to`, as of one instant, without stopping its writers. */
 export async function backupDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw new Fault("conflict", `${to} exists already: choose another name for the backup`);
-  if (!existsSync(dirname(to))) throw new Fault("missing", `there is no folder ${dirname(to)} for the backup: make it first`);
+  if (!existsSync(dirname(to)))
+    throw new Fault("missing", `there is no folder ${dirname(to)} for the backup: make it first`);
   const partial = `${to}.partial`;
   removeAny(partial);
   try {
@@ -29,7 +40,10 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
   } catch (error) {
     removeAny(partial);
     if (troubleOf(error) === "full")
-      throw new Fault("unavailable", `${to} cannot be written, the disk is full: free some space, then try again`);
+      throw new Fault(
+        "unavailable",
+        `${to} cannot be written, the disk is full: free some space, then try again`,
+      );
     throw writeFault(to, openFault(from, error));
   }
 }
@@ -61,8 +75,11 @@ function removeAny(path: string): void {
 function writeFault(path: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof Fault || code === undefined || !message.startsWith(`${code}: `)) return error;
-  const fix = code === "ENOSPC" || code === "EDQUOT" ? "free some space" : "choose a place that this user may write";
-  return new Fault("unavailable", `${path} cannot be written: ${message}: ${fix}, then try again`, { cause: error });
+  const fix =
+    code === "ENOSPC" || code === "EDQUOT" ? "free some space" : "choose a place that this user may write";
+  return new Fault("unavailable", `${path} cannot be written: ${message}: ${fix}, then try again`, {
+    cause: error,
+  });
 }
 
 /** A second name for the old files, so that at no instant there is no database; the log is folded in where that is possible. */

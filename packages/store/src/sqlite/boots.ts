@@ -29,12 +29,18 @@ export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
   );
   const insert = query(db, "insert or replace into boots (boot, started) values (?, ?)");
   const stop = query(db, "update boots set stopped = ? where boot = ?");
-  const trim = query(db, "delete from boots where boot not in (select boot from boots order by started desc, rowid desc limit ?)");
+  const trim = query(
+    db,
+    "delete from boots where boot not in (select boot from boots order by started desc, rowid desc limit ?)",
+  );
   const newest = query<{ accepted: number }>(
     db,
     `select accepted from rows where outcome is null or outcome not in ('refused', 'dead') order by seq desc limit ${rowsLookedAt}`,
   );
-  const endedTurn = query(db, "select 1 from rows where ended >= ? and ended < ? and turn is not null limit 1");
+  const endedTurn = query(
+    db,
+    "select 1 from rows where ended >= ? and ended < ? and turn is not null limit 1",
+  );
   return {
     list() {
       const takenInAtMs = newest.all().map((row) => row.accepted);
@@ -42,7 +48,9 @@ export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {
       return list.all(bootsKept).map(({ boot, started, stopped }) => {
         const untilMs = nextStartedAtMs;
         nextStartedAtMs = started;
-        const worked = takenInAtMs.some((at) => at >= started && at < untilMs) || endedTurn.get(started, untilMs) !== undefined;
+        const worked =
+          takenInAtMs.some((at) => at >= started && at < untilMs) ||
+          endedTurn.get(started, untilMs) !== undefined;
         return { boot, startedAtMs: started, stoppedAtMs: stopped, worked };
       });
     },

@@ -22,8 +22,14 @@ export interface CellBook {
 }
 
 export function cellBook({ db, clock }: Scope): CellBook {
-  const select = query<CellRecord>(db, "select * from cells where key = ? and (expires is null or expires > ?)");
-  const nextVersion = query<{ readonly n: number }>(db, "update counters set n = n + 1 where name = 'cell' returning n");
+  const select = query<CellRecord>(
+    db,
+    "select * from cells where key = ? and (expires is null or expires > ?)",
+  );
+  const nextVersion = query<{ readonly n: number }>(
+    db,
+    "update counters set n = n + 1 where name = 'cell' returning n",
+  );
   const upsert = query(db, "insert or replace into cells (key, value, version, expires) values (?, ?, ?, ?)");
   const erase = query(db, "delete from cells where key = ?");
 
@@ -31,7 +37,8 @@ export function cellBook({ db, clock }: Scope): CellBook {
     const found = select.get(key, clock.now());
     return found === undefined ? null : cellOf(found);
   };
-  const isAsExpected = (key: string, expect: number | undefined): boolean => expect === undefined || (get(key)?.version ?? 0) === expect;
+  const isAsExpected = (key: string, expect: number | undefined): boolean =>
+    expect === undefined || (get(key)?.version ?? 0) === expect;
 
   const put: CellBook["put"] = (key, value, { expect, ttlMs }) => {
     if (!isAsExpected(key, expect)) return null;
@@ -52,7 +59,8 @@ export function cellBook({ db, clock }: Scope): CellBook {
     remove,
     write(writes) {
       for (const { key, value, ttlMs, expect } of writes) {
-        if (!isAsExpected(key, expect)) throw new Fault("conflict", `the cell ${key} is not at version ${expect} any more`);
+        if (!isAsExpected(key, expect))
+          throw new Fault("conflict", `the cell ${key} is not at version ${expect} any more`);
         if (value === null) remove(key);
         else put(key, value, ttlMs === undefined ? {} : { ttlMs });
       }
@@ -61,7 +69,10 @@ export function cellBook({ db, clock }: Scope): CellBook {
 }
 
 export function sqliteCells({ db, clock, tx }: Scope, book: CellBook): Cells {
-  const renew = query(db, "update cells set expires = ? where key = ? and version = ? and (expires is null or expires > ?)");
+  const renew = query(
+    db,
+    "update cells set expires = ? where key = ? and version = ? and (expires is null or expires > ?)",
+  );
   const list = query<CellRecord>(
     db,
     // The range finds the prefix in the key's order; U+10FFFF is the highest character.
@@ -70,7 +81,8 @@ export function sqliteCells({ db, clock, tx }: Scope, book: CellBook): Cells {
   return {
     get: (key) => tx.run(() => book.get(key)),
     put: (key, value, how) => tx.run(() => book.put(key, value, how)),
-    touch: (key, version, ttlMs) => tx.run(() => renew.run(clock.now() + ttlMs, key, version, clock.now()) === 1),
+    touch: (key, version, ttlMs) =>
+      tx.run(() => renew.run(clock.now() + ttlMs, key, version, clock.now()) === 1),
     remove: (key, version) => tx.run(() => book.remove(key, version)),
     list: (prefix, limit) => tx.run(() => list.all(prefix, clock.now(), limit).map(cellOf)),
   };

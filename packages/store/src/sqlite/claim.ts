@@ -27,12 +27,18 @@ export function absorbedStep(rows: readonly Row[]): Step {
 }
 
 export function rowClaims({ db }: Scope): Claims {
-  const waiting = query<RowRecord>(db, "select * from rows where lane = ? and state = 'waiting' order by seq limit ?");
+  const waiting = query<RowRecord>(
+    db,
+    "select * from rows where lane = ? and state = 'waiting' order by seq limit ?",
+  );
   const answers = query<RowRecord>(
     db,
     "select * from rows where lane = ? and state = 'waiting' and ticket in (select value from json_each(?)) order by seq",
   );
-  const kin = query(db, "select 1 from rows where lane = ? and state = 'waiting' and conversation = ? and authority = ? limit 1");
+  const kin = query(
+    db,
+    "select 1 from rows where lane = ? and state = 'waiting' and conversation = ? and authority = ? limit 1",
+  );
   const claim = query(
     db,
     `update rows set state = 'claimed', turn = ?1,
@@ -70,6 +76,8 @@ export function isAlone(row: RowRecord): boolean {
 }
 
 function prefix(rows: readonly RowRecord[], { conversation, authority }: Kin): readonly RowRecord[] {
-  const end = rows.findIndex((row) => isAlone(row) || row.conversation !== conversation || row.authority !== authority);
+  const end = rows.findIndex(
+    (row) => isAlone(row) || row.conversation !== conversation || row.authority !== authority,
+  );
   return end === -1 ? rows : rows.slice(0, end);
 }

@@ -54,17 +54,26 @@ export function isActive(part: Pick<PartRecord, "state">): boolean {
 }
 
 /** A sent preview keeps its place: nothing of this conversation may come between it and the message that replaces it. */
-export function holdsHead(delivery: Pick<DeliveryRecord, "preview" | "closed">, parts: readonly Pick<PartRecord, "state">[]): boolean {
+export function holdsHead(
+  delivery: Pick<DeliveryRecord, "preview" | "closed">,
+  parts: readonly Pick<PartRecord, "state">[],
+): boolean {
   return delivery.preview === 1 && delivery.closed === 0 && parts.every((part) => part.state === "sent");
 }
 
 export function deliveryTable({ db, clock }: Scope): DeliveryTable {
   const select = query<DeliveryRecord>(db, "select * from deliveries where id = ?");
-  const undone = query<DeliveryRecord>(db, "select * from deliveries where lane = ? and done is null order by place, seq limit ?");
+  const undone = query<DeliveryRecord>(
+    db,
+    "select * from deliveries where lane = ? and done is null order by place, seq limit ?",
+  );
   const parts = query<PartRecord>(db, "select * from parts where delivery = ? order by n");
   const insertPart = query(db, "insert into parts (delivery, n, content, into_part) values (?, ?, ?, ?)");
   const dropParts = query(db, "delete from parts where delivery = ?");
-  const failQueued = query(db, "update parts set state = 'failed', reason = ? where delivery = ? and state = 'queued'");
+  const failQueued = query(
+    db,
+    "update parts set state = 'failed', reason = ? where delivery = ? and state = 'queued'",
+  );
   const finish = query(db, "update deliveries set done = ?, troubled = ? where seq = ?");
   const receipt = query<{ readonly receipt: string | null }>(
     db,

@@ -27,7 +27,8 @@ export function dueRule({ db, clock }: Scope, lanes: LaneTable): DueRule {
   return {
     added(lane, pool, afterMs) {
       const now = clock.now();
-      if (lane.at === null) return lanes.schedule(lane.lane, pool, now + Math.min(afterMs, longestDebounceMs));
+      if (lane.at === null)
+        return lanes.schedule(lane.lane, pool, now + Math.min(afterMs, longestDebounceMs));
       if (afterMs === 0) return lanes.schedule(lane.lane, lane.pool, lane.at);
       const head = first.get(lane.lane, 1);
       const latest = (head?.accepted ?? now) + longestDebounceMs;

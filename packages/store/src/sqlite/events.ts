@@ -18,12 +18,24 @@ interface Ends {
 /** `keep`: how many events stay, counted over all streams. */
 export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
   const known = query<{ readonly seq: number }>(db, "select seq from events where id = ?");
-  const insert = query<{ readonly seq: number }>(db, "insert into events (id, stream, at, body) values (?, ?, ?, ?) returning seq");
+  const insert = query<{ readonly seq: number }>(
+    db,
+    "insert into events (id, stream, at, body) values (?, ?, ?, ?) returning seq",
+  );
   const trim = query(db, "delete from events where seq <= ?");
-  const select = query<EventRecord>(db, "select seq, stream, at, body from events where stream = ? and seq > ? order by seq limit ?");
-  const newest = query<EventRecord>(db, "select seq, stream, at, body from events where stream = ? order by seq desc limit ?");
+  const select = query<EventRecord>(
+    db,
+    "select seq, stream, at, body from events where stream = ? and seq > ? order by seq limit ?",
+  );
+  const newest = query<EventRecord>(
+    db,
+    "select seq, stream, at, body from events where stream = ? order by seq desc limit ?",
+  );
   // Two look-ups: one statement with both min and max would read the whole table.
-  const ends = query<Ends>(db, "select (select min(seq) from events) as first, (select max(seq) from events) as last");
+  const ends = query<Ends>(
+    db,
+    "select (select min(seq) from events) as first, (select max(seq) from events) as last",
+  );
 
   return {
     append: (stream, id, body) =>

@@ -37,13 +37,23 @@ export function isPassing(error: unknown): boolean {
 export function verbFault(error: unknown): unknown {
   switch (troubleOf(error)) {
     case "full":
-      return new Fault("unavailable", "the disk is full: nothing was stored; free some space and Parley goes on by itself", {
+      return new Fault(
+        "unavailable",
+        "the disk is full: nothing was stored; free some space and Parley goes on by itself",
+        {
+          cause: error,
+        },
+      );
+    case "busy":
+      return new Fault("unavailable", "the database is locked by another process: nothing was stored", {
         cause: error,
       });
-    case "busy":
-      return new Fault("unavailable", "the database is locked by another process: nothing was stored", { cause: error });
     case "unreadable":
-      return new Fault("unavailable", "the database cannot be written: check its permissions and the file system", { cause: error });
+      return new Fault(
+        "unavailable",
+        "the database cannot be written: check its permissions and the file system",
+        { cause: error },
+      );
     default:
       return error;
   }
@@ -51,7 +61,11 @@ export function verbFault(error: unknown): unknown {
 
 /** The Fault of every call in a transaction whose fate is unknown. */
 export function lostFault(error: unknown): Fault {
-  return new Fault("ambiguous", "the database failed while writing: restart Parley and look at `parley status`", { cause: error });
+  return new Fault(
+    "ambiguous",
+    "the database failed while writing: restart Parley and look at `parley status`",
+    { cause: error },
+  );
 }
 
 /** The Fault that opening rejects with: it names the file and the next step. */
@@ -61,23 +75,40 @@ export function openFault(path: string, error: unknown): unknown {
     case "foreign":
       return damagedFault(path, error instanceof Error ? error.message : String(error), error);
     case "busy":
-      return new Fault("unavailable", `${path} is locked by another process: stop that process, then start again`, { cause: error });
+      return new Fault(
+        "unavailable",
+        `${path} is locked by another process: stop that process, then start again`,
+        { cause: error },
+      );
     case "unreadable":
-      return new Fault("unavailable", `${path} cannot be opened for writing: check that the folder exists and that this user owns it`, {
-        cause: error,
-      });
+      return new Fault(
+        "unavailable",
+        `${path} cannot be opened for writing: check that the folder exists and that this user owns it`,
+        {
+          cause: error,
+        },
+      );
     case "full":
-      return new Fault("unavailable", `${path} cannot be opened, the disk is full: free some space, then start again`, { cause: error });
+      return new Fault(
+        "unavailable",
+        `${path} cannot be opened, the disk is full: free some space, then start again`,
+        { cause: error },
+      );
     case "io":
-      return new Fault("unavailable", `${path} cannot be read, the disk reports an I/O error: check the disk, then start again`, {
-        cause: error,
-      });
+      return new Fault(
+        "unavailable",
+        `${path} cannot be read, the disk reports an I/O error: check the disk, then start again`,
+        {
+          cause: error,
+        },
+      );
     default:
       return error;
   }
 }
 
 export function damagedFault(path: string, finding: string, cause?: unknown): Fault {
-  const next = "restore a backup with `parley restore <file>`, which keeps this file aside; nothing was changed";
+  const next =
+    "restore a backup with `parley restore <file>`, which keeps this file aside; nothing was changed";
   return new Fault("invalid", `${path} is damaged or not a database (${finding}): ${next}`, { cause });
 }

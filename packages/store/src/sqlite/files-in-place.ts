@@ -23,7 +23,8 @@ export function filesInPlace(path: string): () => string | null {
     if (now.size === 0) return gone(path, "was emptied");
     const nowLog = placeOf(log);
     openedLog ??= nowLog;
-    if (openedLog !== null && (nowLog === null || !isSame(nowLog, openedLog))) return gone(log, "was removed or replaced");
+    if (openedLog !== null && (nowLog === null || !isSame(nowLog, openedLog)))
+      return gone(log, "was removed or replaced");
     return null;
   };
 }

@@ -27,9 +27,13 @@ export function lockHome(dir: string, pid: number): HomeLock {
     db.close();
     if (troubleOf(error) !== "busy") throw openFault(lockFile, error);
     const by = `process ${holderOf(pidFile) ?? "of unknown id"}`;
-    throw new Fault("conflict", `${dir} is in use by another Parley (${by}): stop that one first, or set PARLEY_HOME to another folder`, {
-      cause: error,
-    });
+    throw new Fault(
+      "conflict",
+      `${dir} is in use by another Parley (${by}): stop that one first, or set PARLEY_HOME to another folder`,
+      {
+        cause: error,
+      },
+    );
   }
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
   return {

@@ -13,7 +13,10 @@ type Readable = Pick<DatabaseSync, "prepare">;
 export function identityIn(db: Readable): string | null {
   const has = db.prepare("select 1 from sqlite_schema where name = 'identity'").get() !== undefined;
   if (!has) return null;
-  return query<{ readonly id: string }>(db as DatabaseSync, "select id from identity where rowid = 1").get()?.id ?? null;
+  return (
+    query<{ readonly id: string }>(db as DatabaseSync, "select id from identity where rowid = 1").get()?.id ??
+    null
+  );
 }
 
 /** Of a file that nobody needs to have open. Throws Fault when it cannot be read. */
@@ -32,7 +35,8 @@ export function databaseIdentity(path: string): string | null {
 /** Before anything is made or written. Throws Fault("conflict") where the store that is remembered is not there. */
 export function refuseOther(path: string, { identity, advice }: ExpectedStore): void {
   const what = whatIsWrong(path, identity);
-  if (what !== null) throw new Fault("conflict", `${path} ${what}, but this folder has had a store: ${advice}`);
+  if (what !== null)
+    throw new Fault("conflict", `${path} ${what}, but this folder has had a store: ${advice}`);
 }
 
 function whatIsWrong(path: string, identity: string): string | null {

@@ -17,10 +17,16 @@ interface Waiting {
 export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows): Inbox {
   const { db, clock, tx } = scope;
   const due = dueRule(scope, lanes);
-  const waiting = query<Waiting>(db, "select seq, id from rows where lane = ? and state = 'waiting' order by seq");
+  const waiting = query<Waiting>(
+    db,
+    "select seq, id from rows where lane = ? and state = 'waiting' order by seq",
+  );
   const end = query(db, "update rows set state = 'ended', outcome = ?, reason = ?, ended = ? where seq = ?");
   const markStopped = query(db, "update turns set stop = ?, state = 'running' where id = ? and stop is null");
-  const dismiss = query(db, "update rows set dismissed = 1 where id = ? and outcome = 'dead' and dismissed = 0");
+  const dismiss = query(
+    db,
+    "update rows set dismissed = 1 where id = ? and outcome = 'dead' and dismissed = 0",
+  );
   const shapes = queryShapes<RowRecord>(db);
 
   /** A second stop changes nothing, so it cannot take the lane from the holder that is closing the turn. */
@@ -48,7 +54,8 @@ export function sqliteInbox(scope: Scope, lanes: LaneTable, accept: AcceptRows):
         const turn = what.turn === undefined ? null : stopTurn(lane, what.turn, what.reason);
         const rows = stopRows(lane, what);
         const left = lanes.get(lane);
-        if (rows.length > 0 && left !== undefined && left.holder === null && left.turn === null) due.thinned(left);
+        if (rows.length > 0 && left !== undefined && left.holder === null && left.turn === null)
+          due.thinned(left);
         return { turn, rows };
       }),
     find: (filter) =>
@@ -70,7 +77,10 @@ function chosen(rows: readonly Waiting[], which: NonNullable<Stop["rows"]>): rea
   return "keepNewest" in which ? rows.slice(0, Math.max(0, rows.length - keep)) : rows.slice(keep);
 }
 
-function rowSearch(filter: RowFilter): { readonly sql: string; readonly values: readonly (string | number)[] } {
+function rowSearch(filter: RowFilter): {
+  readonly sql: string;
+  readonly values: readonly (string | number)[];
+} {
   const terms: readonly (readonly [string, string | undefined])[] = [
     ["lane = ?", filter.lane],
     ["id = ?", filter.id],
@@ -79,7 +89,10 @@ function rowSearch(filter: RowFilter): { readonly sql: string; readonly values: 
     // Spelled out, because the index of dead rows is found only by its own words.
     [filter.outcome === "dead" ? "outcome = 'dead' and outcome = ?" : "outcome = ?", filter.outcome],
     ["instr(payload, ?) > 0", filter.text],
-    ["instr(subject || char(10), ? || char(10)) > 0", filter.message === undefined ? undefined : `/${filter.message}`],
+    [
+      "instr(subject || char(10), ? || char(10)) > 0",
+      filter.message === undefined ? undefined : `/${filter.message}`,
+    ],
   ];
   const used = terms.filter(([, value]) => value !== undefined);
   const where = [...used.map(([term]) => term), ...(filter.dismissed === true ? [] : ["dismissed = 0"])];

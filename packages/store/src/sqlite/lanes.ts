@@ -46,18 +46,30 @@ export interface LaneTable {
 export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
   const k = `kind = '${kind}'`;
   const select = query<LaneRecord>(db, `select * from lanes where ${k} and lane = ?`);
-  const insert = query(db, `insert into lanes (kind, lane, pool) values ('${kind}', ?, ?) on conflict do nothing`);
+  const insert = query(
+    db,
+    `insert into lanes (kind, lane, pool) values ('${kind}', ?, ?) on conflict do nothing`,
+  );
   const setAt = query(db, `update lanes set at = ?, pool = ? where ${k} and lane = ?`);
-  const longest = query<LaneRecord>(db, `select * from lanes where ${k} and pool = ?2 and at <= ?1 order by at, token limit 1`);
+  const longest = query<LaneRecord>(
+    db,
+    `select * from lanes where ${k} and pool = ?2 and at <= ?1 order by at, token limit 1`,
+  );
   const take = query<LaneRecord>(
     db,
     `update lanes set token = max(token + 1, ?1), holder = ?2, at = ?1 + ?3 where ${k} and lane = ?4 returning *`,
   );
-  const revoke = query(db, `update lanes set token = max(token + 1, ?), holder = null where ${k} and lane = ?`);
+  const revoke = query(
+    db,
+    `update lanes set token = max(token + 1, ?), holder = null where ${k} and lane = ?`,
+  );
   const free = query(db, `update lanes set holder = null where ${k} and lane = ?`);
   const setTurn = query(db, `update lanes set turn = ? where ${k} and lane = ?`);
   const renew = query(db, `update lanes set at = ? where ${k} and lane = ?`);
-  const next = query<{ readonly at: number }>(db, `select at from lanes where ${k} and pool = ? and at is not null order by at limit 1`);
+  const next = query<{ readonly at: number }>(
+    db,
+    `select at from lanes where ${k} and pool = ? and at is not null order by at limit 1`,
+  );
   const work =
     kind === "i"
       ? "select 1 from rows where lane = ? and state = 'waiting' limit ?"
@@ -86,7 +98,10 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
       const found = longest.get(clock.now(), pool);
       const taken = found === undefined ? undefined : take.get(clock.now(), holder, leaseMs, found.lane);
       if (found === undefined || taken === undefined) return null;
-      return { ...taken, before: found.holder === null ? null : { holder: found.holder, token: found.token } };
+      return {
+        ...taken,
+        before: found.holder === null ? null : { holder: found.holder, token: found.token },
+      };
     },
     revoke: (lane) => void revoke.run(clock.now(), lane),
     free: (lane) => void free.run(lane),
@@ -94,7 +109,10 @@ export function laneTable({ db, clock, tx }: Scope, kind: LaneKind): LaneTable {
     fenced(lease) {
       const found = get(lease.lane);
       if (found === undefined || found.token !== lease.token || found.holder !== lease.holder) {
-        throw new Fault("conflict", `the lease ${lease.token} on ${lease.lane} is lost: its holder writes nothing more`);
+        throw new Fault(
+          "conflict",
+          `the lease ${lease.token} on ${lease.lane} is lost: its holder writes nothing more`,
+        );
       }
       return found;
     },

@@ -11,7 +11,11 @@ export interface Migratable {
 }
 
 /** `path` is for messages only. Throws Fault("unsupported") for a newer schema, Fault("invalid") for another program's file. */
-export function migrate(db: Migratable, path: string, migrations: readonly (readonly string[])[] = known): void {
+export function migrate(
+  db: Migratable,
+  path: string,
+  migrations: readonly (readonly string[])[] = known,
+): void {
   for (;;) {
     db.exec("begin immediate");
     try {
@@ -30,12 +34,22 @@ export function migrate(db: Migratable, path: string, migrations: readonly (read
 }
 
 /** Schema version of an open file, once it is known to be ours and not newer than `newest`. */
-export function checkedVersion(db: Pick<Migratable, "prepare">, path: string, newest: number = known.length): number {
+export function checkedVersion(
+  db: Pick<Migratable, "prepare">,
+  path: string,
+  newest: number = known.length,
+): number {
   const version = pragma(db, "user_version");
   const application = pragma(db, "application_id");
-  const isEmpty = version === 0 && application === 0 && db.prepare("select 1 from sqlite_schema limit 1").get() === undefined;
+  const isEmpty =
+    version === 0 &&
+    application === 0 &&
+    db.prepare("select 1 from sqlite_schema limit 1").get() === undefined;
   if (!isEmpty && application !== applicationId) {
-    throw new Fault("invalid", `${path} belongs to another program: move it away, or set PARLEY_HOME to another folder`);
+    throw new Fault(
+      "invalid",
+      `${path} belongs to another program: move it away, or set PARLEY_HOME to another folder`,
+    );
   }
   if (version > newest) {
     const next = "start the Parley that wrote it, or restore a backup with `parley restore <file>`";

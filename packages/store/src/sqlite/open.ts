@@ -88,7 +88,9 @@ function connect(path: string): DatabaseSync {
     if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
     const db = new DatabaseSync(path, { timeout: 5000 });
     try {
-      db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = 67108864");
+      db.exec(
+        "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = 67108864",
+      );
     } catch (error) {
       db.close();
       throw error;
@@ -96,9 +98,13 @@ function connect(path: string): DatabaseSync {
     return db;
   } catch (error) {
     if (error instanceof Error && "syscall" in error) {
-      throw new Fault("unavailable", `${path} cannot be opened (${error.message}): check that its folder exists and is yours`, {
-        cause: error,
-      });
+      throw new Fault(
+        "unavailable",
+        `${path} cannot be opened (${error.message}): check that its folder exists and is yours`,
+        {
+          cause: error,
+        },
+      );
     }
     throw openFault(path, error);
   }
@@ -128,9 +134,18 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const post = postDeliveries(scope, conversations, deliveries);
   const commit = commitTurn(scope, { lanes, turns, sessions, cells, post, accept });
   const sweep = retention(scope);
-  const deadRows = query<Count>(db, "select count(*) as n from (select 1 from rows where outcome = 'dead' and dismissed = 0 limit ?)");
-  const troubled = query<Count>(db, "select count(*) as n from (select 1 from deliveries where troubled = 1 limit ?)");
-  const probe = query<{ readonly n: number }>(db, "update counters set n = n + 1 where name = 'probe' returning n");
+  const deadRows = query<Count>(
+    db,
+    "select count(*) as n from (select 1 from rows where outcome = 'dead' and dismissed = 0 limit ?)",
+  );
+  const troubled = query<Count>(
+    db,
+    "select count(*) as n from (select 1 from deliveries where troubled = 1 limit ?)",
+  );
+  const probe = query<{ readonly n: number }>(
+    db,
+    "update counters set n = n + 1 where name = 'probe' returning n",
+  );
   const identity = identityIn(db) ?? "";
   // Nobody was served until here; from now on a lock is waited for beside the event loop.
   db.exec(`pragma busy_timeout = ${lockBlocksMs}`);
@@ -138,7 +153,10 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   /** A connection that is opened now reads what the next start would read, also after the file was overwritten in its place. */
   const refuseOverwritten = (): void => {
     if (path === ":memory:" || databaseIdentity(path) === identity) return;
-    throw new Fault("invalid", `${path} was overwritten while Parley was running: stop Parley and restore a backup`);
+    throw new Fault(
+      "invalid",
+      `${path} was overwritten while Parley was running: stop Parley and restore a backup`,
+    );
   };
 
   return {
@@ -152,7 +170,11 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     cells: sqliteCells(scope, cells),
     events: sqliteEvents(scope, options.eventsKept ?? eventsKept),
     onReady: (wake) => tx.onReady(wake),
-    troubled: () => tx.run(() => ({ rows: deadRows.get(countedUpTo)?.n ?? 0, deliveries: troubled.get(countedUpTo)?.n ?? 0 })),
+    troubled: () =>
+      tx.run(() => ({
+        rows: deadRows.get(countedUpTo)?.n ?? 0,
+        deliveries: troubled.get(countedUpTo)?.n ?? 0,
+      })),
     sweep: (limit) => tx.run(() => sweep(limit)),
     check: () =>
       tx
@@ -165,7 +187,9 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     close: async () => {
       if (!db.isOpen) return;
       if (options.exclusive === true)
-        await tx.run(() => boots.stop(bootId)).catch((error: unknown) => log.warn({ error }, "the store closes unclean"));
+        await tx
+          .run(() => boots.stop(bootId))
+          .catch((error: unknown) => log.warn({ error }, "the store closes unclean"));
       tx.close();
       db.close();
     },
@@ -173,13 +197,20 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
 }
 
 /** Takes the file over from older boots, which the home's lock proves dead. Returns whether the last one died. */
-function enter(db: DatabaseSync, { path, clock, log, bootId }: SqliteOptions, boots: ReturnType<typeof bootHistory>): boolean {
+function enter(
+  db: DatabaseSync,
+  { path, clock, log, bootId }: SqliteOptions,
+  boots: ReturnType<typeof bootHistory>,
+): boolean {
   const [last] = boots.list();
   const unclean = last !== undefined && last.stoppedAtMs === null;
   if (unclean) {
     const finding = quickCheck(db);
     if (finding !== "ok") throw damagedFault(path, finding);
-    log.warn({ boot: last.boot, startedAtMs: last.startedAtMs }, "the last boot did not end cleanly; the database passed a quick check");
+    log.warn(
+      { boot: last.boot, startedAtMs: last.startedAtMs },
+      "the last boot did not end cleanly; the database passed a quick check",
+    );
   }
   db.exec("begin immediate");
   query(db, "update lanes set holder = null, at = min(at, ?) where holder is not null").run(clock.now());

@@ -8,11 +8,19 @@ import { recordChanges } from "./record.ts";
 import type { Scope } from "./scope.ts";
 import { query, queryShapes } from "./statements.ts";
 
-export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: DeliveryTable, post: PostDeliveries): Outbox {
+export function sqliteOutbox(
+  scope: Scope,
+  lanes: LaneTable,
+  deliveries: DeliveryTable,
+  post: PostDeliveries,
+): Outbox {
   const { db, clock, tx } = scope;
   const record = recordChanges(scope, deliveries);
   // Also an expired cell counts: until a new leader writes it, only the last one's term is good.
-  const leader = query<{ readonly version: number }>(db, "select version from cells where key = 'leader:' || ?");
+  const leader = query<{ readonly version: number }>(
+    db,
+    "select version from cells where key = 'leader:' || ?",
+  );
   const drop = query(
     db,
     "update deliveries set dropped = 1, closed = 1, troubled = 0 where seq = ? and dropped = 0 and (done is null or troubled = 1)",
@@ -22,7 +30,10 @@ export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: Deliver
   const checkTerm = (pool: string, term: number | undefined): void => {
     const current = leader.get(pool)?.version;
     if (current === undefined || current === term) return;
-    throw new Fault("conflict", `the term ${term ?? "(none)"} does not lead ${pool}: its leader has term ${current}`);
+    throw new Fault(
+      "conflict",
+      `the term ${term ?? "(none)"} does not lead ${pool}: its leader has term ${current}`,
+    );
   };
 
   const take = (want: Want): Parcel | null => {
@@ -33,7 +44,13 @@ export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: Deliver
       if (deliveries.hasWork(lane.lane)) {
         const { lane: name, token } = lane;
         const parcel = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
-        return { lane: name, token, holder: want.holder, ...(want.term === undefined ? {} : { term: want.term }), deliveries: parcel };
+        return {
+          lane: name,
+          token,
+          holder: want.holder,
+          ...(want.term === undefined ? {} : { term: want.term }),
+          deliveries: parcel,
+        };
       }
       lanes.free(lane.lane);
       lanes.schedule(lane.lane, lane.pool, null);
@@ -85,13 +102,19 @@ export function sqliteOutbox(scope: Scope, lanes: LaneTable, deliveries: Deliver
   };
 }
 
-function deliverySearch(filter: DeliveryFilter): { readonly sql: string; readonly values: readonly (string | number)[] } {
+function deliverySearch(filter: DeliveryFilter): {
+  readonly sql: string;
+  readonly values: readonly (string | number)[];
+} {
   const terms: readonly (readonly [string, string | undefined])[] = [
     ["lane = ?", filter.lane],
     ["id = ?", filter.id],
     ["cause = ?", filter.cause],
     ["exists (select 1 from parts where delivery = deliveries.seq and state = ?)", filter.state],
-    ["exists (select 1 from parts where delivery = deliveries.seq and instr(receipt, ?) > 0)", filter.receipt],
+    [
+      "exists (select 1 from parts where delivery = deliveries.seq and instr(receipt, ?) > 0)",
+      filter.receipt,
+    ],
   ];
   const used = terms.filter(([, value]) => value !== undefined);
   const where = [...used.map(([term]) => term), ...(filter.troubled === true ? ["troubled = 1"] : [])];

@@ -9,7 +9,11 @@ import { query } from "./statements.ts";
 /** Posts inside the caller's transaction: `post` itself, checkpoint and commit. */
 export type PostDeliveries = (deliveries: readonly NewDelivery[]) => void;
 
-export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliveries: DeliveryTable): PostDeliveries {
+export function postDeliveries(
+  { db, clock }: Scope,
+  lanes: LaneTable,
+  deliveries: DeliveryTable,
+): PostDeliveries {
   const insert = query<{ readonly seq: number }>(
     db,
     `insert into deliveries (id, lane, pool, cause, preview, created, place) values (?, ?, ?, ?, ?, ?, 0)
@@ -46,11 +50,16 @@ export function postDeliveries({ db, clock }: Scope, lanes: LaneTable, deliverie
     deliveries.addParts(seq, parts);
     const preview = closes === undefined ? undefined : deliveries.get(closes);
     const replaces =
-      preview !== undefined && preview.lane === lane && preview.preview === 1 && preview.closed === 0 && preview.done === null;
+      preview !== undefined &&
+      preview.lane === lane &&
+      preview.preview === 1 &&
+      preview.closed === 0 &&
+      preview.done === null;
     const ownPlace = delivery.passes === true ? behindHeadReply(lane, seq) : seq;
     setPlace.run(replaces ? replace(preview) : ownPlace, seq);
     const known = lanes.open(lane, pool);
-    if (known.holder === null && deliveries.hasWork(lane)) lanes.schedule(lane, pool, known.at ?? clock.now());
+    if (known.holder === null && deliveries.hasWork(lane))
+      lanes.schedule(lane, pool, known.at ?? clock.now());
   };
 
   return (list) => list.forEach(one);

@@ -2,7 +2,13 @@
 // so a refused batch changes nothing. Changes that only repeat what stands already are skipped.
 import { Fault } from "@parley/protocol";
 import type { Change, Lease } from "../store.ts";
-import { type DeliveryRecord, type DeliveryTable, holdsHead, isActive, type PartRecord } from "./delivery-record.ts";
+import {
+  type DeliveryRecord,
+  type DeliveryTable,
+  holdsHead,
+  isActive,
+  type PartRecord,
+} from "./delivery-record.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
@@ -40,7 +46,18 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
       );
     }
     for (const p of parts) {
-      write.run(p.state, p.token, p.started, p.attempts, p.resends, p.flagged, p.receipt, p.reason, delivery.seq, p.n);
+      write.run(
+        p.state,
+        p.token,
+        p.started,
+        p.attempts,
+        p.resends,
+        p.flagged,
+        p.receipt,
+        p.reason,
+        delivery.seq,
+        p.n,
+      );
     }
     deliveries.settle(delivery);
   };
@@ -53,7 +70,8 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
       const draft = drafts[at] ?? finished(lease, change, draftOf);
       const part = draft.parts[change.part];
       if (part !== undefined && isRepeat(part, change, lease.token)) continue;
-      if (at === -1 || drafts.slice(0, at).some(blocks)) throw refused(change, "it is not the head of its conversation");
+      if (at === -1 || drafts.slice(0, at).some(blocks))
+        throw refused(change, "it is not the head of its conversation");
       drafts[at] = changed(draft, change, lease.token, clock.now());
     }
     drafts.forEach(store);
@@ -61,7 +79,8 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
 
   function finished(lease: Lease, change: Change, read: (delivery: DeliveryRecord) => Draft): Draft {
     const found = deliveries.get(change.delivery);
-    if (found === undefined || found.lane !== lease.lane) throw refused(change, `it is not in the lane ${lease.lane}`);
+    if (found === undefined || found.lane !== lease.lane)
+      throw refused(change, `it is not in the lane ${lease.lane}`);
     return read(found);
   }
 }
@@ -76,7 +95,8 @@ function isRepeat(part: PartRecord, change: Change, token: number): boolean {
 }
 
 function changed(draft: Draft, change: Change, token: number, now: number): Draft {
-  const parts = change.to === "sending" && change.split !== undefined ? splitParts(draft, change) : draft.parts;
+  const parts =
+    change.to === "sending" && change.split !== undefined ? splitParts(draft, change) : draft.parts;
   const part = parts[change.part];
   if (part === undefined) throw refused(change, `it has ${parts.length} parts`);
   if (parts.slice(0, change.part).some(isActive)) throw refused(change, "a part before it has not ended");
@@ -111,14 +131,22 @@ function splitParts(draft: Draft, change: Sending): readonly PartRecord[] {
   }));
 }
 
-function begun(parts: readonly PartRecord[], part: PartRecord, change: Sending, token: number, now: number): PartRecord {
+function begun(
+  parts: readonly PartRecord[],
+  part: PartRecord,
+  change: Sending,
+  token: number,
+  now: number,
+): PartRecord {
   if (change.attempt !== part.attempts + 1)
     throw refused(change, `${part.attempts} attempts were made, so the next is not ${change.attempt}`);
   if (part.state === "sent" || part.state === "failed") throw refused(change, `the part is ${part.state}`);
   const isResend = part.state !== "queued";
-  if (isResend && parts.slice(change.part + 1).some((later) => later.attempts > 0)) throw refused(change, "a later part has begun");
+  if (isResend && parts.slice(change.part + 1).some((later) => later.attempts > 0))
+    throw refused(change, "a later part has begun");
   const risksDouble = isResend && change.idempotent !== true;
-  if (risksDouble && part.flagged === 1) throw refused(change, "it was sent again once already, and may show twice");
+  if (risksDouble && part.flagged === 1)
+    throw refused(change, "it was sent again once already, and may show twice");
   return {
     ...part,
     state: "sending",
@@ -140,7 +168,8 @@ const from: { readonly [to in Exclude<Change["to"], "sending">]: readonly PartRe
 };
 
 function ended(part: PartRecord, change: Exclude<Change, Sending>): PartRecord {
-  if (!from[change.to].includes(part.state)) throw refused(change, `a part that is ${part.state} cannot become ${change.to}`);
+  if (!from[change.to].includes(part.state))
+    throw refused(change, `a part that is ${part.state} cannot become ${change.to}`);
   if (change.to === "sent") return { ...part, state: "sent", receipt: change.receipt, reason: null };
   return { ...part, state: change.to, reason: change.reason };
 }

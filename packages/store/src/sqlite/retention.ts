@@ -8,10 +8,19 @@ export function retention({ db, clock }: Scope): (limit: number) => boolean {
   const slices = [
     query(db, "delete from rows where seq in (select seq from rows where ended < ? order by ended limit ?)"),
     query(db, "delete from turns where id in (select id from turns where ended < ? order by ended limit ?)"),
-    query(db, "delete from parts where delivery in (select seq from deliveries where done < ? order by done limit ?)"),
-    query(db, "delete from deliveries where seq in (select seq from deliveries where done < ? order by done limit ?)"),
+    query(
+      db,
+      "delete from parts where delivery in (select seq from deliveries where done < ? order by done limit ?)",
+    ),
+    query(
+      db,
+      "delete from deliveries where seq in (select seq from deliveries where done < ? order by done limit ?)",
+    ),
   ];
-  const cells = query(db, "delete from cells where key in (select key from cells where expires <= ? order by expires limit ?)");
+  const cells = query(
+    db,
+    "delete from cells where key in (select key from cells where expires <= ? order by expires limit ?)",
+  );
   const lanes = query(
     db,
     `delete from lanes where (kind, lane) in

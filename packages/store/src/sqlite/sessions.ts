@@ -37,7 +37,10 @@ export function sessionBook({ db, clock }: Scope): SessionBook {
   const select = query<SessionRecord>(db, "select * from sessions where key = ?");
   const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
   const setLast = query(db, "update sessions set last = ?, updated = ? where key = ?");
-  const before = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq <= ? order by seq desc limit ?");
+  const before = query<EntryRecord>(
+    db,
+    "select * from entries where lane = ? and epoch = ? and seq <= ? order by seq desc limit ?",
+  );
   const insertEntry = query(db, "insert into entries (lane, epoch, seq, turn, body) values (?, ?, ?, ?, ?)");
 
   const open = (key: SessionKey): Session => {
@@ -81,8 +84,14 @@ export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
   const raiseEpoch = query(db, "update sessions set epoch = epoch + 1, updated = ? where key = ?");
   const removeEntries = query(db, "delete from entries where lane = ?");
   const shapes = queryShapes<SessionRecord>(db);
-  const oldest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq limit ?");
-  const newest = query<EntryRecord>(db, "select * from entries where lane = ? and epoch = ? and seq > ? order by seq desc limit ?");
+  const oldest = query<EntryRecord>(
+    db,
+    "select * from entries where lane = ? and epoch = ? and seq > ? order by seq limit ?",
+  );
+  const newest = query<EntryRecord>(
+    db,
+    "select * from entries where lane = ? and epoch = ? and seq > ? order by seq desc limit ?",
+  );
 
   return {
     open: (key) => tx.run(() => book.open(key)),

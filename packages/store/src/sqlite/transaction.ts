@@ -44,7 +44,10 @@ const lockAgainMs = 100;
 /** After this a lock is trouble that callers are told of; tries go on with each call, so it heals by itself (I10). */
 export const lockPatienceMs = 5_000;
 
-export function transactions(db: Connection, { onFatal, gone = () => null, clock }: TransactionsOptions): Transactions {
+export function transactions(
+  db: Connection,
+  { onFatal, gone = () => null, clock }: TransactionsOptions,
+): Transactions {
   const listeners = new Set<(pool: string) => void>();
   const woken = new Set<string>();
   let waiting: Call[] = [];

@@ -23,10 +23,16 @@ export interface CommitParts {
   readonly accept: AcceptRows;
 }
 
-export function commitTurn(scope: Scope, { lanes, turns, sessions, cells, post, accept }: CommitParts): CommitTurn {
+export function commitTurn(
+  scope: Scope,
+  { lanes, turns, sessions, cells, post, accept }: CommitParts,
+): CommitTurn {
   const { db, clock } = scope;
   const due = dueRule(scope, lanes);
-  const endRows = query(db, "update rows set state = 'ended', outcome = ?, reason = ?, ended = ? where turn = ? and state = 'claimed'");
+  const endRows = query(
+    db,
+    "update rows set state = 'ended', outcome = ?, reason = ?, ended = ? where turn = ? and state = 'claimed'",
+  );
   const endContext = query(
     db,
     `update rows set state = 'ended', outcome = 'context', reason = 'read by the turn', turn = ?, ended = ?
@@ -38,9 +44,11 @@ export function commitTurn(scope: Scope, { lanes, turns, sessions, cells, post, 
   return (lease, id, what) => {
     const turn = turns.get(id);
     // The same holder asks again after its answer was lost; the lane may have moved on since.
-    if (turn?.state === "done" && turn.lane === lease.lane && turn.token === lease.token) return { seq: turn.seq ?? 0 };
+    if (turn?.state === "done" && turn.lane === lease.lane && turn.token === lease.token)
+      return { seq: turn.seq ?? 0 };
     const lane = lanes.fenced(lease);
-    if (turn === undefined || lane.turn !== id) throw new Fault("conflict", `the turn ${id} is not open in ${lease.lane}`);
+    if (turn === undefined || lane.turn !== id)
+      throw new Fault("conflict", `the turn ${id} is not open in ${lease.lane}`);
 
     const now = clock.now();
     const key = lane.lane as SessionKey;

@@ -41,8 +41,14 @@ export interface TurnTable {
 export function turnTable({ db }: Scope): TurnTable {
   const select = query<TurnRecord>(db, "select * from turns where id = ?");
   const rows = query<RowRecord>(db, "select * from rows where turn = ? and state = 'claimed' order by claim");
-  const context = query<RowRecord>(db, "select * from rows where lane = ? and state = 'context' and seq < ? order by seq");
-  const length = query<{ readonly n: number }>(db, "select coalesce(max(n) + 1, 0) as n from steps where turn = ?");
+  const context = query<RowRecord>(
+    db,
+    "select * from rows where lane = ? and state = 'context' and seq < ? order by seq",
+  );
+  const length = query<{ readonly n: number }>(
+    db,
+    "select coalesce(max(n) + 1, 0) as n from steps where turn = ?",
+  );
   const step = query<Step>(db, "select kind, body from steps where turn = ? and n = ?");
   const steps = query<Step>(db, "select kind, body from steps where turn = ? order by n");
   const dropSteps = query(db, "delete from steps where turn = ?");
@@ -65,7 +71,8 @@ export function turnTable({ db }: Scope): TurnTable {
     log,
     read(lane, id) {
       const turn = get(id);
-      if (turn === undefined) throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
+      if (turn === undefined)
+        throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
       const held = rowsOf(id);
       const last = Math.max(0, ...held.map((row) => row.seq));
       return {

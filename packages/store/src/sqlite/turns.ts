@@ -34,10 +34,16 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
   );
   const resume = query(db, "update turns set state = 'running' where id = ?");
   const strike = query(db, "update turns set attempt = attempt + 1, struck = ? where id = ?");
-  const forgive = query(db, "update turns set attempt = attempt - 1, struck = null where id = ? and struck = ? and attempt > 1");
+  const forgive = query(
+    db,
+    "update turns set attempt = attempt - 1, struck = null where id = ? and struck = ? and attempt > 1",
+  );
   const single = query(db, "update turns set alone = 1 where id = ?");
   const setAttempt = query(db, "update turns set attempt = ? where id = ?");
-  const park = query(db, "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?");
+  const park = query(
+    db,
+    "update turns set state = 'parked', attempt = 0, tickets = ?, wake = ? where id = ?",
+  );
 
   /** The open turn of a lane that the lease still holds. */
   const heldTurn = (lease: Lease): { readonly lane: LaneRecord; readonly turn: TurnRecord } => {
@@ -53,7 +59,17 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     if (head === undefined) return null;
     const id = `${lane.lane}#${lane.token}`;
     const { epoch } = sessions.open(lane.lane as SessionKey);
-    insert.run(id, lane.lane, lane.pool, head.conversation, head.authority, epoch, head.strikes + 1, isAlone(head) ? 1 : 0, clock.now());
+    insert.run(
+      id,
+      lane.lane,
+      lane.pool,
+      head.conversation,
+      head.authority,
+      epoch,
+      head.strikes + 1,
+      isAlone(head) ? 1 : 0,
+      clock.now(),
+    );
     claims.claim(id, rows);
     lanes.setTurn(lane.lane, id);
     return id;
@@ -99,7 +115,10 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     tickets: JSON.parse(turn.tickets) as readonly string[],
     stop: turn.stop,
     log: turns.log(turn.id),
-    entries: turn.seq === null ? [] : sessions.added(turn.lane as SessionKey, turn.epoch, turn.id, turn.seq, mostEntriesShown),
+    entries:
+      turn.seq === null
+        ? []
+        : sessions.added(turn.lane as SessionKey, turn.epoch, turn.id, turn.seq, mostEntriesShown),
   });
 
   return {
@@ -140,11 +159,15 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         const { turn } = heldTurn(lease);
         const length = turns.logLength(turn.id);
         if (what.steps.length === 0 && (what.cells?.length ?? 0) > 0) {
-          throw new Fault("invalid", "a checkpoint that writes cells needs a step, or its repeat could not be told apart");
+          throw new Fault(
+            "invalid",
+            "a checkpoint that writes cells needs a step, or its repeat could not be told apart",
+          );
         }
         if (what.steps.length > 0 && at + what.steps.length <= length) return length;
         if (at !== length) throw stepFault(turn.id, at, length);
-        if (what.steps.some((step) => step.kind === "absorbed")) throw new Fault("invalid", "absorbed steps are written by absorb alone");
+        if (what.steps.some((step) => step.kind === "absorbed"))
+          throw new Fault("invalid", "absorbed steps are written by absorb alone");
         what.steps.forEach((step, index) => turns.addStep(turn.id, at + index, step));
         post(what.deliveries ?? []);
         cells.write(what.cells ?? []);
@@ -163,7 +186,8 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
         const { lane, turn } = heldTurn(lease);
         const log = turns.log(turn.id);
         single.run(turn.id);
-        if (log.some(({ kind }) => kind !== "preview" && kind !== "absorbed")) return turns.read(lane, turn.id);
+        if (log.some(({ kind }) => kind !== "preview" && kind !== "absorbed"))
+          return turns.read(lane, turn.id);
         claims.unclaim(turn.id, Math.max(1, turn.attempt - 1));
         turns.setLog(
           turn.id,
@@ -175,7 +199,8 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
       tx.run(() => {
         const { lane, turn } = heldTurn(lease);
         park.run(JSON.stringify(tickets), wake, turn.id);
-        const awake = claims.answers(lane.lane, tickets).length > 0 || (wake === "any" && claims.hasKin(lane.lane, turn));
+        const awake =
+          claims.answers(lane.lane, tickets).length > 0 || (wake === "any" && claims.hasKin(lane.lane, turn));
         lanes.free(lane.lane);
         lanes.schedule(lane.lane, lane.pool, awake ? clock.now() : untilMs);
       }),
@@ -184,5 +209,8 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
 }
 
 function stepFault(turn: string, at: number, length: number): Fault {
-  return new Fault("invalid", `the log of ${turn} has ${length} steps: nothing can be written at position ${at}`);
+  return new Fault(
+    "invalid",
+    `the log of ${turn} has ${length} steps: nothing can be written at position ${at}`,
+  );
 }

@@ -15,7 +15,9 @@ export const inboxCases: readonly StoreCase[] = [
         { verdict: "duplicate", seq: accepted?.seq, waiting: 1 },
         { verdict: "duplicate", seq: accepted?.seq, waiting: 1 },
       ]);
-      expect(await store.inbox.accept([{ ...first, id: "telegram:default:new", version: 5 }])).toMatchObject([{ verdict: "queued" }]);
+      expect(await store.inbox.accept([{ ...first, id: "telegram:default:new", version: 5 }])).toMatchObject([
+        { verdict: "queued" },
+      ]);
     },
   },
   {
@@ -48,14 +50,17 @@ export const inboxCases: readonly StoreCase[] = [
         { id: "telegram:default:1", version: 9, payload: '"new"' },
         { id: "telegram:default:3", version: 0, payload: '{"text":"3"}' },
       ]);
-      expect(await store.inbox.find({ id: "telegram:default:2", limit: 1 })).toMatchObject([{ state: "ended", outcome: "superseded" }]);
+      expect(await store.inbox.find({ id: "telegram:default:2", limit: 1 })).toMatchObject([
+        { state: "ended", outcome: "superseded" },
+      ]);
     },
   },
   {
     title: "an older edit that arrives last changes nothing",
     async run({ store }) {
       const subject = "default/a/5";
-      const edit = (id: string, version: number) => row(id, { subject, version, as: { kind: "edit" as const }, payload: `"v${version}"` });
+      const edit = (id: string, version: number) =>
+        row(id, { subject, version, as: { kind: "edit" as const }, payload: `"v${version}"` });
       const verdicts = await store.inbox.accept([row("1", { subject }), edit("3", 8), edit("2", 4)]);
       expect(verdicts.map(({ verdict }) => verdict)).toEqual(["queued", "replaced", "late"]);
       expect((await takeTurn(store)).rows).toMatchObject([{ payload: '"v8"' }]);
@@ -67,8 +72,12 @@ export const inboxCases: readonly StoreCase[] = [
       const subject = "default/a/5";
       await store.inbox.accept([row("1", { subject })]);
       await takeTurn(store);
-      expect(await store.inbox.accept([row("2", { subject, version: 9, as: { kind: "edit" } })])).toMatchObject([{ verdict: "late" }]);
-      expect(await store.inbox.find({ id: "telegram:default:1", limit: 1 })).toMatchObject([{ payload: '{"text":"1"}' }]);
+      expect(
+        await store.inbox.accept([row("2", { subject, version: 9, as: { kind: "edit" } })]),
+      ).toMatchObject([{ verdict: "late" }]);
+      expect(await store.inbox.find({ id: "telegram:default:1", limit: 1 })).toMatchObject([
+        { payload: '{"text":"1"}' },
+      ]);
     },
   },
   {
@@ -77,7 +86,9 @@ export const inboxCases: readonly StoreCase[] = [
       const context = (id: string) => row(id, { as: { kind: "context" as const, keep: 2 } });
       await store.inbox.accept([context("1"), context("2"), context("3")]);
       expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: null });
-      expect(await store.inbox.find({ id: "telegram:default:1", limit: 1 })).toMatchObject([{ state: "ended", outcome: "context" }]);
+      expect(await store.inbox.find({ id: "telegram:default:1", limit: 1 })).toMatchObject([
+        { state: "ended", outcome: "context" },
+      ]);
       await store.inbox.accept([row("4"), context("5")]);
       const turn = await takeTurn(store);
       expect(ids(turn.context)).toEqual(["3"]);
@@ -85,7 +96,9 @@ export const inboxCases: readonly StoreCase[] = [
       expect(await store.inbox.find({ id: "telegram:default:3", limit: 1 })).toMatchObject([
         { state: "ended", outcome: "context", turn: turn.id },
       ]);
-      expect(await store.inbox.find({ id: "telegram:default:5", limit: 1 })).toMatchObject([{ state: "context", outcome: null }]);
+      expect(await store.inbox.find({ id: "telegram:default:5", limit: 1 })).toMatchObject([
+        { state: "context", outcome: null },
+      ]);
     },
   },
   {
@@ -103,7 +116,11 @@ export const inboxCases: readonly StoreCase[] = [
     title: "a first message without a delay is due at once",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);
-      expect((await store.turns.list("main", 5))[0]).toMatchObject({ atMs: clock.now(), waiting: 1, holder: null });
+      expect((await store.turns.list("main", 5))[0]).toMatchObject({
+        atMs: clock.now(),
+        waiting: 1,
+        holder: null,
+      });
     },
   },
   {
@@ -140,9 +157,13 @@ export const inboxCases: readonly StoreCase[] = [
     title: "stop ends waiting rows with the outcome and reason asked for, and an idle lane stays idle",
     async run({ store }) {
       await store.inbox.accept([row("1"), row("2"), row("3"), row("4"), row("5")]);
-      expect(ids((await store.inbox.stop(lane("a"), { rows: { keepNewest: 4 }, reason: "cap" })).rows.map((id) => ({ id })))).toEqual([
-        "1",
-      ]);
+      expect(
+        ids(
+          (await store.inbox.stop(lane("a"), { rows: { keepNewest: 4 }, reason: "cap" })).rows.map((id) => ({
+            id,
+          })),
+        ),
+      ).toEqual(["1"]);
       await store.inbox.stop(lane("a"), { rows: { keepOldest: 3 }, reason: "cap", outcome: "superseded" });
       await store.inbox.stop(lane("a"), { rows: { ids: ["telegram:default:3"] }, reason: "asked" });
       expect(await store.inbox.find({ state: "ended", limit: 9 })).toMatchObject([
@@ -150,7 +171,10 @@ export const inboxCases: readonly StoreCase[] = [
         { id: "telegram:default:3", outcome: "stopped", reason: "asked" },
         { id: "telegram:default:1", outcome: "stopped", reason: "cap" },
       ]);
-      expect(await store.inbox.stop(lane("a"), { rows: "all", reason: "stop" })).toMatchObject({ turn: null, rows: { length: 2 } });
+      expect(await store.inbox.stop(lane("a"), { rows: "all", reason: "stop" })).toMatchObject({
+        turn: null,
+        rows: { length: 2 },
+      });
       expect(await store.turns.take(want)).toEqual({ idle: true, nextAtMs: null });
     },
   },
@@ -170,7 +194,9 @@ export const inboxCases: readonly StoreCase[] = [
       expect(closing).toMatchObject({ id: turn.id, stop: "/stop", rows: { length: 1 } });
       await store.inbox.stop(lane("a"), { turn: turn.id, reason: "again" });
       await store.turns.commit(closing, closing.id, { outcome: "stopped", entries: [] });
-      expect(await store.inbox.find({ turn: turn.id, limit: 9 })).toMatchObject([{ outcome: "stopped", turn: turn.id }]);
+      expect(await store.inbox.find({ turn: turn.id, limit: 9 })).toMatchObject([
+        { outcome: "stopped", turn: turn.id },
+      ]);
     },
   },
   {
@@ -178,14 +204,21 @@ export const inboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.inbox.accept([row("1")]);
       const turn = await takeTurn(store);
-      expect(await store.inbox.stop(lane("a"), { turn: "agent:main#1", reason: "x" })).toEqual({ turn: null, rows: [] });
+      expect(await store.inbox.stop(lane("a"), { turn: "agent:main#1", reason: "x" })).toEqual({
+        turn: null,
+        rows: [],
+      });
       expect(await store.turns.extend(turn, 1000)).toBe(0);
     },
   },
   {
     title: "find filters by lane, state, outcome, turn and text, newest first",
     async run({ store }) {
-      await store.inbox.accept([row("1"), row("2", { lane: lane("b"), conversation: chat("b") }), row("3", { payload: '"the needle"' })]);
+      await store.inbox.accept([
+        row("1"),
+        row("2", { lane: lane("b"), conversation: chat("b") }),
+        row("3", { payload: '"the needle"' }),
+      ]);
       expect(ids(await store.inbox.find({ lane: lane("a"), limit: 9 }))).toEqual(["3", "1"]);
       expect(ids(await store.inbox.find({ text: "needle", limit: 9 }))).toEqual(["3"]);
       expect(ids(await store.inbox.find({ state: "waiting", limit: 2 }))).toEqual(["3", "2"]);
@@ -196,8 +229,14 @@ export const inboxCases: readonly StoreCase[] = [
   {
     title: "find knows a platform's message id, whole and as the subject's last part alone",
     async run({ store }) {
-      const said = (id: string, message: string) => row(id, { subject: `telegram:default/telegram:default:dm:a/${message}` });
-      await store.inbox.accept([said("1", "23"), said("2", "123"), said("3", "12"), row("4", { payload: "23" })]);
+      const said = (id: string, message: string) =>
+        row(id, { subject: `telegram:default/telegram:default:dm:a/${message}` });
+      await store.inbox.accept([
+        said("1", "23"),
+        said("2", "123"),
+        said("3", "12"),
+        row("4", { payload: "23" }),
+      ]);
       expect(ids(await store.inbox.find({ message: "23", limit: 9 }))).toEqual(["1"]);
       expect(await store.inbox.find({ message: "default:dm:a", limit: 9 })).toEqual([]);
     },
@@ -214,7 +253,9 @@ export const inboxCases: readonly StoreCase[] = [
       expect(await store.inbox.dismiss(["telegram:default:1"])).toBe(0);
       expect(await store.inbox.find({ outcome: "dead", limit: 9 })).toEqual([]);
       expect(await store.troubled()).toEqual({ rows: 0, deliveries: 0 });
-      expect(await store.inbox.find({ outcome: "dead", dismissed: true, limit: 9 })).toMatchObject([{ reason: "three strikes" }]);
+      expect(await store.inbox.find({ outcome: "dead", dismissed: true, limit: 9 })).toMatchObject([
+        { reason: "three strikes" },
+      ]);
     },
   },
 ];

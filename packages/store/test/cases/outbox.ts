@@ -1,12 +1,26 @@
 // Contract of the outbox: order, journal, the single resend, previews, splitting, leadership, the operator's list.
 import { expect } from "vitest";
 import type { Change, Lease, Store } from "../../src/index.ts";
-import { account, chat, delivery, failedOnce, ids, isIdle, type StoreCase, takeParcel, wantOut } from "../subject.ts";
+import {
+  account,
+  chat,
+  delivery,
+  failedOnce,
+  ids,
+  isIdle,
+  type StoreCase,
+  takeParcel,
+  wantOut,
+} from "../subject.ts";
 
 const refused = { code: "invalid" };
 const lost = { code: "conflict" };
 
-function begin(id: string, attempt = 1, more: { readonly part?: number; readonly idempotent?: boolean } = {}): Change {
+function begin(
+  id: string,
+  attempt = 1,
+  more: { readonly part?: number; readonly idempotent?: boolean } = {},
+): Change {
   const { part = 0, ...rest } = more;
   return { delivery: id, part, to: "sending", attempt, ...rest };
 }
@@ -24,7 +38,8 @@ async function partOf(store: Store, id: string, part = 0) {
   return found?.parts[part];
 }
 
-const sendWhole = (store: Store, lease: Lease, id: string): Promise<void> => store.outbox.record(lease, [begin(id), sent(id)]);
+const sendWhole = (store: Store, lease: Lease, id: string): Promise<void> =>
+  store.outbox.record(lease, [begin(id), sent(id)]);
 
 export const outboxCases: readonly StoreCase[] = [
   {
@@ -34,7 +49,14 @@ export const outboxCases: readonly StoreCase[] = [
       await store.outbox.post([delivery("1", { parts: [{ content: "other" }] }), delivery("3")]);
       const parcel = await takeParcel(store);
       expect(ids(parcel.deliveries)).toEqual(["1", "2", "3"]);
-      expect(parcel.deliveries[0]).toMatchObject({ cause: "test", done: false, open: false, split: false, pool: account, lane: chat("a") });
+      expect(parcel.deliveries[0]).toMatchObject({
+        cause: "test",
+        done: false,
+        open: false,
+        split: false,
+        pool: account,
+        lane: chat("a"),
+      });
       expect(parcel.deliveries[0]?.parts).toMatchObject([
         { content: "1", state: "queued", attempts: 0, resends: 0, receipt: null, flagged: false },
       ]);
@@ -42,12 +64,16 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the answer of a command waits for the whole reply at the head and for such answers before it, and for no other reply",
+    title:
+      "the answer of a command waits for the whole reply at the head and for such answers before it, and for no other reply",
     async run({ store }) {
       const long = ["1", "2"].map((id) => delivery(id, { cause: "long" }));
       await store.outbox.post([...long, delivery("next", { cause: "next" })]);
       await store.outbox.post([delivery("first", { cause: "first", passes: true })]);
-      await store.outbox.post([delivery("second", { cause: "second", passes: true }), delivery("last", { cause: "last" })]);
+      await store.outbox.post([
+        delivery("second", { cause: "second", passes: true }),
+        delivery("last", { cause: "last" }),
+      ]);
       const parcel = await takeParcel(store);
       expect(ids(parcel.deliveries)).toEqual(["1", "2", "first", "second", "next", "last"]);
       await sendWhole(store, parcel, "1");
@@ -57,10 +83,14 @@ export const outboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the answer of a command does not come between a preview and the message that replaces it, and needs no reply to follow",
+    title:
+      "the answer of a command does not come between a preview and the message that replaces it, and needs no reply to follow",
     async run({ store }) {
       await store.outbox.post([delivery("alone", { passes: true, lane: chat("b") })]);
-      await store.outbox.post([delivery("preview", { cause: "turn", open: true }), delivery("next", { cause: "next" })]);
+      await store.outbox.post([
+        delivery("preview", { cause: "turn", open: true }),
+        delivery("next", { cause: "next" }),
+      ]);
       await store.outbox.post([delivery("status", { cause: "status", passes: true })]);
       await store.outbox.post([delivery("answer", { cause: "turn", closes: "preview" })]);
       const parcel = await takeParcel(store, { ...wantOut, maxRows: 9 });
@@ -72,7 +102,10 @@ export const outboxCases: readonly StoreCase[] = [
   {
     title: "only the head of a conversation may be sent, part after part",
     async run({ store }) {
-      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] }), delivery("2")]);
+      await store.outbox.post([
+        delivery("1", { parts: [{ content: "x" }, { content: "y" }] }),
+        delivery("2"),
+      ]);
       const parcel = await takeParcel(store);
       await expect(store.outbox.record(parcel, [begin("2")])).rejects.toMatchObject(refused);
       await expect(store.outbox.record(parcel, [begin("1", 1, { part: 1 })])).rejects.toMatchObject(refused);
@@ -81,7 +114,9 @@ export const outboxCases: readonly StoreCase[] = [
       await store.outbox.record(parcel, [begin("1")]);
       await store.outbox.record(parcel, [sent("1"), begin("1", 1, { part: 1 })]);
       await store.outbox.record(parcel, [sent("1", 1), begin("2")]);
-      expect(await store.outbox.find({ id: "1", limit: 1 })).toMatchObject([{ done: true, parts: [{ state: "sent" }, { state: "sent" }] }]);
+      expect(await store.outbox.find({ id: "1", limit: 1 })).toMatchObject([
+        { done: true, parts: [{ state: "sent" }, { state: "sent" }] },
+      ]);
       expect(await partOf(store, "2")).toMatchObject({ state: "sending", token: parcel.token, attempts: 1 });
     },
   },
@@ -90,7 +125,9 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.outbox.post([delivery("1"), delivery("2")]);
       const parcel = await takeParcel(store);
-      await expect(store.outbox.record(parcel, [begin("1"), sent("1"), begin("2", 7)])).rejects.toMatchObject(refused);
+      await expect(store.outbox.record(parcel, [begin("1"), sent("1"), begin("2", 7)])).rejects.toMatchObject(
+        refused,
+      );
       expect(await partOf(store, "1")).toMatchObject({ state: "queued", attempts: 0 });
     },
   },
@@ -99,11 +136,22 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.outbox.post([delivery("1"), delivery("2")]);
       const parcel = await takeParcel(store);
-      for (const changes of [[begin("1")], [sent("1"), begin("2")], [unsent("2", "queued")], [begin("2", 2)], [unsent("2", "failed")]]) {
+      for (const changes of [
+        [begin("1")],
+        [sent("1"), begin("2")],
+        [unsent("2", "queued")],
+        [begin("2", 2)],
+        [unsent("2", "failed")],
+      ]) {
         await store.outbox.record(parcel, changes);
         await store.outbox.record(parcel, changes);
       }
-      expect(await partOf(store, "2")).toMatchObject({ state: "failed", attempts: 2, resends: 0, flagged: false });
+      expect(await partOf(store, "2")).toMatchObject({
+        state: "failed",
+        attempts: 2,
+        resends: 0,
+        flagged: false,
+      });
     },
   },
   {
@@ -111,9 +159,19 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.outbox.post([delivery("1")]);
       const parcel = await takeParcel(store);
-      await store.outbox.record(parcel, [begin("1"), unsent("1", "queued"), begin("1", 2), unsent("1", "queued")]);
+      await store.outbox.record(parcel, [
+        begin("1"),
+        unsent("1", "queued"),
+        begin("1", 2),
+        unsent("1", "queued"),
+      ]);
       await store.outbox.record(parcel, [begin("1", 3), sent("1")]);
-      expect(await partOf(store, "1")).toMatchObject({ state: "sent", attempts: 3, resends: 0, flagged: false });
+      expect(await partOf(store, "1")).toMatchObject({
+        state: "sent",
+        attempts: 3,
+        resends: 0,
+        flagged: false,
+      });
     },
   },
   {
@@ -131,7 +189,12 @@ export const outboxCases: readonly StoreCase[] = [
       });
       await expect(store.outbox.record(first, [sent("1")])).rejects.toMatchObject(lost);
       await store.outbox.record(second, [begin("1", 2)]);
-      expect(await partOf(store, "1")).toMatchObject({ token: second.token, attempts: 2, resends: 1, flagged: true });
+      expect(await partOf(store, "1")).toMatchObject({
+        token: second.token,
+        attempts: 2,
+        resends: 1,
+        flagged: true,
+      });
       clock.advance(wantOut.leaseMs);
       const third = await takeParcel(store);
       await expect(store.outbox.record(third, [begin("1", 3)])).rejects.toMatchObject(refused);
@@ -149,19 +212,35 @@ export const outboxCases: readonly StoreCase[] = [
       await store.outbox.record(parcel, [again(1)]);
       await store.outbox.record(parcel, [again(2)]);
       await store.outbox.record(parcel, [again(3), sent("1")]);
-      expect(await partOf(store, "1")).toMatchObject({ state: "sent", attempts: 3, resends: 2, flagged: false });
+      expect(await partOf(store, "1")).toMatchObject({
+        state: "sent",
+        attempts: 3,
+        resends: 2,
+        flagged: false,
+      });
     },
   },
   {
-    title: "an ambiguous part of the head may be settled by reading back, or sent again while no later part has begun",
+    title:
+      "an ambiguous part of the head may be settled by reading back, or sent again while no later part has begun",
     async run({ store }) {
       await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] })]);
       const parcel = await takeParcel(store);
       await store.outbox.record(parcel, [begin("1"), unsent("1", "ambiguous")]);
-      await store.outbox.record(parcel, [begin("1", 2), unsent("1", "ambiguous"), sent("1"), begin("1", 1, { part: 1 })]);
+      await store.outbox.record(parcel, [
+        begin("1", 2),
+        unsent("1", "ambiguous"),
+        sent("1"),
+        begin("1", 1, { part: 1 }),
+      ]);
       expect(await partOf(store, "1")).toMatchObject({ state: "sent", flagged: true });
       await store.outbox.post([delivery("2", { parts: [{ content: "x" }, { content: "y" }] })]);
-      await store.outbox.record(parcel, [sent("1", 1), begin("2"), unsent("2", "ambiguous"), begin("2", 1, { part: 1 })]);
+      await store.outbox.record(parcel, [
+        sent("1", 1),
+        begin("2"),
+        unsent("2", "ambiguous"),
+        begin("2", 1, { part: 1 }),
+      ]);
       await expect(store.outbox.record(parcel, [begin("2", 2)])).rejects.toMatchObject(refused);
     },
   },
@@ -184,7 +263,9 @@ export const outboxCases: readonly StoreCase[] = [
           { content: "two", state: "queued" },
         ],
       });
-      await expect(store.outbox.record(next, [{ ...change, attempt: 2, idempotent: true }])).rejects.toMatchObject(refused);
+      await expect(
+        store.outbox.record(next, [{ ...change, attempt: 2, idempotent: true }]),
+      ).rejects.toMatchObject(refused);
       await expect(store.outbox.record(next, [change])).rejects.toMatchObject(refused);
     },
   },
@@ -198,19 +279,30 @@ export const outboxCases: readonly StoreCase[] = [
       await expect(store.outbox.record(parcel, [begin("notice")])).rejects.toMatchObject(refused);
       await store.outbox.release(parcel, failedOnce);
       expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
-      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([{ open: true, done: false }]);
-      await store.outbox.post([delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] })]);
+      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([
+        { open: true, done: false },
+      ]);
+      await store.outbox.post([
+        delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] }),
+      ]);
       const next = await takeParcel(store);
       expect(ids(next.deliveries)).toEqual(["final", "notice"]);
-      expect(next.deliveries[0]?.parts[0]).toMatchObject({ into: "preview/0", intoReceipt: '{"messageId":"preview.0"}' });
-      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([{ open: false, done: true }]);
+      expect(next.deliveries[0]?.parts[0]).toMatchObject({
+        into: "preview/0",
+        intoReceipt: '{"messageId":"preview.0"}',
+      });
+      expect(await store.outbox.find({ id: "preview", limit: 1 })).toMatchObject([
+        { open: false, done: true },
+      ]);
     },
   },
   {
     title: "a preview that has not begun fails as superseded and troubles nobody",
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true }), delivery("notice")]);
-      await store.outbox.post([delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] })]);
+      await store.outbox.post([
+        delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] }),
+      ]);
       expect(await partOf(store, "preview")).toMatchObject({ state: "failed", reason: "superseded" });
       expect(await store.outbox.find({ troubled: true, limit: 5 })).toEqual([]);
       const parcel = await takeParcel(store);
@@ -233,7 +325,11 @@ export const outboxCases: readonly StoreCase[] = [
   {
     title: "what closes an unknown or closed preview is an ordinary delivery",
     async run({ store }) {
-      await store.outbox.post([delivery("1"), delivery("2", { closes: "none" }), delivery("3", { closes: "1" })]);
+      await store.outbox.post([
+        delivery("1"),
+        delivery("2", { closes: "none" }),
+        delivery("3", { closes: "1" }),
+      ]);
       expect(ids((await takeParcel(store)).deliveries)).toEqual(["1", "2", "3"]);
     },
   },
@@ -242,7 +338,12 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true }), delivery("notice")]);
       const parcel = await takeParcel(store);
-      await store.outbox.record(parcel, [begin("preview"), unsent("preview", "failed"), begin("notice"), sent("notice")]);
+      await store.outbox.record(parcel, [
+        begin("preview"),
+        unsent("preview", "failed"),
+        begin("notice"),
+        sent("notice"),
+      ]);
       expect(await store.outbox.find({ id: "notice", limit: 1 })).toMatchObject([{ done: true }]);
     },
   },
@@ -277,7 +378,11 @@ export const outboxCases: readonly StoreCase[] = [
   {
     title: "drop fails what has not begun, leaves alone what is under way, and clears the troubled list",
     async run({ store }) {
-      await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] }), delivery("2"), delivery("3")]);
+      await store.outbox.post([
+        delivery("1", { parts: [{ content: "x" }, { content: "y" }] }),
+        delivery("2"),
+        delivery("3"),
+      ]);
       const parcel = await takeParcel(store);
       await store.outbox.record(parcel, [begin("1")]);
       expect(await store.outbox.drop(["1", "2", "none"], "operator")).toBe(2);
@@ -307,7 +412,11 @@ export const outboxCases: readonly StoreCase[] = [
   {
     title: "find filters by conversation, cause and state of a part, newest first",
     async run({ store }) {
-      await store.outbox.post([delivery("1", { cause: "row-1" }), delivery("2"), delivery("3", { lane: chat("b") })]);
+      await store.outbox.post([
+        delivery("1", { cause: "row-1" }),
+        delivery("2"),
+        delivery("3", { lane: chat("b") }),
+      ]);
       const parcel = await takeParcel(store);
       await store.outbox.record(parcel, [begin("1")]);
       expect(ids(await store.outbox.find({ lane: chat("a"), limit: 9 }))).toEqual(["2", "1"]);

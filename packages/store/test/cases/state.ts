@@ -7,7 +7,14 @@ export const stateCases: readonly StoreCase[] = [
     title: "a session is made when it is first opened, and found again",
     async run({ store, clock }) {
       const made = await store.sessions.open(lane("a"));
-      expect(made).toEqual({ key: lane("a"), epoch: 1, lastSeq: 0, fields: {}, createdAtMs: clock.now(), updatedAtMs: clock.now() });
+      expect(made).toEqual({
+        key: lane("a"),
+        epoch: 1,
+        lastSeq: 0,
+        fields: {},
+        createdAtMs: clock.now(),
+        updatedAtMs: clock.now(),
+      });
       clock.advance(5);
       expect(await store.sessions.open(lane("a"))).toEqual(made);
     },
@@ -21,7 +28,10 @@ export const stateCases: readonly StoreCase[] = [
         fields: { usage: { in: 1, list: [] }, level: "high" },
         updatedAtMs: clock.now(),
       });
-      expect((await store.sessions.open(lane("a"))).fields).toEqual({ usage: { in: 1, list: [] }, level: "high" });
+      expect((await store.sessions.open(lane("a"))).fields).toEqual({
+        usage: { in: 1, list: [] },
+        level: "high",
+      });
     },
   },
   {
@@ -49,8 +59,12 @@ export const stateCases: readonly StoreCase[] = [
       const next = await takeTurn(store);
       expect(next.epoch).toBe(2);
       await store.turns.commit(next, next.id, { outcome: "answered", entries: ['"new"'] });
-      expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toEqual([{ seq: 2, epoch: 2, turn: next.id, body: '"new"' }]);
-      expect(await store.sessions.transcript(lane("a"), { epoch: 1, limit: 9 })).toMatchObject([{ seq: 1, body: '"old"' }]);
+      expect(await store.sessions.transcript(lane("a"), { limit: 9 })).toEqual([
+        { seq: 2, epoch: 2, turn: next.id, body: '"new"' },
+      ]);
+      expect(await store.sessions.transcript(lane("a"), { epoch: 1, limit: 9 })).toMatchObject([
+        { seq: 1, body: '"old"' },
+      ]);
     },
   },
   {
@@ -63,7 +77,10 @@ export const stateCases: readonly StoreCase[] = [
         await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [`"${id}"`] });
       };
       const left = async (session: string, epoch: number) =>
-        (await store.sessions.transcript(lane(session), { epoch, limit: 9 })).map(({ seq, body }) => [seq, body]);
+        (await store.sessions.transcript(lane(session), { epoch, limit: 9 })).map(({ seq, body }) => [
+          seq,
+          body,
+        ]);
       await say("1", "a");
       await store.sessions.reset(lane("a"));
       await say("2", "a");
@@ -71,10 +88,20 @@ export const stateCases: readonly StoreCase[] = [
       await store.inbox.accept([row("4")]);
       const open = await takeTurn(store);
       expect(await store.sessions.forget(lane("a"), "gone")).toMatchObject({
-        session: { key: lane("a"), epoch: 3, lastSeq: 2, fields: { gone: { atMs: clock.now(), entries: 2 } } },
+        session: {
+          key: lane("a"),
+          epoch: 3,
+          lastSeq: 2,
+          fields: { gone: { atMs: clock.now(), entries: 2 } },
+        },
         entries: 2,
       });
-      expect([await left("a", 1), await left("a", 2), await left("a", 3), await left("b", 1)]).toEqual([[], [], [], [[1, '"3"']]]);
+      expect([await left("a", 1), await left("a", 2), await left("a", 3), await left("b", 1)]).toEqual([
+        [],
+        [],
+        [],
+        [[1, '"3"']],
+      ]);
       await store.turns.commit(open, open.id, { outcome: "answered", entries: ['"4"'] });
       expect([await left("a", 2), await left("a", 3)]).toEqual([[[3, '"4"']], []]);
     },
@@ -128,7 +155,10 @@ export const stateCases: readonly StoreCase[] = [
       expect(await store.cells.touch("k", cell?.version ?? -1, 100)).toBe(true);
       expect(await store.cells.touch("k", (cell?.version ?? 0) + 1, 900)).toBe(false);
       clock.advance(60);
-      expect(await store.cells.get("k")).toMatchObject({ version: cell?.version, expiresAtMs: clock.now() + 40 });
+      expect(await store.cells.get("k")).toMatchObject({
+        version: cell?.version,
+        expiresAtMs: clock.now() + 40,
+      });
       clock.advance(60);
       expect(await store.cells.touch("k", cell?.version ?? -1, 100)).toBe(false);
     },
@@ -178,7 +208,10 @@ export const stateCases: readonly StoreCase[] = [
   {
     title: "sweep on a store with nothing old removes nothing and has nothing left",
     async run({ store }) {
-      await store.inbox.accept([row("1"), row("2", { as: { kind: "closed", outcome: "refused", reason: "x" } })]);
+      await store.inbox.accept([
+        row("1"),
+        row("2", { as: { kind: "closed", outcome: "refused", reason: "x" } }),
+      ]);
       await store.sessions.open(lane("a"));
       expect(await store.sweep(100)).toBe(false);
       expect(await store.inbox.find({ limit: 9 })).toHaveLength(2);

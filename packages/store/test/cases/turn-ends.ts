@@ -1,7 +1,19 @@
 // Contract of turns, second half: parking and waking, and the one end that a turn has.
 import { expect } from "vitest";
 import type { NewRow } from "../../src/index.ts";
-import { chat, delivery, ids, isIdle, lane, row, type StoreCase, takeParcel, takeTurn, want, wantOut } from "../subject.ts";
+import {
+  chat,
+  delivery,
+  ids,
+  isIdle,
+  lane,
+  row,
+  type StoreCase,
+  takeParcel,
+  takeTurn,
+  want,
+  wantOut,
+} from "../subject.ts";
 
 const answered = { outcome: "answered", entries: ['{"n":1}', '{"n":2}'] } as const;
 const lost = { code: "conflict" };
@@ -29,7 +41,12 @@ export const turnEndCases: readonly StoreCase[] = [
       const next = await takeTurn(store);
       await store.turns.commit(next, next.id, { outcome: "answered", entries: ["3"] });
       const bodies = async (id: string) => (await store.turns.find(id))?.entries.map(({ body }) => body);
-      expect(await store.turns.find(turn.id)).toMatchObject({ ...shown, state: "done", endedAtMs: openedAtMs + 5, log: [] });
+      expect(await store.turns.find(turn.id)).toMatchObject({
+        ...shown,
+        state: "done",
+        endedAtMs: openedAtMs + 5,
+        log: [],
+      });
       expect(await bodies(turn.id)).toEqual(answered.entries);
       expect(await bodies(next.id)).toEqual(["3"]);
       expect(await store.turns.find("no such turn")).toBeNull();
@@ -120,7 +137,8 @@ export const turnEndCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "commit is one step: transcript, rows, deliveries, other lanes, cells, fields; its repeat answers the same",
+    title:
+      "commit is one step: transcript, rows, deliveries, other lanes, cells, fields; its repeat answers the same",
     async run({ store }) {
       await store.inbox.accept([row("1"), row("2")]);
       const turn = await takeTurn(store);

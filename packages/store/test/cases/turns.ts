@@ -1,7 +1,19 @@
 // Contract of turns: leases and fencing, what a turn holds, its log.
 import { expect } from "vitest";
 import type { Step } from "../../src/index.ts";
-import { chat, delivery, drained, failedOnce, ids, isIdle, lane, row, type StoreCase, takeTurn, want } from "../subject.ts";
+import {
+  chat,
+  delivery,
+  drained,
+  failedOnce,
+  ids,
+  isIdle,
+  lane,
+  row,
+  type StoreCase,
+  takeTurn,
+  want,
+} from "../subject.ts";
 
 const answered = { outcome: "answered", entries: ['{"n":1}', '{"n":2}'] } as const;
 const step = (body: string): Step => ({ kind: "model", body });
@@ -14,7 +26,10 @@ export const turnCases: readonly StoreCase[] = [
       await store.inbox.accept([row("1")]);
       const turn = await takeTurn(store);
       await store.inbox.accept([row("2")]);
-      expect(await store.turns.take({ ...want, holder: "w2" })).toEqual({ idle: true, nextAtMs: clock.now() + want.leaseMs });
+      expect(await store.turns.take({ ...want, holder: "w2" })).toEqual({
+        idle: true,
+        nextAtMs: clock.now() + want.leaseMs,
+      });
       expect(await store.turns.extend(turn, 50_000)).toBe(1);
       expect((await store.turns.list("main", 1))[0]).toMatchObject({
         holder: "w1",
@@ -36,8 +51,12 @@ export const turnCases: readonly StoreCase[] = [
       expect(next.token).toBeGreaterThan(old.token);
       await expect(store.turns.extend(old, 1)).rejects.toMatchObject(lost);
       await expect(store.turns.absorb(old, 1, 5)).rejects.toMatchObject(lost);
-      await expect(store.turns.checkpoint(old, 1, { steps: [step("b")], deliveries: [delivery("x/0")] })).rejects.toMatchObject(lost);
-      await expect(store.turns.park(old, { tickets: [], wake: "any", untilMs: 0 })).rejects.toMatchObject(lost);
+      await expect(
+        store.turns.checkpoint(old, 1, { steps: [step("b")], deliveries: [delivery("x/0")] }),
+      ).rejects.toMatchObject(lost);
+      await expect(store.turns.park(old, { tickets: [], wake: "any", untilMs: 0 })).rejects.toMatchObject(
+        lost,
+      );
       await expect(store.turns.release(old, drained)).rejects.toMatchObject(lost);
       await expect(store.turns.commit(old, old.id, answered)).rejects.toMatchObject(lost);
       expect(await store.outbox.find({ limit: 5 })).toEqual([]);
@@ -94,7 +113,8 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a holder that lives was no death: it clears what it holds, and takes back what was counted for a lease that ran out",
+    title:
+      "a holder that lives was no death: it clears what it holds, and takes back what was counted for a lease that ran out",
     async run({ store, clock }) {
       await store.inbox.accept([row("1")]);
       const taken = async (holder: string) => {
@@ -123,7 +143,8 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a split turn keeps its first row; the others wait at their places, each for a turn of its own with the same count",
+    title:
+      "a split turn keeps its first row; the others wait at their places, each for a turn of its own with the same count",
     async run({ store, clock }) {
       const note = row("c", { as: { kind: "context", keep: 5 } });
       await store.inbox.accept([row("1"), row("2"), note]);
@@ -160,13 +181,16 @@ export const turnCases: readonly StoreCase[] = [
         expect(await store.turns.absorb(next, 0, 20)).toEqual([]);
         await store.turns.commit(next, next.id, answered);
       }
-      expect((await store.inbox.find({ limit: 20 })).filter(({ turn }) => turn === suspect.id).map(({ outcome }) => outcome)).toEqual([
-        "answered",
-      ]);
+      expect(
+        (await store.inbox.find({ limit: 20 }))
+          .filter(({ turn }) => turn === suspect.id)
+          .map(({ outcome }) => outcome),
+      ).toEqual(["answered"]);
     },
   },
   {
-    title: "a turn whose model has read its rows keeps them and is joined by no more; a lost lease splits nothing",
+    title:
+      "a turn whose model has read its rows keeps them and is joined by no more; a lost lease splits nothing",
     async run({ store, clock }) {
       await store.inbox.accept([row("1"), row("2")]);
       const turn = await takeTurn(store);
@@ -235,9 +259,12 @@ export const turnCases: readonly StoreCase[] = [
       for (let i = 0; i < 4; i += 1) {
         const turn = await takeTurn(store);
         seen.push(ids(turn.rows));
-        expect(turn.rows.every(({ conversation, authority }) => conversation === turn.conversation && authority === turn.authority)).toBe(
-          true,
-        );
+        expect(
+          turn.rows.every(
+            ({ conversation, authority }) =>
+              conversation === turn.conversation && authority === turn.authority,
+          ),
+        ).toBe(true);
         expect(await store.turns.absorb(turn, 0, 20)).toEqual([]);
         await store.turns.commit(turn, turn.id, answered);
       }
@@ -273,7 +300,10 @@ export const turnCases: readonly StoreCase[] = [
       clock.advance(want.leaseMs);
       const resumed = await takeTurn(store);
       expect(ids(resumed.rows)).toEqual(["1", "2", "3"]);
-      expect(resumed.log).toEqual([step("a"), { kind: "absorbed", body: '["telegram:default:2","telegram:default:3"]' }]);
+      expect(resumed.log).toEqual([
+        step("a"),
+        { kind: "absorbed", body: '["telegram:default:2","telegram:default:3"]' },
+      ]);
       await store.turns.commit(resumed, resumed.id, answered);
       expect(ids((await takeTurn(store)).rows)).toEqual(["4"]);
     },
@@ -291,8 +321,14 @@ export const turnCases: readonly StoreCase[] = [
       expect(await store.turns.checkpoint(turn, 0, what)).toBe(2);
       expect(await store.turns.checkpoint(turn, 0, what)).toBe(2);
       expect((await store.cells.get("approval:1"))?.value).toBe("used");
-      await expect(store.turns.checkpoint(turn, 5, { steps: [step("c")] })).rejects.toMatchObject({ code: "invalid" });
-      const refused = { steps: [step("c")], deliveries: [delivery("p/1")], cells: [{ key: "approval:1", value: "again", expect: 0 }] };
+      await expect(store.turns.checkpoint(turn, 5, { steps: [step("c")] })).rejects.toMatchObject({
+        code: "invalid",
+      });
+      const refused = {
+        steps: [step("c")],
+        deliveries: [delivery("p/1")],
+        cells: [{ key: "approval:1", value: "again", expect: 0 }],
+      };
       await expect(store.turns.checkpoint(turn, 2, refused)).rejects.toMatchObject(lost);
       expect(ids(await store.outbox.find({ limit: 5 }))).toEqual(["p/0"]);
       await store.turns.release(turn, drained);

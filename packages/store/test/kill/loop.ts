@@ -34,7 +34,9 @@ const fewest = 20;
 
 export async function killLoop({ dir, store, kills, also }: KillLoop): Promise<void> {
   const start = ([role, name]: (typeof cast)[number]): ChildProcess => {
-    return spawn(process.execPath, [program, dir, store, role, name], { stdio: ["ignore", "ignore", "inherit"] });
+    return spawn(process.execPath, [program, dir, store, role, name], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   };
   const running = cast.map(start);
   while (!existsSync(join(dir, "sends.log"))) await wait(50);
@@ -57,7 +59,8 @@ export async function killLoop({ dir, store, kills, also }: KillLoop): Promise<v
 }
 
 async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) throw new Error(`a process of the kill loop ended by itself with ${child.exitCode}`);
+  if (child.exitCode !== null)
+    throw new Error(`a process of the kill loop ended by itself with ${child.exitCode}`);
   child.kill("SIGKILL");
   await once(child, "exit");
 }
@@ -74,22 +77,30 @@ export async function judge(dir: string, store: Store): Promise<void> {
   expect(acked.filter((id) => ends.get(id) !== "answered")).toEqual([]);
 
   const answered = (
-    await Promise.all(["0", "1", "2", "3", "4"].map((peer) => store.sessions.transcript(lane(peer), { limit: 1_000_000 })))
+    await Promise.all(
+      ["0", "1", "2", "3", "4"].map((peer) => store.sessions.transcript(lane(peer), { limit: 1_000_000 })),
+    )
   ).flat();
   const answeredRows = answered.flatMap(({ body }) => JSON.parse(body) as readonly string[]);
   expect(new Set(answered.map(({ turn }) => turn)).size).toBe(answered.length);
   expect(answeredRows.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
 
   const deliveries = (await store.outbox.find({ limit: 1_000_000 })).toReversed();
-  expect(deliveries.map(({ cause }) => cause).toSorted()).toEqual(answered.map(({ turn }) => turn).toSorted());
+  expect(deliveries.map(({ cause }) => cause).toSorted()).toEqual(
+    answered.map(({ turn }) => turn).toSorted(),
+  );
   const times = new Map<string, number>();
   for (const send of sends) times.set(send, (times.get(send) ?? 0) + 1);
-  const parts = deliveries.flatMap(({ id, parts: each }) => each.map((part, n) => ({ key: `${id} ${n}`, part })));
+  const parts = deliveries.flatMap(({ id, parts: each }) =>
+    each.map((part, n) => ({ key: `${id} ${n}`, part })),
+  );
   expect(parts.filter(({ part }) => part.state !== "sent" && part.state !== "ambiguous")).toEqual([]);
   expect(parts.filter(({ key, part }) => (times.get(key) ?? 0) > (part.flagged ? 2 : 1))).toEqual([]);
 
   for (const chatLane of new Set(deliveries.map((each) => each.lane))) {
-    const wanted = deliveries.filter((each) => each.lane === chatLane).flatMap(({ id, parts: each }) => each.map((_, n) => `${id} ${n}`));
+    const wanted = deliveries
+      .filter((each) => each.lane === chatLane)
+      .flatMap(({ id, parts: each }) => each.map((_, n) => `${id} ${n}`));
     const place = new Map(wanted.map((key, index) => [key, index]));
     const shown = sends.flatMap((key) => place.get(key) ?? []);
     expect(shown).toEqual(shown.toSorted((a, b) => a - b));
@@ -101,13 +112,22 @@ async function drain(store: Store, sends: string[]): Promise<void> {
     const rows = turn.rows.map(({ id }) => id);
     const parts = [{ content: "last" }];
     const reply = { id: `${turn.id}/0`, pool: wantOut.pool, lane: turn.conversation, parts, cause: turn.id };
-    await store.turns.commit(turn, turn.id, { outcome: "answered", entries: [JSON.stringify(rows)], deliveries: [reply] });
+    await store.turns.commit(turn, turn.id, {
+      outcome: "answered",
+      entries: [JSON.stringify(rows)],
+      deliveries: [reply],
+    });
   }
-  for (let parcel = await store.outbox.take(wantOut); !isIdle(parcel); parcel = await store.outbox.take(wantOut)) {
+  for (
+    let parcel = await store.outbox.take(wantOut);
+    !isIdle(parcel);
+    parcel = await store.outbox.take(wantOut)
+  ) {
     for (const { id, parts } of parcel.deliveries) {
       for (const [part, { state, attempts, flagged }] of parts.entries()) {
         if (state !== "queued" && state !== "sending") continue;
-        if (state === "sending" && flagged) await store.outbox.record(parcel, [{ delivery: id, part, to: "ambiguous", reason: "twice" }]);
+        if (state === "sending" && flagged)
+          await store.outbox.record(parcel, [{ delivery: id, part, to: "ambiguous", reason: "twice" }]);
         else {
           await store.outbox.record(parcel, [{ delivery: id, part, to: "sending", attempt: attempts + 1 }]);
           sends.push(`${id} ${part}`);

@@ -3,10 +3,16 @@
 import { type Clock, isFault, silentLog, sleep } from "@parley/protocol";
 import { redisStore, sqliteStore, type Store } from "../../src/index.ts";
 
-export async function openStore(place: string, { clock, bootId }: { readonly clock: Clock; readonly bootId: string }): Promise<Store> {
+export async function openStore(
+  place: string,
+  { clock, bootId }: { readonly clock: Clock; readonly bootId: string },
+): Promise<Store> {
   if (place.startsWith("redis:")) {
     const [url = "", keyPrefix = ""] = place.slice("redis:".length).split("#");
-    return patient(await insistent(clock, () => redisStore({ url, keyPrefix, bootId, log: silentLog })), clock);
+    return patient(
+      await insistent(clock, () => redisStore({ url, keyPrefix, bootId, log: silentLog })),
+      clock,
+    );
   }
   const onFatal = (error: unknown): void => {
     throw error;

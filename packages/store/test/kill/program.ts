@@ -19,10 +19,14 @@ const below = (n: number): number => Math.floor(ids.chance() * n);
 /** Sends events one after another; one without an acknowledgement is sent again under its id, as platforms do. */
 async function platform(store: Store): Promise<void> {
   const acked = `acked-${name}.log`;
-  const begin = existsSync(join(dir, acked)) ? readFileSync(join(dir, acked), "utf8").split("\n").length - 1 : 0;
+  const begin = existsSync(join(dir, acked))
+    ? readFileSync(join(dir, acked), "utf8").split("\n").length - 1
+    : 0;
   for (let n = begin; ; n += 1) {
     const peer = `${n % 5}`;
-    await store.inbox.accept([row(`${name}-${n}`, { lane: lane(peer), conversation: chat(peer), subject: `${name}/${n}` })]);
+    await store.inbox.accept([
+      row(`${name}-${n}`, { lane: lane(peer), conversation: chat(peer), subject: `${name}/${n}` }),
+    ]);
     log(acked, `telegram:default:${name}-${n}`);
     await sleep(clock, below(4));
   }
@@ -34,7 +38,9 @@ async function turns(store: Store): Promise<void> {
     if (isIdle(turn)) await sleep(clock, 5);
     else {
       await withLease(async () => {
-        const at = await store.turns.checkpoint(turn, turn.log.length, { steps: [{ kind: "model", body: `${process.pid}` }] });
+        const at = await store.turns.checkpoint(turn, turn.log.length, {
+          steps: [{ kind: "model", body: `${process.pid}` }],
+        });
         const more = await store.turns.absorb(turn, at, 2);
         await sleep(clock, below(6));
         const parts = [{ content: "one" }, { content: "two" }];
@@ -66,7 +72,8 @@ async function deliver(store: Store, parcel: Parcel, { id, parts }: DeliveryView
   for (const [part, { state, attempts, flagged }] of parts.entries()) {
     if (state !== "queued" && state !== "sending") continue;
     const settle: Change = { delivery: id, part, to: "sent", receipt: "r" };
-    if (state === "sending" && flagged) await store.outbox.record(parcel, [{ ...settle, to: "ambiguous", reason: "twice" }]);
+    if (state === "sending" && flagged)
+      await store.outbox.record(parcel, [{ ...settle, to: "ambiguous", reason: "twice" }]);
     else {
       await store.outbox.record(parcel, [{ delivery: id, part, to: "sending", attempt: attempts + 1 }]);
       log("sends.log", `${id} ${part}`);

@@ -9,7 +9,11 @@ export async function drain(store: Store, clock: TestClock): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     clock.advance(3_600_000);
     for (const pool of ["main", "cron"]) {
-      for (let turn = await store.turns.take({ ...want, pool }); !isIdle(turn); turn = await store.turns.take({ ...want, pool })) {
+      for (
+        let turn = await store.turns.take({ ...want, pool });
+        !isIdle(turn);
+        turn = await store.turns.take({ ...want, pool })
+      ) {
         await store.turns.commit(turn, turn.id, {
           outcome: "answered",
           entries: [`"${turn.id}"`],
@@ -18,9 +22,14 @@ export async function drain(store: Store, clock: TestClock): Promise<void> {
       }
     }
     for (const each of await store.outbox.find({ limit: 1000 })) {
-      if (each.open && !each.done) await store.outbox.post([delivery(`${each.id}/close`, { lane: each.lane, closes: each.id })]);
+      if (each.open && !each.done)
+        await store.outbox.post([delivery(`${each.id}/close`, { lane: each.lane, closes: each.id })]);
     }
-    for (let parcel = await store.outbox.take(wantOut); !isIdle(parcel); parcel = await store.outbox.take(wantOut)) {
+    for (
+      let parcel = await store.outbox.take(wantOut);
+      !isIdle(parcel);
+      parcel = await store.outbox.take(wantOut)
+    ) {
       for (const each of parcel.deliveries)
         await store.outbox.record(
           parcel,
@@ -31,7 +40,11 @@ export async function drain(store: Store, clock: TestClock): Promise<void> {
   }
 }
 
-function sendNow(id: string, part: number, { state, attempts, flagged }: DeliveryView["parts"][number]): readonly Change[] {
+function sendNow(
+  id: string,
+  part: number,
+  { state, attempts, flagged }: DeliveryView["parts"][number],
+): readonly Change[] {
   if (state !== "queued" && state !== "sending") return [];
   if (state === "sending" && flagged) return [{ delivery: id, part, to: "ambiguous", reason: "twice" }];
   return [
@@ -42,7 +55,9 @@ function sendNow(id: string, part: number, { state, attempts, flagged }: Deliver
 
 export async function checkDrained(store: Store, lanes: readonly SessionKey[]): Promise<void> {
   const rows = await store.inbox.find({ limit: 1000 });
-  const unended = rows.filter(({ state, outcome }) => state !== "context" && (state !== "ended" || outcome === null));
+  const unended = rows.filter(
+    ({ state, outcome }) => state !== "context" && (state !== "ended" || outcome === null),
+  );
   if (unended.length > 0) throw new Error(`I2: rows without an end: ${JSON.stringify(unended)}`);
   const perTurn = new Map<string, number>();
   for (const key of lanes) {
@@ -52,13 +67,17 @@ export async function checkDrained(store: Store, lanes: readonly SessionKey[]): 
         perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
     }
   }
-  const unanswered = rows.filter(({ outcome, turn }) => outcome === "answered" && perTurn.get(turn ?? "") !== 1);
-  if (unanswered.length > 0) throw new Error(`I3: turns that did not commit exactly once: ${JSON.stringify(unanswered)}`);
+  const unanswered = rows.filter(
+    ({ outcome, turn }) => outcome === "answered" && perTurn.get(turn ?? "") !== 1,
+  );
+  if (unanswered.length > 0)
+    throw new Error(`I3: turns that did not commit exactly once: ${JSON.stringify(unanswered)}`);
   const deliveries = await store.outbox.find({ limit: 1000 });
   const undone = deliveries.filter(({ done }) => !done);
   if (undone.length > 0) throw new Error(`I4: deliveries that never left: ${JSON.stringify(undone)}`);
   const doubled = deliveries
     .flatMap(({ parts }) => parts)
     .filter(({ resends, flagged, attempts }) => flagged && (resends === 0 || attempts < 2));
-  if (doubled.length > 0) throw new Error(`I5: marked as doubled without a resend: ${JSON.stringify(doubled)}`);
+  if (doubled.length > 0)
+    throw new Error(`I5: marked as doubled without a resend: ${JSON.stringify(doubled)}`);
 }

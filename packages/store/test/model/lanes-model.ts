@@ -33,13 +33,21 @@ export function laneBook(now: () => number) {
       lanes.set(lane, known);
       return known;
     },
-    due: (pool: string) => [...lanes.values()].filter((lane) => lane.pool === pool && lane.at !== null && lane.at <= now()),
+    due: (pool: string) =>
+      [...lanes.values()].filter((lane) => lane.pool === pool && lane.at !== null && lane.at <= now()),
     nextAt: (pool: string): number | null => {
-      const times = [...lanes.values()].flatMap((lane) => (lane.pool === pool && lane.at !== null ? [lane.at] : []));
+      const times = [...lanes.values()].flatMap((lane) =>
+        lane.pool === pool && lane.at !== null ? [lane.at] : [],
+      );
       return times.length === 0 ? null : Math.min(...times);
     },
-    lease(lane: ModelLane, holder: string, leaseMs: number): ModelLease & { readonly before: ModelLease | null } {
-      const before = lane.holder === null ? null : { lane: lane.lane, token: lane.token, holder: lane.holder };
+    lease(
+      lane: ModelLane,
+      holder: string,
+      leaseMs: number,
+    ): ModelLease & { readonly before: ModelLease | null } {
+      const before =
+        lane.holder === null ? null : { lane: lane.lane, token: lane.token, holder: lane.holder };
       lane.token += 1;
       lane.holder = holder;
       lane.at = now() + leaseMs;
@@ -47,7 +55,8 @@ export function laneBook(now: () => number) {
     },
     fenced(lease: ModelLease): ModelLane {
       const lane = lanes.get(lease.lane);
-      if (lane === undefined || lane.token !== lease.token || lane.holder !== lease.holder) throw new Refusal("conflict");
+      if (lane === undefined || lane.token !== lease.token || lane.holder !== lease.holder)
+        throw new Refusal("conflict");
       return lane;
     },
   };

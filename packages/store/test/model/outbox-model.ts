@@ -51,11 +51,16 @@ export function outboxModel(now: () => number) {
         passed: false,
       };
       const line = order.get(given.lane) ?? [];
-      const preview = line.find((each) => each.given.id === given.closes && each.given.open === true && !each.closed && !each.done);
+      const preview = line.find(
+        (each) => each.given.id === given.closes && each.given.open === true && !each.closed && !each.done,
+      );
       const head = given.passes === true ? line.find(({ done, passed }) => !done && !passed) : undefined;
       if (preview === undefined && head !== undefined) {
         made.passed = true;
-        let at = line.findLastIndex(({ done, passed, given: { cause } }) => !done && !passed && cause === head.given.cause) + 1;
+        let at =
+          line.findLastIndex(
+            ({ done, passed, given: { cause } }) => !done && !passed && cause === head.given.cause,
+          ) + 1;
         while (line[at]?.passed === true) at += 1;
         line.splice(at, 0, made);
       } else if (preview === undefined) line.push(made);
@@ -78,13 +83,19 @@ export function outboxModel(now: () => number) {
     const each = draft[index];
     if (each === undefined) throw new Refusal("invalid");
     const known = each.parts[change.part];
-    const isRepeat = change.to === "sending" ? known?.attempts === change.attempt && known.token === token : known?.state === change.to;
+    const isRepeat =
+      change.to === "sending"
+        ? known?.attempts === change.attempt && known.token === token
+        : known?.state === change.to;
     if (isRepeat) return;
-    if (draft.slice(0, index).some((before) => !before.done && (before.parts.some(isActive) || holds(before))))
+    if (
+      draft.slice(0, index).some((before) => !before.done && (before.parts.some(isActive) || holds(before)))
+    )
       throw new Refusal("invalid");
     if (each.done) throw new Refusal("invalid");
     if (change.to === "sending" && change.split !== undefined) {
-      if (each.split || each.parts.some(({ attempts, state }) => attempts > 0 || state !== "queued")) throw new Refusal("invalid");
+      if (each.split || each.parts.some(({ attempts, state }) => attempts > 0 || state !== "queued"))
+        throw new Refusal("invalid");
       each.parts = change.split.map(fresh);
       each.split = true;
     }
@@ -95,7 +106,8 @@ export function outboxModel(now: () => number) {
       const isRisk = isResend && change.idempotent !== true;
       if (!isResend && part.state !== "queued") throw new Refusal("invalid");
       if (change.attempt !== part.attempts + 1 || (isRisk && part.flagged)) throw new Refusal("invalid");
-      if (isResend && each.parts.slice(change.part + 1).some(({ attempts }) => attempts > 0)) throw new Refusal("invalid");
+      if (isResend && each.parts.slice(change.part + 1).some(({ attempts }) => attempts > 0))
+        throw new Refusal("invalid");
       Object.assign(part, {
         state: "sending",
         token,
@@ -106,7 +118,11 @@ export function outboxModel(now: () => number) {
       return;
     }
     const allowed: readonly PartState[] =
-      change.to === "sent" ? ["sending", "ambiguous"] : change.to === "failed" ? ["queued", "sending", "ambiguous"] : ["sending"];
+      change.to === "sent"
+        ? ["sending", "ambiguous"]
+        : change.to === "failed"
+          ? ["queued", "sending", "ambiguous"]
+          : ["sending"];
     if (!allowed.includes(part.state)) throw new Refusal("invalid");
     part.state = change.to;
   };
@@ -153,7 +169,8 @@ export function outboxModel(now: () => number) {
       for (const part of each.parts) if (part.state === "queued") part.state = "failed";
       settle(each);
       const lane = lanes.get(each.given.lane);
-      if (lane !== undefined && lane.holder === null) lane.at = hasWork(lane.lane) ? (lane.at ?? now()) : null;
+      if (lane !== undefined && lane.holder === null)
+        lane.at = hasWork(lane.lane) ? (lane.at ?? now()) : null;
       return 1;
     },
   };

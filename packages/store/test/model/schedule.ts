@@ -90,37 +90,72 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
           ? ({ kind: "edit" } as const)
           : c % 7 === 2
             ? ({ kind: "closed", outcome: "refused", reason: "x" } as const)
-            : ({ kind: "work", ...(c % 5 === 0 ? { afterMs: 400 } : {}), ...(c % 11 === 0 ? { barrier: true } : {}) } as const);
+            : ({
+                kind: "work",
+                ...(c % 5 === 0 ? { afterMs: 400 } : {}),
+                ...(c % 11 === 0 ? { barrier: true } : {}),
+              } as const);
     const id = b % 6 === 0 && made > 0 ? `r${a % made}` : `r${made++}`;
     const subject = b % 3 === 0 || c % 7 === 1 ? { subject: `s${a % 4}`, version: c % 4 } : {};
     const pool = b % 13 === 0 ? "cron" : "main";
-    return row(id, { lane: pick(lanes, a), conversation: pick(chats, b >> 1), authority: pick(authorities, c >> 2), pool, as, ...subject });
+    return row(id, {
+      lane: pick(lanes, a),
+      conversation: pick(chats, b >> 1),
+      authority: pick(authorities, c >> 2),
+      pool,
+      as,
+      ...subject,
+    });
   };
   const newDeliveries = ({ a, b, c }: Move): readonly NewDelivery[] => {
     const open = c % 4 === 0;
-    const previews = [...outbox.all.values()].filter(({ given, done }) => given.open === true && (!done || b % 4 === 0));
+    const previews = [...outbox.all.values()].filter(
+      ({ given, done }) => given.open === true && (!done || b % 4 === 0),
+    );
     const closes = c % 4 === 1 && previews.length > 0 ? { closes: pick(previews, b).given.id } : {};
-    const target = closes.closes === undefined ? pick(chats, a) : (outbox.all.get(closes.closes)?.given.lane ?? pick(chats, a));
+    const target =
+      closes.closes === undefined
+        ? pick(chats, a)
+        : (outbox.all.get(closes.closes)?.given.lane ?? pick(chats, a));
     const parts = open || b % 2 === 0 ? [{ content: "x" }] : [{ content: "x" }, { content: "y" }];
     const passes = c % 4 === 2 ? { passes: true } : {};
     const id = `d${b % 5 === 0 && made > 0 ? a % made : made++}`;
-    return [delivery(id, { lane: target, cause: `t${(b >> 1) % 3}`, parts, ...(open ? { open } : {}), ...closes, ...passes })];
+    return [
+      delivery(id, {
+        lane: target,
+        cause: `t${(b >> 1) % 3}`,
+        parts,
+        ...(open ? { open } : {}),
+        ...closes,
+        ...passes,
+      }),
+    ];
   };
 
   /** The reference's answer against the driver's; refusals are compared by their code. */
-  const same = async (verb: string, real: () => Promise<unknown>, reference: () => unknown): Promise<void> => {
+  const same = async (
+    verb: string,
+    real: () => Promise<unknown>,
+    reference: () => unknown,
+  ): Promise<void> => {
     const [found, expected] = [await outcome(real), await outcome(async () => reference())];
     if (!isDeepStrictEqual(found, expected))
       throw new Error(`${verb}: the driver answered ${show(found)}, the reference ${show(expected)}`);
   };
 
   const take = async (move: Move): Promise<void> => {
-    const asked = { ...want, pool: move.c % 4 === 0 ? "cron" : "main", holder: `w${move.a % 3}`, maxRows: 1 + (move.b % 4) };
+    const asked = {
+      ...want,
+      pool: move.c % 4 === 0 ? "cron" : "main",
+      holder: `w${move.a % 3}`,
+      maxRows: 1 + (move.b % 4),
+    };
     const taken = await store.turns.take(asked);
     const name = `t${names.size}`;
     const expected = model.take(asked, isIdle(taken) ? null : taken.lane, name);
     if (expected === null || isIdle(taken)) {
-      if (isIdle(taken) && taken.nextAtMs !== model.lanes.nextAt(asked.pool)) throw new Error(`take: idle until ${taken.nextAtMs}`);
+      if (isIdle(taken) && taken.nextAtMs !== model.lanes.nextAt(asked.pool))
+        throw new Error(`take: idle until ${taken.nextAtMs}`);
       return;
     }
     if (!names.has(taken.id)) names.set(taken.id, expected.turn.id);
@@ -156,7 +191,8 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
     const what = {
       outcome: "answered" as const,
       entries: [`"${name}"`],
-      deliveries: move.c % 2 === 0 ? [delivery(`${name}/0`, { lane: held.real.conversation, cause: held.id })] : [],
+      deliveries:
+        move.c % 2 === 0 ? [delivery(`${name}/0`, { lane: held.real.conversation, cause: held.id })] : [],
       rows: move.c % 9 === 0 ? [row(`child-${name}`, { lane: pick(lanes, move.b) })] : [],
     };
     return same(
@@ -194,7 +230,8 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
     switch (verb) {
       case "accept": {
         const list = [newRow(move), ...(b % 2 === 0 ? [newRow({ ...move, a: b, b: c, c: a })] : [])];
-        const real = async () => (await store.inbox.accept(list)).map(({ id, verdict, waiting }) => ({ id, verdict, waiting }));
+        const real = async () =>
+          (await store.inbox.accept(list)).map(({ id, verdict, waiting }) => ({ id, verdict, waiting }));
         return same(verb, real, () => model.accept(list));
       }
       case "ticket": {
@@ -207,14 +244,19 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
             as: { kind: "work", ticket: `${c % 3}` },
           }),
         ];
-        const real = async () => (await store.inbox.accept(list)).map(({ id, verdict, waiting }) => ({ id, verdict, waiting }));
+        const real = async () =>
+          (await store.inbox.accept(list)).map(({ id, verdict, waiting }) => ({ id, verdict, waiting }));
         return same(verb, real, () => model.accept(list));
       }
       case "take":
         return take(move);
       case "stop": {
         const rows = pick([undefined, "all", { keepNewest: 1 }] as const, c);
-        const what = { reason: "stop", ...(b % 2 === 0 ? { turn: "open" } : {}), ...(rows === undefined ? {} : { rows }) };
+        const what = {
+          reason: "stop",
+          ...(b % 2 === 0 ? { turn: "open" } : {}),
+          ...(rows === undefined ? {} : { rows }),
+        };
         const real = async () => {
           const { turn, rows: ended } = await store.inbox.stop(pick(lanes, a), what);
           return { turn: turn === null ? null : names.get(turn), rows: ended };
@@ -326,7 +368,11 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
         );
       }
       case "park": {
-        const how: Park = { tickets: [`${c % 3}`], wake: b % 2 === 0 ? "any" : "answer", untilMs: clock.now() + 5000 };
+        const how: Park = {
+          tickets: [`${c % 3}`],
+          wake: b % 2 === 0 ? "any" : "answer",
+          untilMs: clock.now() + 5000,
+        };
         return same(
           verb,
           () => store.turns.park(real, how),
@@ -345,9 +391,24 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
       `rows after ${verb}`,
       async () =>
         rows
-          .map((each) => [each.id, each.state, each.outcome, names.get(each.turn ?? "") ?? null, each.payload, each.version])
+          .map((each) => [
+            each.id,
+            each.state,
+            each.outcome,
+            names.get(each.turn ?? "") ?? null,
+            each.payload,
+            each.version,
+          ])
           .toReversed(),
-      () => model.rows.map((each) => [each.row.id, each.state, each.outcome, each.turn, each.payload, each.version]),
+      () =>
+        model.rows.map((each) => [
+          each.row.id,
+          each.state,
+          each.outcome,
+          each.turn,
+          each.payload,
+          each.version,
+        ]),
     );
     const views = await store.turns.list(undefined, 100);
     await same(
@@ -361,7 +422,13 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
         model.lanes
           .all()
           .filter(({ at }) => at !== null)
-          .map(({ lane: name, pool, at: atMs, holder }) => ({ name, pool, atMs, holder, waiting: model.waiting(name).length }))
+          .map(({ lane: name, pool, at: atMs, holder }) => ({
+            name,
+            pool,
+            atMs,
+            holder,
+            waiting: model.waiting(name).length,
+          }))
           .toSorted(byName),
     );
     await same(
@@ -372,7 +439,12 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
           id: each.given.id,
           done: each.done,
           split: each.split,
-          parts: each.parts.map(({ state, attempts, resends, flagged }) => [state, attempts, resends, flagged]),
+          parts: each.parts.map(({ state, attempts, resends, flagged }) => [
+            state,
+            attempts,
+            resends,
+            flagged,
+          ]),
         })),
     );
     for (const key of lanes) await compareTranscript(key);
@@ -393,7 +465,8 @@ export async function runSchedule(moves: readonly Move[], store: Store, clock: T
     await same(
       "transcript",
       async () => entries,
-      () => (model.sessions.get(key)?.entries ?? []).map(({ epoch, turn, body }) => `${epoch} ${turn} ${body}`),
+      () =>
+        (model.sessions.get(key)?.entries ?? []).map(({ epoch, turn, body }) => `${epoch} ${turn} ${body}`),
     );
   };
 
@@ -415,7 +488,12 @@ async function outcome(run: () => Promise<unknown>): Promise<unknown> {
 }
 
 function deliveryShape({ id, done, split, parts }: DeliveryView) {
-  return { id, done, split, parts: parts.map(({ state, attempts, resends, flagged }) => [state, attempts, resends, flagged]) };
+  return {
+    id,
+    done,
+    split,
+    parts: parts.map(({ state, attempts, resends, flagged }) => [state, attempts, resends, flagged]),
+  };
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

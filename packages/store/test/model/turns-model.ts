@@ -56,10 +56,13 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
   };
   const work = (row: ModelRow) => (row.row.as.kind === "work" ? row.row.as : null);
   const isKin = (row: ModelRow, turn: ModelTurn): boolean =>
-    row.row.conversation === turn.rows[0]?.row.conversation && row.row.authority === turn.rows[0]?.row.authority;
+    row.row.conversation === turn.rows[0]?.row.conversation &&
+    row.row.authority === turn.rows[0]?.row.authority;
   const isAnswer = (row: ModelRow, park: Park): boolean => park.tickets.includes(work(row)?.ticket ?? "");
-  const isAlone = (row: ModelRow | undefined): boolean => row !== undefined && (work(row)?.barrier === true || row.strikes > 0);
-  const wakes = (row: ModelRow, turn: ModelTurn, park: Park): boolean => isAnswer(row, park) || (park.wake === "any" && isKin(row, turn));
+  const isAlone = (row: ModelRow | undefined): boolean =>
+    row !== undefined && (work(row)?.barrier === true || row.strikes > 0);
+  const wakes = (row: ModelRow, turn: ModelTurn, park: Park): boolean =>
+    isAnswer(row, park) || (park.wake === "any" && isKin(row, turn));
   const claim = (turn: ModelTurn, found: readonly ModelRow[]): void => {
     for (const row of found) {
       row.state = "claimed";
@@ -67,7 +70,8 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       turn.rows.push(row);
     }
   };
-  const absorbed = (found: readonly ModelRow[]): string => `absorbed ${JSON.stringify(found.map(({ row }) => row.id))}`;
+  const absorbed = (found: readonly ModelRow[]): string =>
+    `absorbed ${JSON.stringify(found.map(({ row }) => row.id))}`;
   const prefix = (found: readonly ModelRow[], fits: (row: ModelRow) => boolean): readonly ModelRow[] => {
     const stop = found.findIndex((row) => isAlone(row) || !fits(row));
     return stop === -1 ? found : found.slice(0, stop);
@@ -78,7 +82,10 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
     lane.at =
       head === undefined
         ? null
-        : Math.max(now(), Math.min(Math.max(...left.slice(0, 20).map(({ due }) => due)), head.accepted + debounceLimitMs));
+        : Math.max(
+            now(),
+            Math.min(Math.max(...left.slice(0, 20).map(({ due }) => due)), head.accepted + debounceLimitMs),
+          );
     lane.pool = head?.row.pool ?? lane.pool;
   };
   const held = (lease: ModelLease): { lane: ModelLane; turn: ModelTurn } => {
@@ -93,7 +100,8 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
     const turn = turns.get(lane.turn ?? "");
     if (lane.holder !== null) return;
     if (turn !== undefined) {
-      if (turn.state === "parked" && turn.park !== null && wakes(row, turn, turn.park)) lane.at = Math.min(lane.at ?? now(), now());
+      if (turn.state === "parked" && turn.park !== null && wakes(row, turn, turn.park))
+        lane.at = Math.min(lane.at ?? now(), now());
       return;
     }
     if (lane.at === null) {
@@ -108,7 +116,9 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
   const add = (given: NewRow): string => {
     const { as, subject, version = 0 } = given;
     const isKnown = rows.some(
-      ({ row }) => row.id === given.id || (subject !== undefined && row.subject === subject && (row.version ?? 0) === version),
+      ({ row }) =>
+        row.id === given.id ||
+        (subject !== undefined && row.subject === subject && (row.version ?? 0) === version),
     );
     if (isKnown) return "duplicate";
     const made: ModelRow = {
@@ -136,13 +146,16 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       for (const old of kept.slice(0, Math.max(0, kept.length - as.keep))) end(old, "context");
       return "context";
     }
-    const target = rows.find((each) => each !== made && each.row.subject === made.row.subject && each.state !== "ended");
+    const target = rows.find(
+      (each) => each !== made && each.row.subject === made.row.subject && each.state !== "ended",
+    );
     if (target === undefined || target.state === "claimed" || target.version >= made.version) return "late";
     target.payload = made.payload;
     target.version = made.version;
     return "replaced";
   };
-  const accept = (list: readonly NewRow[]) => list.map((row) => ({ id: row.id, verdict: add(row), waiting: waiting(row.lane).length }));
+  const accept = (list: readonly NewRow[]) =>
+    list.map((row) => ({ id: row.id, verdict: add(row), waiting: waiting(row.lane).length }));
 
   return {
     lanes,
@@ -164,7 +177,9 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       const known = turns.get(lane.turn ?? "");
       if (known !== undefined) {
         const answers =
-          known.state === "parked" && known.park !== null ? waiting(lane.lane).filter((row) => isAnswer(row, known.park as Park)) : [];
+          known.state === "parked" && known.park !== null
+            ? waiting(lane.lane).filter((row) => isAnswer(row, known.park as Park))
+            : [];
         claim(known, answers);
         if (answers.length > 0) known.log.push(absorbed(answers));
         if (lease.before?.holder !== lease.holder) {
@@ -176,7 +191,8 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
       }
       const list = waiting(lane.lane).slice(0, want.maxRows);
       const [head] = list;
-      const fits = (row: ModelRow) => row.row.conversation === head?.row.conversation && row.row.authority === head.row.authority;
+      const fits = (row: ModelRow) =>
+        row.row.conversation === head?.row.conversation && row.row.authority === head.row.authority;
       const turn: ModelTurn = {
         id,
         lane: lane.lane,
@@ -211,14 +227,20 @@ export function turnsModel(now: () => number, post: (deliveries: readonly NewDel
     absorb(lease: ModelLease, at: number, maxRows: number): readonly string[] {
       const { lane, turn } = held(lease);
       const logged = turn.log[at];
-      if (logged !== undefined) return logged.startsWith("absorbed ") ? (JSON.parse(logged.slice(9)) as readonly string[]) : [];
+      if (logged !== undefined)
+        return logged.startsWith("absorbed ") ? (JSON.parse(logged.slice(9)) as readonly string[]) : [];
       if (at !== turn.log.length) throw new Refusal("invalid");
       const found = turn.alone ? [] : prefix(waiting(lane.lane).slice(0, maxRows), (row) => isKin(row, turn));
       claim(turn, found);
       if (found.length > 0) turn.log.push(absorbed(found));
       return found.map(({ row }) => row.id);
     },
-    checkpoint(lease: ModelLease, at: number, bodies: readonly string[], deliveries: readonly NewDelivery[]): number {
+    checkpoint(
+      lease: ModelLease,
+      at: number,
+      bodies: readonly string[],
+      deliveries: readonly NewDelivery[],
+    ): number {
       const { turn } = held(lease);
       if (bodies.length > 0 && at + bodies.length <= turn.log.length) return turn.log.length;
       if (at !== turn.log.length) throw new Refusal("invalid");

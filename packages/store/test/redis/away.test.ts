@@ -106,7 +106,10 @@ describe.skipIf(lacks(program("redis-server")))("a server that goes away", () =>
   test("a full server refuses changes and keeps what it has", async () => {
     await store.inbox.accept([row("1")]);
     await server.command("CONFIG", "SET", "maxmemory", "1mb");
-    await expect(store.inbox.accept([row("2")])).rejects.toMatchObject({ ...unavailable, message: expect.stringContaining("is full") });
+    await expect(store.inbox.accept([row("2")])).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining("is full"),
+    });
     await server.command("CONFIG", "SET", "maxmemory", "0");
     expect(await store.inbox.accept([row("2")])).toMatchObject([{ verdict: "queued" }]);
     expect(ids((await takeTurn(store)).rows)).toEqual(["1", "2"]);

@@ -31,7 +31,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   /** Names of the keys, without the prefix. */
   async function keys(): Promise<readonly string[]> {
     const answer = await server.command("KEYS", `{${keyPrefix}}:*`);
-    return answer.split("\r\n").flatMap((line) => (line.startsWith("{") ? [line.slice(keyPrefix.length + 3)] : []));
+    return answer
+      .split("\r\n")
+      .flatMap((line) => (line.startsWith("{") ? [line.slice(keyPrefix.length + 3)] : []));
   }
 
   async function sweepAll(limit: number): Promise<number> {
@@ -42,13 +44,16 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
 
   test("every key stands under the one hash tag", async () => {
     await store.inbox.accept([row("1")]);
-    const everything = (await server.command("KEYS", "*")).split("\r\n").filter((line) => /^[^*$]/.test(line));
+    const everything = (await server.command("KEYS", "*"))
+      .split("\r\n")
+      .filter((line) => /^[^*$]/.test(line));
     expect(everything.length).toBeGreaterThan(3);
     expect(everything.filter((name) => !/^\{test-\d+\}:/.test(name))).toEqual([]);
   });
 
   test("the event ring keeps the newest, and tells a client that asks for what left", async () => {
-    for (let n = 1; n <= 8; n += 1) await store.events.append(n % 2 === 0 ? "control" : chat("a"), `e${n}`, `${n}`);
+    for (let n = 1; n <= 8; n += 1)
+      await store.events.append(n % 2 === 0 ? "control" : chat("a"), `e${n}`, `${n}`);
     expect((await keys()).filter((name) => name.startsWith("event:"))).toHaveLength(5);
     expect(await store.events.after("control", 3, 9)).toMatchObject({
       gone: false,
@@ -61,7 +66,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   test("a flood of refused rows is bounded per account, in slices, and keeps the newest", async () => {
     const as = { kind: "closed", outcome: "refused", reason: "flood" } as const;
     for (let from = 0; from < refusedKept + 700; from += 250) {
-      const many = Array.from({ length: Math.min(250, refusedKept + 700 - from) }, (_, n) => row(`${from + n}`, { as, payload: "0" }));
+      const many = Array.from({ length: Math.min(250, refusedKept + 700 - from) }, (_, n) =>
+        row(`${from + n}`, { as, payload: "0" }),
+      );
       await store.inbox.accept(many);
     }
     await store.inbox.accept([row("other", { as, conversation: "discord:default:dm:a" as ConversationKey })]);
@@ -77,21 +84,21 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await store.inbox.accept([row("1", { subject: "s/1" }), row("2", { as: { kind: "context", keep: 5 } })]);
     const turn = await takeTurn(store);
     await store.turns.checkpoint(turn, 0, { steps: [{ kind: "model", body: "{}" }] });
-    await store.turns.commit(turn, turn.id, { outcome: "dead", entries: ["1"], deliveries: [delivery("d")], contextThrough: 99 });
+    await store.turns.commit(turn, turn.id, {
+      outcome: "dead",
+      entries: ["1"],
+      deliveries: [delivery("d")],
+      contextThrough: 99,
+    });
     const parcel = await takeParcel(store);
     await store.outbox.record(parcel, [{ delivery: "d", part: 0, to: "failed", reason: "x" }]);
     await store.outbox.release(parcel, { afterMs: 0, reason: "done" });
     await store.cells.put("short", "x", { ttlMs: 1000 });
     clock.advance(8 * dayMs);
     expect(await sweepAll(1)).toBeLessThan(12);
-    expect((await keys()).map((name) => name.replace(/:.*/s, "")).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
-      "counters",
-      "entries",
-      "pools",
-      "pools",
-      "session",
-      "sessions",
-    ]);
+    expect(
+      (await keys()).map((name) => name.replace(/:.*/s, "")).toSorted((a, b) => (a < b ? -1 : 1)),
+    ).toEqual(["counters", "entries", "pools", "pools", "session", "sessions"]);
     await store.inbox.accept([row("1")]);
     expect((await takeTurn(store)).token).toBeGreaterThan(turn.token);
   });
@@ -139,14 +146,19 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       const payload = JSON.stringify({ text: c });
       const pool = `${n}${c}`;
       const id = `telegram:default:${n}:${b}`;
-      await store.inbox.accept([row("x", { id, lane: session, conversation, authority: a, subject: `${n}/${c}/${a}`, pool, payload })]);
+      await store.inbox.accept([
+        row("x", { id, lane: session, conversation, authority: a, subject: `${n}/${c}/${a}`, pool, payload }),
+      ]);
       const turn = await takeTurn(store, { pool, holder: b });
       expect(turn).toMatchObject({
         lane: wellFormed(session),
         conversation: wellFormed(conversation),
         rows: [{ id: wellFormed(id), payload }],
       });
-      await store.turns.checkpoint(turn, 0, { steps: [{ kind: "model", body: c }], cells: [{ key: `${n}${a}`, value: b }] });
+      await store.turns.checkpoint(turn, 0, {
+        steps: [{ kind: "model", body: c }],
+        cells: [{ key: `${n}${a}`, value: b }],
+      });
       await store.turns.commit(turn, turn.id, {
         outcome: "answered",
         reason: c,
@@ -161,7 +173,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       });
       expect(await store.sessions.transcript(session, { limit: 9 })).toMatchObject([{ body: payload }]);
       const parcel = await takeParcel(store, { pool });
-      expect(parcel.deliveries).toMatchObject([{ parts: [{ content: wellFormed(b) }], cause: wellFormed(a) }]);
+      expect(parcel.deliveries).toMatchObject([
+        { parts: [{ content: wellFormed(b) }], cause: wellFormed(a) },
+      ]);
     });
     await fc.assert(property, { numRuns: 60 });
   });
@@ -177,7 +191,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       await store.inbox.accept(Array.from({ length: 500 }, (_, n) => row(`${from + n}`)));
     }
     const turn = await takeTurn(store, { maxRows: 200 });
-    expect(turn.rows.map(({ payload }) => payload)).toEqual(Array.from({ length: 200 }, (_, n) => `{"text":"${n}"}`));
+    expect(turn.rows.map(({ payload }) => payload)).toEqual(
+      Array.from({ length: 200 }, (_, n) => `{"text":"${n}"}`),
+    );
     expect(await store.turns.extend(turn, 1000)).toBe(1000);
     const { rows } = await store.inbox.stop(lane("a"), { rows: { keepNewest: 10 }, reason: "cap" });
     expect(rows).toHaveLength(4790);
@@ -186,7 +202,9 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   test("two handles that take at once share the lanes, and never one lane", async () => {
     const other = await redisStore(redisOptions(server, { clock, keyPrefix, bootId: "boot-2" }));
     await store.inbox.accept(Array.from({ length: 40 }, (_, n) => row(`${n}`, { lane: lane(`l${n}`) })));
-    const takes = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? store : other).turns.take({ ...want, holder: `w${n % 2}` }));
+    const takes = Array.from({ length: 40 }, (_, n) =>
+      (n % 2 === 0 ? store : other).turns.take({ ...want, holder: `w${n % 2}` }),
+    );
     const lanes = (await Promise.all(takes)).map((turn) => ("idle" in turn ? null : turn.lane));
     expect(new Set(lanes).size).toBe(40);
     expect(await other.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: null });
@@ -200,7 +218,10 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await first.inbox.accept([row("1")]);
     await first.close();
     const idle = await boot("b4", "n4");
-    await idle.inbox.accept([row("2", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } }), row("1")]);
+    await idle.inbox.accept([
+      row("2", { as: { kind: "closed", outcome: "refused", reason: "a stranger" } }),
+      row("1"),
+    ]);
     expect(await idle.bootHistory()).toMatchObject([{ boot: "b4", worked: false }]);
     const turn = await takeTurn(idle, { holder: "b4" });
     await idle.turns.commit(turn, turn.id, { outcome: "answered", entries: [] });

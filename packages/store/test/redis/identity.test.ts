@@ -44,7 +44,10 @@ describe.skipIf(lacks(program("redis-server")))("a Redis that was emptied", () =
     const store = await redisStore(options);
     await store.inbox.accept([row("1")]);
     const key = `{${options.keyPrefix}}:identity`;
-    const lost = { code: "unavailable", message: expect.stringContaining("it was emptied, or exchanged") as unknown };
+    const lost = {
+      code: "unavailable",
+      message: expect.stringContaining("it was emptied, or exchanged") as unknown,
+    };
     await server.command("FLUSHALL");
     await expect(store.inbox.accept([row("2")])).rejects.toMatchObject(lost);
     await expect(store.turns.take(want)).rejects.toMatchObject(lost);

@@ -26,7 +26,11 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
   ["another conversation's row joins", " or row.conversation ~= kin.conversation", ""],
   ["absorb reads past a barrier", "return row.barrier or", "return"],
   ["a barrier is taken with others", "if not list[1] or rows.isAlone(list[1]) then", "if not list[1] then"],
-  ["who is late counts as dead", "if not lane.before or lane.before.holder ~= lane.holder then", "if true then"],
+  [
+    "who is late counts as dead",
+    "if not lane.before or lane.before.holder ~= lane.holder then",
+    "if true then",
+  ],
   ["a lost lease is never forgiven", "elseif turn.struck == arg.lease.token and", "elseif false and"],
   ["a split gives the first row back", "for n = 2, #turn.rows do", "for n = 1, #turn.rows do"],
   ["a row that was given back joins others", " or row.strikes ~= nil", ""],
@@ -44,7 +48,11 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
     "arg.at = length",
   ],
   ["a committed lane forgets what waits", "due.settle(lane)\naccept", "accept"],
-  ["a committed lane stays held", "lanes.setTurn(lane, false)\nlanes.free(lane)", "lanes.setTurn(lane, false)"],
+  [
+    "a committed lane stays held",
+    "lanes.setTurn(lane, false)\nlanes.free(lane)",
+    "lanes.setTurn(lane, false)",
+  ],
   ["an older edit wins", " or found.shown >= row.version", ""],
   ["an edit changes a started row", "found.state == 'claimed' or ", ""],
   ["debounce has no end", "least(now + afterMs, latest)", "now + afterMs"],
@@ -54,10 +62,18 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
     "cells.check(arg.cells)\n\nlocal seq = sessions.append(lane.name, turn.epoch, turn.id, arg.entries)",
     "local seq = sessions.append(lane.name, turn.epoch, turn.id, arg.entries)\ncells.check(arg.cells)",
   ],
-  ["entries carry the newest epoch", "sessions.append(lane.name, turn.epoch,", "sessions.append(lane.name, sessions.open(lane.name)[1],"],
+  [
+    "entries carry the newest epoch",
+    "sessions.append(lane.name, turn.epoch,",
+    "sessions.append(lane.name, sessions.open(lane.name)[1],",
+  ],
   ["a delivery is queued twice", "if call('EXISTS', key.delivery(new.id)) == 1 then return end", ""],
   ["a delivery overtakes the head", "if not place or blocked(place) then", "if not place then"],
-  ["a part overtakes the one before", "if deliveries.isActive(draft.parts[n]) then refused", "if false then refused"],
+  [
+    "a part overtakes the one before",
+    "if deliveries.isActive(draft.parts[n]) then refused",
+    "if false then refused",
+  ],
   ["a second resend is let through", "if risksDouble and part.flagged then", "if false then"],
   ["a resend is not marked", "part.flagged = part.flagged or risksDouble", ""],
   ["a resend follows a later part", "if resend and draft.parts[n].attempts > 0", "if false"],
@@ -68,8 +84,16 @@ const mutants: readonly (readonly [bug: string, from: string, to: string])[] = [
     "if not delivery.preview or delivery.closed then return false end",
     "if true then return false end",
   ],
-  ["a command's answer waits for every reply", "new.passes and behindHeadReply(new.lane) or delivery.seq", "delivery.seq"],
-  ["a command's answer splits a reply", "if each.cause == cause then place = score end", "place = place or score"],
+  [
+    "a command's answer waits for every reply",
+    "new.passes and behindHeadReply(new.lane) or delivery.seq",
+    "delivery.seq",
+  ],
+  [
+    "a command's answer splits a reply",
+    "if each.cause == cause then place = score end",
+    "place = place or score",
+  ],
   ["a closing delivery goes to the back", "delivery.place = preview.place\n", ""],
   ["any term leads", "if not current or current == term then return end", "if true then return end"],
   [
@@ -151,17 +175,22 @@ async function fails(run: () => Promise<void>): Promise<boolean> {
 async function planted(dir: string, bug: string, from: string, to: string): Promise<Open> {
   cpSync(new URL("../../src", import.meta.url), dir, { recursive: true });
   let found = 0;
-  for (const name of readdirSync(join(dir, "redis"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))) {
+  for (const name of readdirSync(join(dir, "redis"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".ts"),
+  )) {
     const file = join(dir, "redis", name);
     const source = readFileSync(file, "utf8");
     if (source.includes(from)) found += 1;
     const linked = ["@parley/protocol", "ioredis"].reduce(
-      (text, dependency) => text.replaceAll(`"${dependency}"`, JSON.stringify(import.meta.resolve(dependency))),
+      (text, dependency) =>
+        text.replaceAll(`"${dependency}"`, JSON.stringify(import.meta.resolve(dependency))),
       source.replaceAll(from, () => to),
     );
     writeFileSync(file, linked);
   }
   if (found === 0) throw new Error(`"${bug}" is planted nowhere: no source holds ${from}`);
-  const { redisStore } = (await import(/* @vite-ignore */ join(dir, "redis", "open.ts"))) as { readonly redisStore: Open };
+  const { redisStore } = (await import(/* @vite-ignore */ join(dir, "redis", "open.ts"))) as {
+    readonly redisStore: Open;
+  };
   return redisStore;
 }

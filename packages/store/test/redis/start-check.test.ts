@@ -17,7 +17,10 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
   ] as const)("with %s is refused", async (args, code, message) => {
     const server = await redisServer({ args });
     try {
-      await expect(redisStore(redisOptions(server))).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+      await expect(redisStore(redisOptions(server))).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(message),
+      });
     } finally {
       await server.close();
     }
@@ -26,7 +29,10 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
   test("without the database of the address is refused, not used in another one", async () => {
     const server = await redisServer();
     const store = redisStore({ ...redisOptions(server), url: `${server.url}?db=99` });
-    await expect(store).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("no database 99") as unknown });
+    await expect(store).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining("no database 99") as unknown,
+    });
     await server.close();
   });
 
@@ -36,7 +42,10 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
     const log = { ...silentLog, warn: (_: unknown, text: string) => void warnings.push(text) };
     const store = await redisStore(redisOptions(server, { acceptDataLoss: true, log }));
     expect(await store.check()).toEqual({ ok: true });
-    expect(warnings).toEqual([expect.stringContaining("maxmemory-policy noeviction"), expect.stringContaining("appendonly yes")]);
+    expect(warnings).toEqual([
+      expect.stringContaining("maxmemory-policy noeviction"),
+      expect.stringContaining("appendonly yes"),
+    ]);
     await store.close();
     await server.close();
   });
@@ -46,7 +55,9 @@ describe.skipIf(lacks(program("redis-server")))("a real server", () => {
     const store = await redisStore(redisOptions(server));
     await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
     await server.command("CONFIG", "SET", "appendonly", "no");
-    const danger: unknown = expect.stringMatching(/allkeys-lru.*"maxmemory-policy noeviction".*"appendonly yes"/);
+    const danger: unknown = expect.stringMatching(
+      /allkeys-lru.*"maxmemory-policy noeviction".*"appendonly yes"/,
+    );
     expect(await store.check()).toEqual({ ok: true, danger });
     await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
     await server.command("CONFIG", "SET", "appendonly", "yes");
@@ -76,14 +87,24 @@ test.each([
     memory: [["maxmemory_policy", "noeviction"]],
     persistence: [["aof_enabled", "1"]],
   };
-  const server = { place: "there", info: async (name: string) => new Map(sections[name] ?? []), setting: async () => null };
+  const server = {
+    place: "there",
+    info: async (name: string) => new Map(sections[name] ?? []),
+    setting: async () => null,
+  };
   const checking = checkServer(server, { log: silentLog });
   if (taken) await checking;
-  else await expect(checking).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining("6.2 or newer") });
+  else
+    await expect(checking).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringContaining("6.2 or newer"),
+    });
 });
 
 test("an address that is none is refused by name", async () => {
-  await expect(redisStore({ url: "not an address", keyPrefix: "p", bootId: "b", log: silentLog })).rejects.toMatchObject({
+  await expect(
+    redisStore({ url: "not an address", keyPrefix: "p", bootId: "b", log: silentLog }),
+  ).rejects.toMatchObject({
     code: "invalid",
     message: expect.stringContaining("store.redis.url"),
   });

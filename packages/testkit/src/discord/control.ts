@@ -60,13 +60,28 @@ const deeds: { readonly [name: string]: Deed } = {
   unreact: (who, order) => who.unreacts(needed(order, "message"), needed(order, "emoji"), order),
   type: (who, order) => who.types(order),
   join: (who, order) => who.joins(needed(order, "guild"), order),
-  thread: (who, order) => ({ thread: who.opensThread(needed(order, "title"), { ...order, channel: needed(order, "channel") }) }),
-  post: (who, order) => who.posts(needed(order, "title"), order.text ?? "", { ...withFiles(order), channel: needed(order, "channel") }),
+  thread: (who, order) => ({
+    thread: who.opensThread(needed(order, "title"), { ...order, channel: needed(order, "channel") }),
+  }),
+  post: (who, order) =>
+    who.posts(needed(order, "title"), order.text ?? "", {
+      ...withFiles(order),
+      channel: needed(order, "channel"),
+    }),
   dm: (who) => ({ channel: who.dm() }),
   run: (who, order) => ({ interaction: who.runs(needed(order, "command"), order) }),
-  press: (who, order) => ({ interaction: who.presses(needed(order, "message"), needed(order, "customId"), order) }),
-  select: (who, order) => ({ interaction: who.selects(needed(order, "message"), needed(order, "customId"), order.values ?? [], order) }),
-  submit: (who, order) => ({ interaction: who.submits(needed(order, "interaction"), (order.fields ?? {}) as { [field: string]: string }) }),
+  press: (who, order) => ({
+    interaction: who.presses(needed(order, "message"), needed(order, "customId"), order),
+  }),
+  select: (who, order) => ({
+    interaction: who.selects(needed(order, "message"), needed(order, "customId"), order.values ?? [], order),
+  }),
+  submit: (who, order) => ({
+    interaction: who.submits(
+      needed(order, "interaction"),
+      (order.fields ?? {}) as { [field: string]: string },
+    ),
+  }),
 };
 
 type Text = "message" | "emoji" | "guild" | "title" | "channel" | "command" | "customId" | "interaction";
@@ -77,7 +92,10 @@ function needed(order: Order, field: Text): string {
   return value;
 }
 
-function withFiles({ files, ...order }: Order): Omit<Order, "files"> & { readonly files?: readonly UploadedFile[] } {
+function withFiles({
+  files,
+  ...order
+}: Order): Omit<Order, "files"> & { readonly files?: readonly UploadedFile[] } {
   if (files === undefined) return order;
   const read = files.map(({ name, mediaType = "application/octet-stream", text, base64 }) => ({
     name,
@@ -105,7 +123,10 @@ export function controlPages(
       );
       return deed(fake.as(who as { id: string }, order.token), order) ?? {};
     }
-    return (pages[`${method} ${name}`] as ((query: URLSearchParams, body: any) => unknown) | undefined)?.(query, body);
+    return (pages[`${method} ${name}`] as ((query: URLSearchParams, body: any) => unknown) | undefined)?.(
+      query,
+      body,
+    );
   };
   const pages: { readonly [page: string]: (query: URLSearchParams, body: any) => unknown } = {
     "POST bot": (_, { token, ...options }: DiscordBotOptions & { readonly token?: string }) => {
@@ -113,10 +134,15 @@ export function controlPages(
       return { token: used, id, username };
     },
     "POST guild": (_, options: GuildOptions) => ({ guild: fake.guild(options) }),
-    "POST role": (_, { guild, name }: { readonly guild: string; readonly name: string }) => ({ role: fake.role(guild, name) }),
+    "POST role": (_, { guild, name }: { readonly guild: string; readonly name: string }) => ({
+      role: fake.role(guild, name),
+    }),
     "POST channel": (_, options: ChannelOptions) => ({ channel: fake.channel(options) }),
     "POST change": (_, change: Change) => changed(fake, change),
-    "POST gateway": (_, order: { readonly do: keyof GatewayControls; readonly with?: readonly unknown[] }) => {
+    "POST gateway": (
+      _,
+      order: { readonly do: keyof GatewayControls; readonly with?: readonly unknown[] },
+    ) => {
       const control = fake.gateway[order.do] as ((...given: unknown[]) => unknown) | undefined;
       if (control === undefined) throw new Error(`the gateway knows no "${order.do}"`);
       return control(...(order.with ?? [])) ?? {};
@@ -126,8 +152,10 @@ export function controlPages(
     "GET calls": (query) => fake.calls(query.get("route") ?? undefined),
     "GET messages": (query) => fake.visible(query.get("channel") ?? "", query.get("viewer") ?? undefined),
     "GET interaction": (query) => fake.interaction(query.get("id") ?? ""),
-    "GET commands": (query) => fake.bot(query.get("token") ?? undefined).commands(query.get("guild") ?? undefined),
-    "GET steps": (query) => fake.gateway.steps((query.get("what") ?? undefined) as GatewayStep["what"] | undefined),
+    "GET commands": (query) =>
+      fake.bot(query.get("token") ?? undefined).commands(query.get("guild") ?? undefined),
+    "GET steps": (query) =>
+      fake.gateway.steps((query.get("what") ?? undefined) as GatewayStep["what"] | undefined),
     "GET sessions": () => fake.gateway.sessions(),
     "GET typing": (query) => fake.at(query.get("channel") ?? "").typing(),
     "GET violations": () => fake.violations(),
@@ -136,8 +164,14 @@ export function controlPages(
     const bytes = await readAll(incoming);
     try {
       const body: unknown = bytes.length === 0 ? {} : JSON.parse(new TextDecoder().decode(bytes));
-      const answer = obey(incoming.method ?? "GET", url.pathname.replace("/_control/", ""), url.searchParams, body);
-      if (answer === undefined) writeJson(outgoing, 404, { error: `no control page ${incoming.method} ${url.pathname}` });
+      const answer = obey(
+        incoming.method ?? "GET",
+        url.pathname.replace("/_control/", ""),
+        url.searchParams,
+        body,
+      );
+      if (answer === undefined)
+        writeJson(outgoing, 404, { error: `no control page ${incoming.method} ${url.pathname}` });
       else writeJson(outgoing, 200, answer);
     } catch (error) {
       // A wrong order is the test's mistake: it gets the reason.
@@ -156,7 +190,10 @@ interface Change {
   readonly removed?: true;
 }
 
-function changed(fake: Pick<FakeDiscord, "at">, { channel: id, deny = [], allow = [], archived, locked, name, removed }: Change): unknown {
+function changed(
+  fake: Pick<FakeDiscord, "at">,
+  { channel: id, deny = [], allow = [], archived, locked, name, removed }: Change,
+): unknown {
   const channel = fake.at(id);
   channel.deny(...deny);
   channel.allow(...allow);

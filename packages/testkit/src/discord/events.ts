@@ -1,15 +1,27 @@
 // What happens in a channel, told to the bots that may know: the world's changes become the gateway's events here, and nowhere else.
-import { type APIEmoji, type APIMessage, GatewayDispatchEvents as Event, GatewayIntentBits as Intent } from "discord-api-types/v10";
+import {
+  type APIEmoji,
+  type APIMessage,
+  GatewayDispatchEvents as Event,
+  GatewayIntentBits as Intent,
+} from "discord-api-types/v10";
 import { bareMember, channelJson, memberJson, messageEvent } from "./payloads.ts";
 import type { Channel } from "./model.ts";
 import { listenersOf, type World } from "./world.ts";
 
 type Body = { readonly [field: string]: unknown };
 
-const either = (channel: Channel, inGuild: number, direct: number): number => (channel.guild === undefined ? direct : inGuild);
-const guildId = (channel: Channel): Body => (channel.guild === undefined ? {} : { guild_id: channel.guild.id });
+const either = (channel: Channel, inGuild: number, direct: number): number =>
+  channel.guild === undefined ? direct : inGuild;
+const guildId = (channel: Channel): Body =>
+  channel.guild === undefined ? {} : { guild_id: channel.guild.id };
 
-export function tellMessage(state: World, channel: Channel, message: APIMessage, event = Event.MessageCreate): void {
+export function tellMessage(
+  state: World,
+  channel: Channel,
+  message: APIMessage,
+  event = Event.MessageCreate,
+): void {
   if (channel.ephemeral.has(message.id)) return;
   state.tell({
     event,
@@ -25,14 +37,28 @@ export function tellDeleted(state: World, channel: Channel, ids: readonly string
     event: ids.length === 1 ? Event.MessageDelete : Event.MessageDeleteBulk,
     to: listenersOf(state, channel),
     intents: either(channel, Intent.GuildMessages, Intent.DirectMessages),
-    body: () => ({ ...(ids.length === 1 ? { id: only } : { ids }), channel_id: channel.id, ...guildId(channel) }),
+    body: () => ({
+      ...(ids.length === 1 ? { id: only } : { ids }),
+      channel_id: channel.id,
+      ...guildId(channel),
+    }),
   });
 }
 
-export function tellReaction(state: World, channel: Channel, messageId: string, userId: string, emoji: APIEmoji, isAdded: boolean): void {
+export function tellReaction(
+  state: World,
+  channel: Channel,
+  messageId: string,
+  userId: string,
+  emoji: APIEmoji,
+  isAdded: boolean,
+): void {
   const member = channel.guild?.members.get(userId);
   const author = channel.messages.get(messageId)?.author.id;
-  const added = { ...(member === undefined ? {} : { member: memberJson(member) }), message_author_id: author };
+  const added = {
+    ...(member === undefined ? {} : { member: memberJson(member) }),
+    message_author_id: author,
+  };
   state.tell({
     event: isAdded ? Event.MessageReactionAdd : Event.MessageReactionRemove,
     to: listenersOf(state, channel),
@@ -55,7 +81,12 @@ export function tellReactionsGone(state: World, channel: Channel, messageId: str
     event: emoji === undefined ? Event.MessageReactionRemoveAll : Event.MessageReactionRemoveEmoji,
     to: listenersOf(state, channel),
     intents: either(channel, Intent.GuildMessageReactions, Intent.DirectMessageReactions),
-    body: () => ({ channel_id: channel.id, message_id: messageId, ...guildId(channel), ...(emoji === undefined ? {} : { emoji }) }),
+    body: () => ({
+      channel_id: channel.id,
+      message_id: messageId,
+      ...guildId(channel),
+      ...(emoji === undefined ? {} : { emoji }),
+    }),
   });
 }
 
@@ -71,7 +102,10 @@ export function tellChannel(state: World, channel: Channel, what: "Create" | "Up
     body: (bot) =>
       isGone && channel.thread !== undefined
         ? { id: channel.id, guild_id: channel.guild?.id, parent_id: channel.parentId, type: channel.type }
-        : { ...channelJson(channel, bot), ...(what === "Create" && channel.thread !== undefined ? { newly_created: true } : {}) },
+        : {
+            ...channelJson(channel, bot),
+            ...(what === "Create" && channel.thread !== undefined ? { newly_created: true } : {}),
+          },
   });
 }
 

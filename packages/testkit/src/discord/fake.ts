@@ -126,7 +126,12 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
       guild.roles.set(guild.id, role(guild.id, "@everyone", 0));
       state.guilds.set(guild.id, guild);
       for (const bot of state.bots.values()) admit(guild, bot);
-      state.tell({ event: "GUILD_CREATE", to: [...state.bots.values()], intents: 1, body: (bot) => guildEvent(state, guild, bot) });
+      state.tell({
+        event: "GUILD_CREATE",
+        to: [...state.bots.values()],
+        intents: 1,
+        body: (bot) => guildEvent(state, guild, bot),
+      });
       return guild.id;
     },
     role(guildId, name) {
@@ -152,7 +157,11 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
       const channel = state.channel(parent);
       const hungOn = message === undefined ? undefined : channel.messages.get(message);
       const owner = state.users.get(firstBot().user.id) as APIUser;
-      return openThread(state, channel, owner, { title, isPrivate, ...(hungOn === undefined ? {} : { message: hungOn }) }).id;
+      return openThread(state, channel, owner, {
+        title,
+        isPrivate,
+        ...(hungOn === undefined ? {} : { message: hungOn }),
+      }).id;
     },
     at(id) {
       const channel = state.channel(id);
@@ -176,7 +185,8 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
           tellChannel(state, channel, "Update");
         },
         remove: () => removeChannel({ state }, channel),
-        typing: () => [...channel.typing].filter(([, atMs]) => clock.now() - atMs < typingLastsMs).map(([user]) => user),
+        typing: () =>
+          [...channel.typing].filter(([, atMs]) => clock.now() - atMs < typingLastsMs).map(([user]) => user),
       };
     },
     as(user, token) {
@@ -207,7 +217,10 @@ export async function fakeDiscord(options: FakeDiscordOptions = {}): Promise<Fak
       faults: rules,
       calls,
       violations,
-      rest: { nonceWindowMs: options.nonceWindowMs ?? 180_000, uploadBytes: options.uploadBytes ?? 10 * 2 ** 20 },
+      rest: {
+        nonceWindowMs: options.nonceWindowMs ?? 180_000,
+        uploadBytes: options.uploadBytes ?? 10 * 2 ** 20,
+      },
       botFor,
       gatewayBot: (bot) => gatewayBot(state.origin, live, bot, clock),
       control: (incoming, outgoing, url) => control(incoming, outgoing, url),
@@ -242,7 +255,12 @@ function gatewayBot(origin: string, live: Gateway, bot: Bot, clock: Clock): unkn
   return {
     url: `${origin.replace("http", "ws")}/gateway`,
     shards: 1,
-    session_start_limit: { total, remaining, reset_after: Math.max(0, resetAtMs - clock.now()), max_concurrency: 1 },
+    session_start_limit: {
+      total,
+      remaining,
+      reset_after: Math.max(0, resetAtMs - clock.now()),
+      max_concurrency: 1,
+    },
   };
 }
 

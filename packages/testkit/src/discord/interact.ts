@@ -76,24 +76,40 @@ function begin(
 }
 
 /** Runs a command that the bot registered. Throws when it did not, or when a required option is missing, as the app would not send it. */
-export function runCommand(state: World, bot: Bot, user: APIUser, channel: Channel, name: string, values: OptionValues): Interaction {
+export function runCommand(
+  state: World,
+  bot: Bot,
+  user: APIUser,
+  channel: Channel,
+  name: string,
+  values: OptionValues,
+): Interaction {
   const command = shownCommand(bot, name, channel.guild?.id);
   if (command === undefined) throw new Error(`the bot has registered no command /${name}`);
-  const known = (command.options ?? []) as readonly { readonly name: string; readonly type: number; readonly required?: boolean }[];
+  const known = (command.options ?? []) as readonly {
+    readonly name: string;
+    readonly type: number;
+    readonly required?: boolean;
+  }[];
   for (const option of known)
-    if (option.required === true && values[option.name] === undefined) throw new Error(`/${name} needs ${option.name}`);
+    if (option.required === true && values[option.name] === undefined)
+      throw new Error(`/${name} needs ${option.name}`);
   const options = Object.entries(values).map(([option, value]) => {
     const found = known.find((candidate) => candidate.name === option);
     if (found === undefined) throw new Error(`/${name} has no option ${option}`);
     return { name: option, type: found.type, value };
   });
-  const users = options.flatMap(({ type, value }) => (type === OptionType.User ? (state.users.get(String(value)) ?? []) : []));
+  const users = options.flatMap(({ type, value }) =>
+    type === OptionType.User ? (state.users.get(String(value)) ?? []) : [],
+  );
   return begin(state, bot, user, channel, InteractionType.ApplicationCommand, {
     id: command.id,
     name,
     type: ApplicationCommandType.ChatInput,
     ...(options.length === 0 ? {} : { options }),
-    ...(users.length === 0 ? {} : { resolved: { users: Object.fromEntries(users.map((each) => [each.id, each])) } }),
+    ...(users.length === 0
+      ? {}
+      : { resolved: { users: Object.fromEntries(users.map((each) => [each.id, each])) } }),
     ...(command.guild_id === undefined ? {} : { guild_id: command.guild_id }),
   });
 }
@@ -111,7 +127,10 @@ interface Offered {
 function offered(parts: readonly Offered[]): Offered[] {
   return parts.flatMap((part) => [
     part,
-    ...offered([...(part.components ?? []), ...[part.component, part.accessory].flatMap((inner) => inner ?? [])]),
+    ...offered([
+      ...(part.components ?? []),
+      ...[part.component, part.accessory].flatMap((inner) => inner ?? []),
+    ]),
   ]);
 }
 
@@ -126,15 +145,24 @@ export function useComponent(
   values?: readonly string[],
 ): Interaction {
   const message = channel.messages.get(messageId);
-  const part = offered((message?.components ?? []) as readonly Offered[]).find((candidate) => candidate.custom_id === customId);
+  const part = offered((message?.components ?? []) as readonly Offered[]).find(
+    (candidate) => candidate.custom_id === customId,
+  );
   if (message === undefined || part === undefined || part.disabled === true)
     throw new Error(`message ${messageId} offers no component "${customId}"`);
-  if ((channel.ephemeral.get(messageId) ?? user.id) !== user.id) throw new Error(`message ${messageId} is shown to somebody else alone`);
+  if ((channel.ephemeral.get(messageId) ?? user.id) !== user.id)
+    throw new Error(`message ${messageId} is shown to somebody else alone`);
   if ((part.type === ComponentType.Button) !== (values === undefined))
     throw new Error(`"${customId}" is ${values === undefined ? "a select" : "a button"}`);
   for (const value of values ?? [])
-    if (part.options?.some((option) => option.value === value) === false) throw new Error(`"${customId}" has no option "${value}"`);
-  const data = { custom_id: customId, component_type: part.type, id: 1, ...(values === undefined ? {} : { values }) };
+    if (part.options?.some((option) => option.value === value) === false)
+      throw new Error(`"${customId}" has no option "${value}"`);
+  const data = {
+    custom_id: customId,
+    component_type: part.type,
+    id: 1,
+    ...(values === undefined ? {} : { values }),
+  };
   return begin(state, bot, user, channel, InteractionType.MessageComponent, data, message);
 }
 
@@ -146,14 +174,18 @@ export function submitModal(
   fields: { readonly [customId: string]: string },
 ): Interaction {
   const { response, bot, channel, messageId } = opener;
-  if (response?.type !== InteractionResponseType.Modal) throw new Error(`interaction ${opener.id} opened no modal`);
+  if (response?.type !== InteractionResponseType.Modal)
+    throw new Error(`interaction ${opener.id} opened no modal`);
   const modal = response.data as { readonly custom_id: string; readonly components: readonly Offered[] };
   for (const field of Object.keys(fields))
-    if (!offered(modal.components).some((part) => part.custom_id === field)) throw new Error(`the modal has no field "${field}"`);
+    if (!offered(modal.components).some((part) => part.custom_id === field))
+      throw new Error(`the modal has no field "${field}"`);
   const filled = (part: Offered): unknown => ({
     type: part.type,
     id: 1,
-    ...(part.custom_id === undefined ? {} : { custom_id: part.custom_id, ...filledIn(part, fields[part.custom_id]) }),
+    ...(part.custom_id === undefined
+      ? {}
+      : { custom_id: part.custom_id, ...filledIn(part, fields[part.custom_id]) }),
     ...(part.components === undefined ? {} : { components: part.components.map(filled) }),
     ...(part.component === undefined ? {} : { component: filled(part.component) }),
   });
@@ -162,6 +194,9 @@ export function submitModal(
   return begin(state, bot, user, channel, InteractionType.ModalSubmit, data, message);
 }
 
-function filledIn(part: Offered, value = ""): { readonly value: string } | { readonly values: readonly string[] } {
+function filledIn(
+  part: Offered,
+  value = "",
+): { readonly value: string } | { readonly values: readonly string[] } {
   return part.type === ComponentType.TextInput ? { value } : { values: value === "" ? [] : value.split(",") };
 }

@@ -6,7 +6,10 @@ import type { Interaction } from "./model.ts";
 export const answerWithinMs = 3_000;
 export const tokenLifeMs = 15 * 60_000;
 
-export function interactionState(interaction: Interaction, clock: Clock): "waiting" | "deferred" | "answered" | "failed" {
+export function interactionState(
+  interaction: Interaction,
+  clock: Clock,
+): "waiting" | "deferred" | "answered" | "failed" {
   if (interaction.response !== null) return interaction.isDeferred ? "deferred" : "answered";
   return clock.now() - interaction.atMs > answerWithinMs ? "failed" : "waiting";
 }

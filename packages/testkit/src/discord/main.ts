@@ -10,7 +10,11 @@ const { values } = parseArgs({
     "no-limits": { type: "boolean", default: false },
   },
 });
-const fake = await fakeDiscord({ port: Number(values.port), anyToken: values.token.length === 0, rateLimits: !values["no-limits"] });
+const fake = await fakeDiscord({
+  port: Number(values.port),
+  anyToken: values.token.length === 0,
+  rateLimits: !values["no-limits"],
+});
 for (const token of values.token) fake.bot(token);
 process.stdout.write(`fake Discord API: ${fake.apiRoot}\n`);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void fake.close());

@@ -15,21 +15,36 @@ type Mentions = Pick<APIMessage, "mentions" | "mention_roles" | "mention_everyon
 /** Mentions inside code are not mentions. */
 const code = /```[\s\S]*?```|`[^`\n]*`/g;
 
-export function mentionsIn(state: World, channel: Channel, content: string, allowed?: AllowedMentions | null, replied?: APIUser): Mentions {
+export function mentionsIn(
+  state: World,
+  channel: Channel,
+  content: string,
+  allowed?: AllowedMentions | null,
+  replied?: APIUser,
+): Mentions {
   const text = content.replaceAll(code, "");
   const listed = (what: "users" | "roles", id: string): boolean =>
     !restricts(allowed) || allowed?.parse?.includes(what) === true || allowed?.[what]?.includes(id) === true;
-  const ids = (pattern: RegExp): string[] => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ""))];
+  const ids = (pattern: RegExp): string[] => [
+    ...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? "")),
+  ];
   const users = ids(/<@!?(\d+)>/g)
     .filter((id) => listed("users", id))
     .flatMap((id) => state.users.get(id) ?? []);
   const pingsReplied =
-    replied !== undefined && (allowed?.replied_user ?? !restricts(allowed)) && !users.some((user) => user.id === replied.id);
+    replied !== undefined &&
+    (allowed?.replied_user ?? !restricts(allowed)) &&
+    !users.some((user) => user.id === replied.id);
   const everyone = /@(?:everyone|here)\b/.test(text);
   return {
     mentions: pingsReplied ? [...users, replied] : users,
-    mention_roles: ids(/<@&(\d+)>/g).filter((id) => channel.guild?.roles.has(id) === true && listed("roles", id)),
-    mention_everyone: everyone && channel.guild !== undefined && (!restricts(allowed) || allowed?.parse?.includes("everyone") === true),
+    mention_roles: ids(/<@&(\d+)>/g).filter(
+      (id) => channel.guild?.roles.has(id) === true && listed("roles", id),
+    ),
+    mention_everyone:
+      everyone &&
+      channel.guild !== undefined &&
+      (!restricts(allowed) || allowed?.parse?.includes("everyone") === true),
   };
 }
 

@@ -27,7 +27,10 @@ export interface Bot {
   /** By user id. */
   readonly dms: Map<string, Channel>;
   /** Messages by the nonce that they were created with. */
-  readonly nonces: Map<string, { readonly channel: Channel; readonly message: APIMessage; readonly atMs: number }>;
+  readonly nonces: Map<
+    string,
+    { readonly channel: Channel; readonly message: APIMessage; readonly atMs: number }
+  >;
 }
 
 export interface Member {
@@ -115,7 +118,11 @@ export interface Interaction {
 }
 
 export function isThread(type: ChannelType): boolean {
-  return type === ChannelType.PublicThread || type === ChannelType.PrivateThread || type === ChannelType.AnnouncementThread;
+  return (
+    type === ChannelType.PublicThread ||
+    type === ChannelType.PrivateThread ||
+    type === ChannelType.AnnouncementThread
+  );
 }
 
 export function isForum(type: ChannelType): boolean {

@@ -40,9 +40,22 @@ export function channelJson(channel: Channel, bot?: Bot): APIChannel {
   const { id, type, name, thread, guild } = channel;
   if (type === ChannelType.DM) {
     const recipients = channel.recipient === undefined ? [] : [channel.recipient];
-    return { id, type, flags: 0, last_message_id: channel.lastMessageId, recipients } as unknown as APIChannel;
+    return {
+      id,
+      type,
+      flags: 0,
+      last_message_id: channel.lastMessageId,
+      recipients,
+    } as unknown as APIChannel;
   }
-  const common = { id, type, name, guild_id: guild?.id, parent_id: channel.parentId, last_message_id: channel.lastMessageId };
+  const common = {
+    id,
+    type,
+    name,
+    guild_id: guild?.id,
+    parent_id: channel.parentId,
+    last_message_id: channel.lastMessageId,
+  };
   if (thread !== undefined) {
     return {
       ...common,
@@ -78,7 +91,12 @@ export function channelJson(channel: Channel, bot?: Bot): APIChannel {
     flags: 0 as ChannelFlags,
     ...(isForum(type)
       ? {
-          available_tags: channel.tags.map((tag) => ({ ...tag, moderated: false, emoji_id: null, emoji_name: null })),
+          available_tags: channel.tags.map((tag) => ({
+            ...tag,
+            moderated: false,
+            emoji_id: null,
+            emoji_name: null,
+          })),
           default_reaction_emoji: null,
           default_sort_order: null,
           default_forum_layout: 0,
@@ -103,9 +121,13 @@ export function messageJson(
     pinned: channel.pinned.has(message.id),
     ...(reactions.length === 0 ? {} : { reactions }),
     ...(thread?.thread === undefined || thread.id === channel.id ? {} : { thread: channelJson(thread) }),
-    ...(message.referenced_message === undefined ? {} : { referenced_message: referenced(state, message, bot, mayRead) }),
+    ...(message.referenced_message === undefined
+      ? {}
+      : { referenced_message: referenced(state, message, bot, mayRead) }),
   };
-  return mayRead || readsAnyway(channel, message, bot) ? shown : { ...shown, content: "", attachments: [], embeds: [], components: [] };
+  return mayRead || readsAnyway(channel, message, bot)
+    ? shown
+    : { ...shown, content: "", attachments: [], embeds: [], components: [] };
 }
 
 function referenced(state: World, message: APIMessage, bot: Bot, mayRead: boolean): APIMessage | null {
@@ -119,7 +141,11 @@ function referenced(state: World, message: APIMessage, bot: Bot, mayRead: boolea
 
 /** Message content reaches a bot without the intent in direct channels, when it is mentioned, and for its own messages. */
 function readsAnyway(channel: Channel, message: APIMessage, bot: Bot): boolean {
-  return channel.guild === undefined || message.author.id === bot.user.id || message.mentions.some((user) => user.id === bot.user.id);
+  return (
+    channel.guild === undefined ||
+    message.author.id === bot.user.id ||
+    message.mentions.some((user) => user.id === bot.user.id)
+  );
 }
 
 function reactionsOf(channel: Channel, messageId: string, bot: Bot): APIReaction[] {
@@ -139,7 +165,10 @@ function reactionsOf(channel: Channel, messageId: string, bot: Bot): APIReaction
 export function messageEvent(state: World, channel: Channel, message: APIMessage) {
   return (bot: Bot, intents: number): GatewayMessageCreateDispatchData => {
     const mayRead = (intents & GatewayIntentBits.MessageContent) !== 0;
-    const body = { ...messageJson(state, channel, message, bot, mayRead), channel_type: channel.type } as GatewayMessageCreateDispatchData;
+    const body = {
+      ...messageJson(state, channel, message, bot, mayRead),
+      channel_type: channel.type,
+    } as GatewayMessageCreateDispatchData;
     const { guild } = channel;
     if (guild === undefined) return body;
     const author = guild.members.get(message.author.id);
@@ -147,13 +176,16 @@ export function messageEvent(state: World, channel: Channel, message: APIMessage
       const member = guild.members.get(user.id);
       return member === undefined ? user : { ...user, member: bareMember(member) };
     });
-    const member = author === undefined || message.webhook_id !== undefined ? {} : { member: bareMember(author) };
+    const member =
+      author === undefined || message.webhook_id !== undefined ? {} : { member: bareMember(author) };
     return { ...body, mentions, guild_id: guild.id, ...member } as GatewayMessageCreateDispatchData;
   };
 }
 
 export function guildEvent(state: World, guild: Guild, bot: Bot): GatewayGuildCreateDispatchData {
-  const channels = [...state.channels.values()].filter((channel) => channel.guild === guild && maySee(state, channel, bot));
+  const channels = [...state.channels.values()].filter(
+    (channel) => channel.guild === guild && maySee(state, channel, bot),
+  );
   const me = guild.members.get(bot.user.id);
   return {
     ...guildJson(guild),
@@ -163,8 +195,12 @@ export function guildEvent(state: World, guild: Guild, bot: Bot): GatewayGuildCr
     member_count: guild.members.size,
     voice_states: [],
     members: me === undefined ? [] : [memberJson(me)],
-    channels: channels.filter((channel) => !isThread(channel.type)).map((channel) => channelJson(channel, bot)),
-    threads: channels.filter((channel) => channel.thread?.archived === false).map((channel) => channelJson(channel, bot)),
+    channels: channels
+      .filter((channel) => !isThread(channel.type))
+      .map((channel) => channelJson(channel, bot)),
+    threads: channels
+      .filter((channel) => channel.thread?.archived === false)
+      .map((channel) => channelJson(channel, bot)),
     presences: [],
     stage_instances: [],
     guild_scheduled_events: [],

@@ -57,12 +57,19 @@ export interface DiscordPerson {
   unreacts(messageId: string, emoji: string, place?: DiscordPlace): void;
   types(place?: DiscordPlace): void;
   /** Opens a thread, on a message or standing alone; returns its id. */
-  opensThread(title: string, options: { readonly channel: string; readonly message?: string; readonly isPrivate?: boolean }): string;
+  opensThread(
+    title: string,
+    options: { readonly channel: string; readonly message?: string; readonly isPrivate?: boolean },
+  ): string;
   /** Writes a post into a forum; thread and message have one id. */
   posts(
     title: string,
     text: string,
-    options: { readonly channel: string; readonly tags?: readonly string[]; readonly files?: readonly UploadedFile[] },
+    options: {
+      readonly channel: string;
+      readonly tags?: readonly string[];
+      readonly files?: readonly UploadedFile[];
+    },
   ): APIMessage;
   /** Joins a guild, with roles. Whoever writes in a guild has joined it. */
   joins(guild: string, options?: { readonly roles?: readonly string[]; readonly nick?: string }): void;
@@ -83,7 +90,8 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
   const at = ({ channel: id }: DiscordPlace): Channel => {
     if (id === undefined) return state.dmWith(bot, user);
     const channel = state.channel(id);
-    if (channel.guild !== undefined && !isWebhook && !channel.guild.members.has(user.id)) join(channel.guild.id, [], null);
+    if (channel.guild !== undefined && !isWebhook && !channel.guild.members.has(user.id))
+      join(channel.guild.id, [], null);
     return channel;
   };
   const join = (guildId: string, roles: readonly string[], nick: string | null): void => {
@@ -112,14 +120,27 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
     const size = say.statedBytes === undefined ? {} : { size: say.statedBytes };
     return {
       content: text,
-      ...mentionsIn(state, channel, text, undefined, say.pingsReplied === false ? undefined : replied?.author),
+      ...mentionsIn(
+        state,
+        channel,
+        text,
+        undefined,
+        say.pingsReplied === false ? undefined : replied?.author,
+      ),
       attachments: (say.files ?? []).map((file) => state.addFile(channel, file, size)),
-      ...(say.stickers === undefined ? {} : { sticker_items: say.stickers.map((name) => ({ id: state.nextId(), name, format_type: 1 })) }),
+      ...(say.stickers === undefined
+        ? {}
+        : { sticker_items: say.stickers.map((name) => ({ id: state.nextId(), name, format_type: 1 })) }),
       ...(replied === undefined
         ? {}
         : {
             type: MessageType.Reply,
-            message_reference: { type: MessageReferenceType.Default, message_id: replied.id, channel_id: channel.id, ...guild },
+            message_reference: {
+              type: MessageReferenceType.Default,
+              message_id: replied.id,
+              channel_id: channel.id,
+              ...guild,
+            },
             referenced_message: replied,
           }),
       ...(isWebhook ? { webhook_id: user.id } : {}),
@@ -145,7 +166,12 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
     edits(messageId, text, place = {}) {
       const channel = at(place);
       const mentions = mentionsIn(state, channel, text);
-      const edited: APIMessage = { ...messageAt(channel, messageId), content: text, ...mentions, edited_timestamp: state.nowIso() };
+      const edited: APIMessage = {
+        ...messageAt(channel, messageId),
+        content: text,
+        ...mentions,
+        edited_timestamp: state.nowIso(),
+      };
       channel.messages.set(messageId, edited);
       tellMessage(state, channel, edited, Event.MessageUpdate);
       return edited;
@@ -161,7 +187,8 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
       const channel = at(place);
       addReaction(state, channel, messageAt(channel, messageId).id, user.id, emojiOf(emoji));
     },
-    unreacts: (messageId, emoji, place = {}) => removeReaction(state, at(place), messageId, user.id, emojiOf(emoji)),
+    unreacts: (messageId, emoji, place = {}) =>
+      removeReaction(state, at(place), messageId, user.id, emojiOf(emoji)),
     types: (place = {}) => tellTyping(state, at(place), user.id),
     opensThread(title, { channel: id, message, isPrivate = false }) {
       const channel = at({ channel: id });
@@ -173,16 +200,22 @@ export function person(state: World, options: PersonOptions, bot: Bot): DiscordP
       return openPost(state, forum, user, { title, tags }, written(forum, text, { files })).message;
     },
     joins: (guild, { roles = [], nick } = {}) => join(guild, roles, nick ?? null),
-    runs: (command, { values = {}, ...place } = {}) => runCommand(state, bot, user, at(place), command, values).id,
-    presses: (messageId, customId, place = {}) => useComponent(state, bot, user, at(place), messageId, customId).id,
-    selects: (messageId, customId, values, place = {}) => useComponent(state, bot, user, at(place), messageId, customId, values).id,
+    runs: (command, { values = {}, ...place } = {}) =>
+      runCommand(state, bot, user, at(place), command, values).id,
+    presses: (messageId, customId, place = {}) =>
+      useComponent(state, bot, user, at(place), messageId, customId).id,
+    selects: (messageId, customId, values, place = {}) =>
+      useComponent(state, bot, user, at(place), messageId, customId, values).id,
     submits: (interactionId, fields) => submitModal(state, user, interactionOf(interactionId), fields).id,
     closesDms: () => void state.closedDms.add(user.id),
     opensDms: () => void state.closedDms.delete(user.id),
   };
 }
 
-function userOf(state: World, { id, name = `User${id}`, username, isBot = false, isWebhook = false }: PersonOptions): APIUser {
+function userOf(
+  state: World,
+  { id, name = `User${id}`, username, isBot = false, isWebhook = false }: PersonOptions,
+): APIUser {
   if (!/^[1-9]\d*$/.test(id)) throw new Error(`"${id}" is no user id: write digits`);
   const known = state.users.get(id);
   if (known !== undefined) return known;

@@ -1,7 +1,14 @@
 // The state of the fake Discord: bots, people, guilds, channels, messages. Messages are kept as the API shows them; what depends
 // on who looks (reactions, content without the intent) is added by payloads.ts. Changes are told to the gateway as notices.
 import type { Clock } from "@parley/protocol";
-import { type APIAttachment, type APIMessage, type APIUser, ChannelType, type MessageFlags, MessageType } from "discord-api-types/v10";
+import {
+  type APIAttachment,
+  type APIMessage,
+  type APIUser,
+  ChannelType,
+  type MessageFlags,
+  MessageType,
+} from "discord-api-types/v10";
 import type { UploadedFile } from "../telegram/body.ts";
 import type { Bot, Channel, Guild, Interaction, StoredFile } from "./model.ts";
 import { snowflakes } from "./snowflake.ts";
@@ -97,7 +104,15 @@ export function world(clock: Clock): World {
       const url = `${state.origin}${path}`;
       // The real CDN signs its links; ex, is and hm are hexadecimal times and a hash.
       const signed = `${url}?ex=${Math.floor(clock.now() / 1000 + 86_400).toString(16)}&is=${Math.floor(clock.now() / 1000).toString(16)}&hm=${id}&`;
-      return { id, filename: file.name, size: file.bytes.length, url: signed, proxy_url: signed, content_type: file.mediaType, ...fields };
+      return {
+        id,
+        filename: file.name,
+        size: file.bytes.length,
+        url: signed,
+        proxy_url: signed,
+        content_type: file.mediaType,
+        ...fields,
+      };
     },
     addMessage(channel, fields) {
       const message: APIMessage = {
@@ -125,7 +140,8 @@ export function world(clock: Clock): World {
     },
     channel(id) {
       const channel = state.channels.get(id);
-      if (channel === undefined) throw new Error(`there is no channel ${id}: make it with channel(), or let a person write first`);
+      if (channel === undefined)
+        throw new Error(`there is no channel ${id}: make it with channel(), or let a person write first`);
       return channel;
     },
     guild(id) {

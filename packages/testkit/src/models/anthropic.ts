@@ -4,11 +4,27 @@ import { halves, rawArgs, type ReadyStep, words } from "./script.ts";
 const stops = { stop: "end_turn", length: "max_tokens", toolUse: "tool_use", refusal: "refusal" } as const;
 
 export function anthropicEvents(step: ReadyStep, model: string, id: string): readonly string[] {
-  const event = (type: string, fields: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  const event = (type: string, fields: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = step.usage ?? {};
-  const usage = { input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite };
-  const message = { id: `msg_${id}`, type: "message", role: "assistant", model, content: [], stop_reason: null, stop_sequence: null };
-  const events = [event("message_start", { message: { ...message, usage: { ...usage, output_tokens: 1 } } }), event("ping", {})];
+  const usage = {
+    input_tokens: input,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+  };
+  const message = {
+    id: `msg_${id}`,
+    type: "message",
+    role: "assistant",
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+  };
+  const events = [
+    event("message_start", { message: { ...message, usage: { ...usage, output_tokens: 1 } } }),
+    event("ping", {}),
+  ];
   let index = 0;
   const block = (content_block: object, deltas: readonly object[]): void => {
     events.push(event("content_block_start", { index, content_block }));

@@ -31,7 +31,11 @@ export interface FakeModelsOptions {
 }
 
 /** A step that calls one tool. */
-export function toolCallStep(name: string, args: { readonly [name: string]: unknown } = {}, id?: string): ModelStep {
+export function toolCallStep(
+  name: string,
+  args: { readonly [name: string]: unknown } = {},
+  id?: string,
+): ModelStep {
   return { toolCalls: [{ name, args: { ...args }, ...(id === undefined ? {} : { id }) }] };
 }
 
@@ -58,7 +62,10 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
     "POST /_control/script": (body) => void steps.push(...z.array(modelStep).parse(body)),
     "GET /_control/requests": () => calls,
     "POST /_control/reset": reset,
-    "GET /v1/models": () => ({ object: "list", data: [{ id: "fake", object: "model", created: 1_700_000_000, owned_by: "testkit" }] }),
+    "GET /v1/models": () => ({
+      object: "list",
+      data: [{ id: "fake", object: "model", created: 1_700_000_000, owned_by: "testkit" }],
+    }),
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -68,9 +75,13 @@ export async function fakeModels(options: FakeModelsOptions = {}): Promise<FakeM
     if (route !== undefined) return answerJson(response, 200, route(body) ?? { ok: true });
     const wire = wires[path];
     if (request.method !== "POST" || wire === undefined || typeof body !== "object" || body === null) {
-      return answerJson(response, 404, { error: { message: `no such endpoint: ${request.method} ${path}`, type: "not_found_error" } });
+      return answerJson(response, 404, {
+        error: { message: `no such endpoint: ${request.method} ${path}`, type: "not_found_error" },
+      });
     }
-    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    );
     const call = modelCall(wire, headers, { ...body });
     calls.push(call);
     const hungUp = new AbortController();
@@ -121,7 +132,12 @@ function echo(call: ModelCall): ModelAnswer {
 /** Four characters a token: good enough for sums, and never zero. */
 function estimate(call: ModelCall, step: ReadyStep): NonNullable<ReadyStep["usage"]> {
   const chars = (value: unknown): number => JSON.stringify(value ?? "").length;
-  return { input: Math.ceil(chars(call.body) / 4), output: Math.ceil(chars([step.text, step.toolCalls]) / 4), cacheRead: 0, cacheWrite: 0 };
+  return {
+    input: Math.ceil(chars(call.body) / 4),
+    output: Math.ceil(chars([step.text, step.toolCalls]) / 4),
+    cacheRead: 0,
+    cacheWrite: 0,
+  };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -6,22 +6,33 @@ const stops = { stop: "stop", length: "length", toolUse: "tool_calls", refusal: 
 export function openAiChatEvents(step: ReadyStep, model: string, id: string): readonly string[] {
   const chunk = (choices: readonly unknown[], more: object = {}): string =>
     `data: ${JSON.stringify({ id: `chatcmpl-${id}`, object: "chat.completion.chunk", created: 1_700_000_000, model, choices, ...more })}\n\n`;
-  const delta = (part: object, finish: string | null = null): string => chunk([{ index: 0, delta: part, finish_reason: finish }]);
+  const delta = (part: object, finish: string | null = null): string =>
+    chunk([{ index: 0, delta: part, finish_reason: finish }]);
   const calls = step.toolCalls ?? [];
   const events = [
     delta({ role: "assistant", content: "" }),
     ...words(step.thinking ?? "").map((word) => delta({ reasoning_content: word })),
     ...words(step.text ?? "").map((word) => delta({ content: word })),
     ...calls.flatMap((call, index) => {
-      const start = { index, id: call.id ?? `call_${id}_${index}`, type: "function", function: { name: call.name, arguments: "" } };
+      const start = {
+        index,
+        id: call.id ?? `call_${id}_${index}`,
+        type: "function",
+        function: { name: call.name, arguments: "" },
+      };
       return [
         delta({ tool_calls: [start] }),
-        ...halves(rawArgs(call)).map((part) => delta({ tool_calls: [{ index, function: { arguments: part } }] })),
+        ...halves(rawArgs(call)).map((part) =>
+          delta({ tool_calls: [{ index, function: { arguments: part } }] }),
+        ),
       ];
     }),
   ];
   if (step.errorEvent !== undefined)
-    return [...events, `data: ${JSON.stringify({ error: { ...step.errorEvent, code: step.errorEvent.type } })}\n\n`];
+    return [
+      ...events,
+      `data: ${JSON.stringify({ error: { ...step.errorEvent, code: step.errorEvent.type } })}\n\n`,
+    ];
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = step.usage ?? {};
   const prompt = input + cacheRead + cacheWrite;
   const usage = {
@@ -30,5 +41,10 @@ export function openAiChatEvents(step: ReadyStep, model: string, id: string): re
     total_tokens: prompt + output,
     prompt_tokens_details: { cached_tokens: cacheRead },
   };
-  return [...events, delta({}, stops[step.stop ?? (calls.length > 0 ? "toolUse" : "stop")]), chunk([], { usage }), "data: [DONE]\n\n"];
+  return [
+    ...events,
+    delta({}, stops[step.stop ?? (calls.length > 0 ? "toolUse" : "stop")]),
+    chunk([], { usage }),
+    "data: [DONE]\n\n",
+  ];
 }

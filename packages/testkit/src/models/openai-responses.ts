@@ -6,14 +6,30 @@ export function openAiResponsesEvents(step: ReadyStep, model: string, id: string
   const event = (type: string, fields: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: (sequence += 1), ...fields })}\n\n`;
   const response = (status: string, more: object = {}): object => ({
-    response: { id: `resp_${id}`, object: "response", created_at: 1_700_000_000, status, model, output: [], ...more },
+    response: {
+      id: `resp_${id}`,
+      object: "response",
+      created_at: 1_700_000_000,
+      status,
+      model,
+      output: [],
+      ...more,
+    },
   });
-  const events = [event("response.created", response("in_progress")), event("response.in_progress", response("in_progress"))];
+  const events = [
+    event("response.created", response("in_progress")),
+    event("response.in_progress", response("in_progress")),
+  ];
   let output = 0;
   const item = (fields: object, inside: (at: object) => readonly string[], done: object): void => {
     const at = { output_index: output };
-    events.push(event("response.output_item.added", { ...at, item: { status: "in_progress", ...fields } }), ...inside(at));
-    events.push(event("response.output_item.done", { ...at, item: { status: "completed", ...fields, ...done } }));
+    events.push(
+      event("response.output_item.added", { ...at, item: { status: "in_progress", ...fields } }),
+      ...inside(at),
+    );
+    events.push(
+      event("response.output_item.done", { ...at, item: { status: "completed", ...fields, ...done } }),
+    );
     output += 1;
   };
 
@@ -23,9 +39,21 @@ export function openAiResponsesEvents(step: ReadyStep, model: string, id: string
     item(
       { id: item_id, type: "reasoning", summary: [], encrypted_content: `sealed-${id}` },
       (at) => [
-        event("response.reasoning_summary_part.added", { ...at, item_id, summary_index: 0, part: { type: "summary_text", text: "" } }),
-        ...words(thinking).map((delta) => event("response.reasoning_summary_text.delta", { ...at, item_id, summary_index: 0, delta })),
-        event("response.reasoning_summary_part.done", { ...at, item_id, summary_index: 0, part: { type: "summary_text", text: thinking } }),
+        event("response.reasoning_summary_part.added", {
+          ...at,
+          item_id,
+          summary_index: 0,
+          part: { type: "summary_text", text: "" },
+        }),
+        ...words(thinking).map((delta) =>
+          event("response.reasoning_summary_text.delta", { ...at, item_id, summary_index: 0, delta }),
+        ),
+        event("response.reasoning_summary_part.done", {
+          ...at,
+          item_id,
+          summary_index: 0,
+          part: { type: "summary_text", text: thinking },
+        }),
       ],
       { summary: [{ type: "summary_text", text: thinking }] },
     );
@@ -37,8 +65,15 @@ export function openAiResponsesEvents(step: ReadyStep, model: string, id: string
     item(
       { id: item_id, type: "message", role: "assistant", content: [] },
       (at) => [
-        event("response.content_part.added", { ...at, item_id, content_index: 0, part: { ...part, text: "" } }),
-        ...words(text).map((delta) => event("response.output_text.delta", { ...at, item_id, content_index: 0, delta })),
+        event("response.content_part.added", {
+          ...at,
+          item_id,
+          content_index: 0,
+          part: { ...part, text: "" },
+        }),
+        ...words(text).map((delta) =>
+          event("response.output_text.delta", { ...at, item_id, content_index: 0, delta }),
+        ),
         event("response.output_text.done", { ...at, item_id, content_index: 0, text }),
       ],
       { content: [part] },
@@ -48,9 +83,17 @@ export function openAiResponsesEvents(step: ReadyStep, model: string, id: string
   for (const [index, call] of calls.entries()) {
     const item_id = `fc_${id}_${index}`;
     item(
-      { id: item_id, type: "function_call", call_id: call.id ?? `call_${id}_${index}`, name: call.name, arguments: "" },
+      {
+        id: item_id,
+        type: "function_call",
+        call_id: call.id ?? `call_${id}_${index}`,
+        name: call.name,
+        arguments: "",
+      },
       (at) => [
-        ...halves(rawArgs(call)).map((delta) => event("response.function_call_arguments.delta", { ...at, item_id, delta })),
+        ...halves(rawArgs(call)).map((delta) =>
+          event("response.function_call_arguments.delta", { ...at, item_id, delta }),
+        ),
         event("response.function_call_arguments.done", { ...at, item_id, arguments: rawArgs(call) }),
       ],
       { arguments: rawArgs(call) },
@@ -69,7 +112,11 @@ export function openAiResponsesEvents(step: ReadyStep, model: string, id: string
     input_tokens_details: { cached_tokens: cacheRead },
     output_tokens_details: { reasoning_tokens: 0 },
   };
-  const cut = step.stop === "length" ? "max_output_tokens" : step.stop === "refusal" ? "content_filter" : null;
-  const last = cut === null ? response("completed", { usage }) : response("incomplete", { usage, incomplete_details: { reason: cut } });
+  const cut =
+    step.stop === "length" ? "max_output_tokens" : step.stop === "refusal" ? "content_filter" : null;
+  const last =
+    cut === null
+      ? response("completed", { usage })
+      : response("incomplete", { usage, incomplete_details: { reason: cut } });
   return [...events, event(cut === null ? "response.completed" : "response.incomplete", last)];
 }

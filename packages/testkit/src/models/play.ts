@@ -7,7 +7,11 @@ import { openAiResponsesEvents } from "./openai-responses.ts";
 import type { ModelCall } from "./request.ts";
 import type { ReadyStep } from "./script.ts";
 
-const writers = { chat: openAiChatEvents, responses: openAiResponsesEvents, anthropic: anthropicEvents } as const;
+const writers = {
+  chat: openAiChatEvents,
+  responses: openAiResponsesEvents,
+  anthropic: anthropicEvents,
+} as const;
 /** How often a server that only pings does so. */
 const pingEveryMs = 20;
 
@@ -17,7 +21,11 @@ export function answerId(nth: number): string {
 }
 
 /** The stream that a step makes, whole; what a test cuts at every byte. */
-export function streamBytes(step: ReadyStep, call: Pick<ModelCall, "wire" | "model">, id = answerId(0)): Buffer {
+export function streamBytes(
+  step: ReadyStep,
+  call: Pick<ModelCall, "wire" | "model">,
+  id = answerId(0),
+): Buffer {
   const text = writers[call.wire](step, call.model, id).join("");
   return Buffer.from(step.crlf === true ? text.replaceAll("\n", "\r\n") : text);
 }
@@ -34,14 +42,22 @@ export async function play(
   if (step.delayMs !== undefined) await sleep(clock, step.delayMs, gone);
   if (step.hang === "headers" && step.cutAtByte === undefined) return whenAborted(gone);
   if (step.status !== undefined || step.body !== undefined) {
-    const body = typeof step.body === "string" ? step.body : JSON.stringify(step.body ?? errorBody(call, step.status ?? 200));
+    const body =
+      typeof step.body === "string"
+        ? step.body
+        : JSON.stringify(step.body ?? errorBody(call, step.status ?? 200));
     const type = typeof step.body === "string" ? "text/html" : "application/json";
     response.writeHead(step.status ?? 200, { "content-type": type, ...step.headers }).end(body);
     return;
   }
-  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache", ...step.headers });
+  response.writeHead(200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    ...step.headers,
+  });
   response.flushHeaders();
-  if (step.hang !== undefined && step.cutAtByte === undefined) return hang(step.hang, call, response, clock, gone);
+  if (step.hang !== undefined && step.cutAtByte === undefined)
+    return hang(step.hang, call, response, clock, gone);
 
   for (const piece of pieces(step, call, id)) {
     if (gone.aborted) return;
@@ -59,7 +75,9 @@ function pieces(step: ReadyStep, call: ModelCall, id: string): readonly Buffer[]
   if (step.chunkBytes === undefined && step.betweenMs === undefined) return [bytes];
   const { chunkBytes } = step;
   if (chunkBytes !== undefined) {
-    return Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, at) => bytes.subarray(at * chunkBytes, (at + 1) * chunkBytes));
+    return Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, at) =>
+      bytes.subarray(at * chunkBytes, (at + 1) * chunkBytes),
+    );
   }
   return (bytes.toString().match(/[\s\S]*?\r?\n\r?\n|[\s\S]+$/g) ?? []).map((event) => Buffer.from(event));
 }

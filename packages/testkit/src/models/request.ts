@@ -27,7 +27,9 @@ export function modelCall(wire: ModelWire, headers: ModelCall["headers"], body: 
   const system = [
     textOf(body["system"]),
     textOf(body["instructions"]),
-    ...items.filter((item) => item["role"] === "system" || item["role"] === "developer").map((item) => textOf(item["content"])),
+    ...items
+      .filter((item) => item["role"] === "system" || item["role"] === "developer")
+      .map((item) => textOf(item["content"])),
   ];
   return {
     wire,
@@ -37,7 +39,9 @@ export function modelCall(wire: ModelWire, headers: ModelCall["headers"], body: 
     system: system.filter((text) => text !== "").join("\n"),
     lastUserText: textOf(items[lastUser]?.["content"]),
     lastToolResult: results.at(-1) ?? null,
-    tools: objects(body["tools"]).map((tool) => String(tool["name"] ?? objects([tool["function"]])[0]?.["name"])),
+    tools: objects(body["tools"]).map((tool) =>
+      String(tool["name"] ?? objects([tool["function"]])[0]?.["name"]),
+    ),
     aborted: false,
   };
 }
@@ -50,7 +54,9 @@ function holdsResult(item: Fields): boolean {
 function resultTexts(item: Fields): readonly string[] {
   if (item["role"] === "tool") return [textOf(item["content"])];
   if (item["type"] === "function_call_output") return [textOf(item["output"])];
-  return objects(item["content"]).flatMap((part) => (part["type"] === "tool_result" ? [textOf(part["content"])] : []));
+  return objects(item["content"]).flatMap((part) =>
+    part["type"] === "tool_result" ? [textOf(part["content"])] : [],
+  );
 }
 
 function textOf(content: unknown): string {
@@ -61,5 +67,7 @@ function textOf(content: unknown): string {
 }
 
 function objects(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter((item): item is Fields => typeof item === "object" && item !== null) : [];
+  return Array.isArray(value)
+    ? value.filter((item): item is Fields => typeof item === "object" && item !== null)
+    : [];
 }

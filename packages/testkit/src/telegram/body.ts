@@ -15,7 +15,12 @@ export interface Request {
 }
 
 /** Throws SyntaxError or TypeError for a body that is not what its content type says. */
-export async function readRequest(incoming: IncomingMessage, url: URL, method: string, check: ParamsCheck): Promise<Request> {
+export async function readRequest(
+  incoming: IncomingMessage,
+  url: URL,
+  method: string,
+  check: ParamsCheck,
+): Promise<Request> {
   const bytes = await readAll(incoming);
   const type = incoming.headers["content-type"] ?? "";
   const query = Object.fromEntries(url.searchParams);
@@ -29,7 +34,12 @@ export async function readRequest(incoming: IncomingMessage, url: URL, method: s
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
     for (const [name, value] of form) {
       if (typeof value === "string") fields[name] = value;
-      else files.set(name, { name: value.name, mediaType: value.type, bytes: new Uint8Array(await value.arrayBuffer()) });
+      else
+        files.set(name, {
+          name: value.name,
+          mediaType: value.type,
+          bytes: new Uint8Array(await value.arrayBuffer()),
+        });
     }
   }
   // A file may also stand directly in its own field.

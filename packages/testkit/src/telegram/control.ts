@@ -46,7 +46,11 @@ export function controlPages(
     if (method === "POST" && deed !== undefined) {
       const order = body as Order;
       const { user: id, name: firstName, username } = order;
-      const who = { id, ...(firstName === undefined ? {} : { name: firstName }), ...(username === undefined ? {} : { username }) };
+      const who = {
+        id,
+        ...(firstName === undefined ? {} : { name: firstName }),
+        ...(username === undefined ? {} : { username }),
+      };
       return deed(fake.as(who, order.token), order) ?? {};
     }
     switch (`${method} ${name}`) {
@@ -76,7 +80,10 @@ export function controlPages(
         return fake.calls(url.searchParams.get("method") ?? undefined);
       case "GET messages": {
         const thread = url.searchParams.get("thread");
-        return fake.visible(Number(url.searchParams.get("chat")), thread === null ? undefined : Number(thread));
+        return fake.visible(
+          Number(url.searchParams.get("chat")),
+          thread === null ? undefined : Number(thread),
+        );
       }
       case "GET violations":
         return fake.violations();
@@ -89,7 +96,8 @@ export function controlPages(
     try {
       const body: unknown = bytes.length === 0 ? {} : JSON.parse(new TextDecoder().decode(bytes));
       const answer = obey(incoming.method ?? "GET", url.pathname.replace("/_control/", ""), url, body);
-      if (answer === undefined) writeJson(outgoing, 404, { error: `no control page ${incoming.method} ${url.pathname}` });
+      if (answer === undefined)
+        writeJson(outgoing, 404, { error: `no control page ${incoming.method} ${url.pathname}` });
       else writeJson(outgoing, 200, answer);
     } catch (error) {
       // A wrong order is the test's mistake: it gets the reason.

@@ -58,7 +58,8 @@ export async function fakeTelegram(options: FakeTelegramOptions = {}): Promise<F
     },
     group({ id, title, type = "supergroup", isForum = false } = {}) {
       groups++;
-      return state.addChat(null, id ?? -1_000_000_000_000 - groups, type, title ?? `Group ${groups}`, isForum).id;
+      return state.addChat(null, id ?? -1_000_000_000_000 - groups, type, title ?? `Group ${groups}`, isForum)
+        .id;
     },
     topic(chat, name) {
       const forum = chatOf(chat);
@@ -84,8 +85,13 @@ export async function fakeTelegram(options: FakeTelegramOptions = {}): Promise<F
     as(user, token) {
       const given = typeof user === "number" ? { id: user } : user;
       const { id, name = `User${id}`, username, isBot = false } = given;
-      const bot = token === undefined ? ([...state.bots.values()][0] ?? register(defaultToken)) : register(token);
-      return person(state, { id, is_bot: isBot, first_name: name, ...(username === undefined ? {} : { username }) }, bot);
+      const bot =
+        token === undefined ? ([...state.bots.values()][0] ?? register(defaultToken)) : register(token);
+      return person(
+        state,
+        { id, is_bot: isBot, first_name: name, ...(username === undefined ? {} : { username }) },
+        bot,
+      );
     },
     calls: (method) => (method === undefined ? calls : calls.filter((call) => call.method === method)),
     visible: (chat, thread) => visibleMessages(chatOf(chat), thread),
@@ -101,7 +107,9 @@ export async function fakeTelegram(options: FakeTelegramOptions = {}): Promise<F
       faults: rules,
       calls,
       violations,
-      botFor: (token) => state.bots.get(token) ?? (options.anyToken === true && /^\d+:\S+$/.test(token) ? register(token) : null),
+      botFor: (token) =>
+        state.bots.get(token) ??
+        (options.anyToken === true && /^\d+:\S+$/.test(token) ? register(token) : null),
       afterCall: (bot) => pushers.get(bot)?.wake(),
       control: controlPages(fake),
     },

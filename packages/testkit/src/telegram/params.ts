@@ -50,24 +50,38 @@ function checkOf(ajv: Ajv, definitions: Definitions): ParamsCheck {
     knows: (method) => definitions[paramsName(method)] !== undefined || withoutParams.has(method),
     problems(method, params) {
       const name = paramsName(method);
-      if (definitions[name] === undefined) return Object.keys(params).map((key) => `${method} takes no ${key}`);
+      if (definitions[name] === undefined)
+        return Object.keys(params).map((key) => `${method} takes no ${key}`);
       const validate = validatorOf(name);
       if (validate(params)) return [];
       return (validate.errors ?? []).map((error) =>
-        `${method}${error.instancePath.replaceAll("/", ".")} ${error.message ?? "is wrong"} ${JSON.stringify(error.params)}`.slice(0, 500),
+        `${method}${error.instancePath.replaceAll("/", ".")} ${error.message ?? "is wrong"} ${JSON.stringify(error.params)}`.slice(
+          0,
+          500,
+        ),
       );
     },
     fromForm(method, fields) {
       const properties = (definitions[paramsName(method)]?.["properties"] ?? {}) as Definitions;
       return Object.fromEntries(
-        Object.entries(fields).map(([name, text]) => [name, takesText(properties[name], definitions) ? text : parsed(text)]),
+        Object.entries(fields).map(([name, text]) => [
+          name,
+          takesText(properties[name], definitions) ? text : parsed(text),
+        ]),
       );
     },
   };
 }
 
 /** The types name no params for a method without any. */
-const withoutParams = new Set(["getMe", "getWebhookInfo", "logOut", "close", "getForumTopicIconStickers", "getAvailableGifts"]);
+const withoutParams = new Set([
+  "getMe",
+  "getWebhookInfo",
+  "logOut",
+  "close",
+  "getForumTopicIconStickers",
+  "getAvailableGifts",
+]);
 
 function paramsName(method: string): string {
   return `${method.charAt(0).toUpperCase()}${method.slice(1)}Params`;
@@ -96,12 +110,22 @@ function parsed(text: string): unknown {
 async function loadDefinitions(): Promise<Definitions> {
   const require = createRequire(import.meta.url);
   const types = dirname(typesEntry(require));
-  const { version } = JSON.parse(await readFile(join(types, "..", "package.json"), "utf8")) as { version: string };
-  const cacheFile = join(fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url)), `telegram-params-${version}.json`);
+  const { version } = JSON.parse(await readFile(join(types, "..", "package.json"), "utf8")) as {
+    version: string;
+  };
+  const cacheFile = join(
+    fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url)),
+    `telegram-params-${version}.json`,
+  );
   const cached = await readFile(cacheFile, "utf8").catch(() => null); // Not there yet: made below.
   if (cached !== null) return JSON.parse(cached) as Definitions;
   const { createGenerator } = await import("ts-json-schema-generator");
-  const generator = createGenerator({ path: join(types, "params.d.ts"), skipTypeCheck: true, additionalProperties: false, topRef: true });
+  const generator = createGenerator({
+    path: join(types, "params.d.ts"),
+    skipTypeCheck: true,
+    additionalProperties: false,
+    topRef: true,
+  });
   const definitions = generator.createSchema("*").definitions as Definitions;
   await mkdir(dirname(cacheFile), { recursive: true });
   // Several test processes may get here at once: each writes its own file and the last rename wins.

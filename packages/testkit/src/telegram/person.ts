@@ -49,11 +49,16 @@ export interface Person {
   unblocks(): void;
 }
 
-export const tinyFile: UploadedFile = { name: "note.txt", mediaType: "text/plain", bytes: new TextEncoder().encode("hello file") };
+export const tinyFile: UploadedFile = {
+  name: "note.txt",
+  mediaType: "text/plain",
+  bytes: new TextEncoder().encode("hello file"),
+};
 
 export function person(state: World, user: User, bot: Bot): Person {
   const chatAt = ({ chat }: Place): Chat => {
-    if (chat === undefined) return bot.privateChats.get(user.id) ?? state.addChat(bot, user.id, "private", user.first_name);
+    if (chat === undefined)
+      return bot.privateChats.get(user.id) ?? state.addChat(bot, user.id, "private", user.first_name);
     const group = state.groups.get(chat);
     if (group === undefined) throw new Error(`there is no group ${chat}: make it with group()`);
     return group;
@@ -62,16 +67,25 @@ export function person(state: World, user: User, bot: Bot): Person {
     thread === undefined ? {} : { message_thread_id: thread, is_topic_message: true };
   /** Private chats reach their bot, groups all bots. */
   const tell = (chat: Chat, kind: string, body: unknown): void => {
-    for (const listener of chat.type === "private" ? [bot] : state.bots.values()) listener.queue.push(kind, body);
+    for (const listener of chat.type === "private" ? [bot] : state.bots.values())
+      listener.queue.push(kind, body);
   };
   const fields = (chat: Chat, options: SayOptions): { readonly [field: string]: unknown } => ({
     from: user,
     ...threadOf(options),
-    ...(options.replyTo === undefined ? {} : { reply_to_message: withoutReply(chat.messages.get(options.replyTo)) }),
+    ...(options.replyTo === undefined
+      ? {}
+      : { reply_to_message: withoutReply(chat.messages.get(options.replyTo)) }),
     ...(options.quote === undefined ? {} : { quote: { text: options.quote, position: 0 } }),
     ...(options.forwardedFrom === undefined
       ? {}
-      : { forward_origin: { type: "hidden_user", sender_user_name: options.forwardedFrom, date: state.seconds() } }),
+      : {
+          forward_origin: {
+            type: "hidden_user",
+            sender_user_name: options.forwardedFrom,
+            date: state.seconds(),
+          },
+        }),
     ...options.fields,
   });
   const say = (options: SayOptions, content: { readonly [field: string]: unknown }): Message => {
@@ -80,7 +94,11 @@ export function person(state: World, user: User, bot: Bot): Person {
     tell(chat, chat.type === "channel" ? "channel_post" : "message", message);
     return message;
   };
-  const stored = (options: MediaOptions, folder: string, fallback: UploadedFile): { readonly [field: string]: unknown } => {
+  const stored = (
+    options: MediaOptions,
+    folder: string,
+    fallback: UploadedFile,
+  ): { readonly [field: string]: unknown } => {
     const file = state.addFile(options.file ?? fallback, folder, options.statedBytes);
     return { file_id: file.id, file_unique_id: `unique-${file.id}`, file_size: file.statedBytes };
   };
@@ -102,10 +120,16 @@ export function person(state: World, user: User, bot: Bot): Person {
     edits(messageId, text, place = {}) {
       const chat = chatAt(place);
       const before = chat.messages.get(messageId);
-      if (before === undefined) throw new Error(`there is no message ${messageId} to edit in chat ${chat.id}`);
+      if (before === undefined)
+        throw new Error(`there is no message ${messageId} to edit in chat ${chat.id}`);
       const entities = detectedEntities(text);
       const { entities: _stale, ...rest } = before;
-      const edited: Message = { ...rest, text, ...(entities.length === 0 ? {} : { entities }), edit_date: state.seconds() };
+      const edited: Message = {
+        ...rest,
+        text,
+        ...(entities.length === 0 ? {} : { entities }),
+        edit_date: state.seconds(),
+      };
       chat.messages.set(messageId, edited);
       tell(chat, chat.type === "channel" ? "edited_channel_post" : "edited_message", edited);
       return edited;
@@ -113,12 +137,21 @@ export function person(state: World, user: User, bot: Bot): Person {
     presses(messageId, value, place = {}) {
       const chat = chatAt(place);
       const message = chat.messages.get(messageId);
-      const offered = message?.reply_markup?.inline_keyboard.flat().some((button) => button.callback_data === value) ?? false;
-      if (message === undefined || !offered) throw new Error(`message ${messageId} in chat ${chat.id} has no button "${value}"`);
+      const offered =
+        message?.reply_markup?.inline_keyboard.flat().some((button) => button.callback_data === value) ??
+        false;
+      if (message === undefined || !offered)
+        throw new Error(`message ${messageId} in chat ${chat.id} has no button "${value}"`);
       const owner = [...state.bots.values()].find((candidate) => candidate.me.id === message.from?.id) ?? bot;
       const id = `callback-${owner.callbacks.size + 1}`;
       owner.callbacks.set(id, {});
-      owner.queue.push("callback_query", { id, from: user, message, chat_instance: String(chat.id), data: value });
+      owner.queue.push("callback_query", {
+        id,
+        from: user,
+        message,
+        chat_instance: String(chat.id),
+        data: value,
+      });
       return id;
     },
     reacts(messageId, emoji, place = {}) {
@@ -140,7 +173,11 @@ export function person(state: World, user: User, bot: Bot): Person {
     sendsPhoto: (options = {}) => say(options, { ...photo(options), ...captionOf(options.caption) }),
     sendsDocument(options = {}) {
       const file = options.file ?? tinyFile;
-      const document = { ...stored(options, "documents", tinyFile), file_name: file.name, mime_type: file.mediaType };
+      const document = {
+        ...stored(options, "documents", tinyFile),
+        file_name: file.name,
+        mime_type: file.mediaType,
+      };
       return say(options, { document, ...captionOf(options.caption) });
     },
     sendsVoice(options = {}) {
@@ -155,7 +192,11 @@ export function person(state: World, user: User, bot: Bot): Person {
     sendsAlbum(count, options = {}) {
       const group = `group-${state.files.size}-${user.id}`;
       return Array.from({ length: count }, (_, index) =>
-        say(options, { ...photo(options), media_group_id: group, ...(index === 0 ? captionOf(options.caption) : {}) }),
+        say(options, {
+          ...photo(options),
+          media_group_id: group,
+          ...(index === 0 ? captionOf(options.caption) : {}),
+        }),
       );
     },
     blocks() {

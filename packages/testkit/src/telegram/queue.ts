@@ -54,7 +54,8 @@ export function updateQueue(clock: Clock): UpdateQueue {
   const confirmed: number[] = [];
   const listeners: (() => void)[] = [];
 
-  const wants = (kind: string): boolean => (allowed.length === 0 ? !notByDefault.has(kind) : allowed.includes(kind));
+  const wants = (kind: string): boolean =>
+    allowed.length === 0 ? !notByDefault.has(kind) : allowed.includes(kind);
   const add = (update: Update): void => {
     updates.push({ update, atMs: clock.now() });
     waiting?.wake();
@@ -75,7 +76,9 @@ export function updateQueue(clock: Clock): UpdateQueue {
     },
     pushRaw: add,
     async poll({ offset = 0, limit = 100, timeout = 0 }, signal) {
-      waiting?.fail(conflict("terminated by other getUpdates request; make sure that only one bot instance is running"));
+      waiting?.fail(
+        conflict("terminated by other getUpdates request; make sure that only one bot instance is running"),
+      );
       updates = updates.filter((entry) => clock.now() - entry.atMs < lifetimeMs);
       if (offset > 0) confirmIf((update) => update.update_id < offset);
       if (offset < 0) confirmIf((_, index) => index < updates.length + offset);
@@ -93,7 +96,9 @@ export function updateQueue(clock: Clock): UpdateQueue {
           if (waiting === mine.waiting) waiting = null;
         }
       }
-      return signal.aborted ? [] : updates.slice(0, Math.min(Math.max(limit, 1), 100)).map((entry) => entry.update);
+      return signal.aborted
+        ? []
+        : updates.slice(0, Math.min(Math.max(limit, 1), 100)).map((entry) => entry.update);
     },
     setNextId(id) {
       nextId = id;

@@ -31,6 +31,10 @@ export function conflict(reason: string): Refusal {
 }
 
 /** The body of a refusal as Telegram writes it: what an `answer` rule sends. */
-export function refusalBody(code: number, description: string, parameters?: { readonly [name: string]: number }): unknown {
+export function refusalBody(
+  code: number,
+  description: string,
+  parameters?: { readonly [name: string]: number },
+): unknown {
   return { ok: false, error_code: code, description, ...(parameters === undefined ? {} : { parameters }) };
 }

@@ -56,7 +56,8 @@ export async function apiServer(options: ApiServerOptions, port = 0): Promise<Ap
     connections.set(incoming.socket, connection);
     serve(options, incoming, outgoing, connection).catch((error: unknown) => {
       // A bug of the fake, or a client that went away in the middle of its request.
-      if (!outgoing.headersSent) writeJson(outgoing, 500, { ok: false, error_code: 500, description: String(error) });
+      if (!outgoing.headersSent)
+        writeJson(outgoing, 500, { ok: false, error_code: 500, description: String(error) });
     });
   });
   // Longer than any client keeps an idle connection, so that the fake never closes one under a request.
@@ -72,16 +73,24 @@ export async function apiServer(options: ApiServerOptions, port = 0): Promise<Ap
   };
 }
 
-async function serve(options: ApiServerOptions, incoming: IncomingMessage, outgoing: ServerResponse, connection: number): Promise<void> {
+async function serve(
+  options: ApiServerOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  connection: number,
+): Promise<void> {
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   if (url.pathname.startsWith("/_control")) return await options.control(incoming, outgoing, url);
   const download = /^\/file\/bot([^/]+)\/(.+)$/.exec(url.pathname);
-  if (download !== null) return await serveFile(options, outgoing, download[1] ?? "", decodeURIComponent(download[2] ?? ""));
+  if (download !== null)
+    return await serveFile(options, outgoing, download[1] ?? "", decodeURIComponent(download[2] ?? ""));
   const [, token = "", method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(url.pathname) ?? [];
   const bot = options.botFor(decodeURIComponent(token));
   // The real server answers 404 to what cannot be a token and 401 to one that it does not know.
-  if (!/^\d+:/.test(token)) return writeJson(outgoing, 404, { ok: false, error_code: 404, description: "Not Found" });
-  if (bot === null) return writeJson(outgoing, 401, { ok: false, error_code: 401, description: "Unauthorized" });
+  if (!/^\d+:/.test(token))
+    return writeJson(outgoing, 404, { ok: false, error_code: 404, description: "Not Found" });
+  if (bot === null)
+    return writeJson(outgoing, 401, { ok: false, error_code: 401, description: "Unauthorized" });
   await serveCall(options, bot, method, incoming, outgoing, url, connection);
 }
 
@@ -130,25 +139,41 @@ async function act(
   try {
     const run = methods[method];
     if (run === undefined) {
-      options.violations.push(options.check.knows(method) ? `${method} is not part of this fake` : `${method} is no method of the Bot API`);
+      options.violations.push(
+        options.check.knows(method)
+          ? `${method} is not part of this fake`
+          : `${method} is no method of the Bot API`,
+      );
       throw new Refusal(404, "Not Found: method not found");
     }
     const problems = options.check.problems(method, params);
     options.violations.push(...problems);
     if (problems.length > 0) throw badRequest(problems.join("; "));
-    return { status: 200, body: { ok: true, result: await run({ state: options.state, bot, params, files, signal }) } };
+    return {
+      status: 200,
+      body: { ok: true, result: await run({ state: options.state, bot, params, files, signal }) },
+    };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (strictOnly.test(error.message)) options.violations.push(`${method}: ${error.message}`);
     const parameters = error.parameters === undefined ? {} : { parameters: error.parameters };
-    return { status: error.code, body: { ok: false, error_code: error.code, description: error.message, ...parameters } };
+    return {
+      status: error.code,
+      body: { ok: false, error_code: error.code, description: error.message, ...parameters },
+    };
   }
 }
 
 /** Refusals that only our own mistakes can cause. */
-const strictOnly = /can't parse entities|entity be|message is too long|caption is too long|text is empty|BUTTON_|unsupported parse_mode/;
+const strictOnly =
+  /can't parse entities|entity be|message is too long|caption is too long|text is empty|BUTTON_|unsupported parse_mode/;
 
-async function serveFile(options: ApiServerOptions, outgoing: ServerResponse, token: string, path: string): Promise<void> {
+async function serveFile(
+  options: ApiServerOptions,
+  outgoing: ServerResponse,
+  token: string,
+  path: string,
+): Promise<void> {
   const file = [...options.state.files.values()].find((stored) => stored.path === path);
   if (options.botFor(decodeURIComponent(token)) === null || file === undefined) {
     return writeJson(outgoing, 404, { ok: false, error_code: 404, description: "Not Found" });

@@ -41,7 +41,9 @@ export interface FakeTelegram {
   /** Moves a group to a new supergroup with both service messages; returns the new id. */
   upgrade(chat: number): number;
   as(
-    user: number | { readonly id: number; readonly name?: string; readonly username?: string; readonly isBot?: boolean },
+    user:
+      | number
+      | { readonly id: number; readonly name?: string; readonly username?: string; readonly isBot?: boolean },
     token?: string,
   ): Person;
   calls(method?: string): readonly ApiCall[];

@@ -29,18 +29,25 @@ export function shownText(raw: string, entities: readonly Entity[], what: "text"
   for (const entity of entities) checkBounds(raw, entity);
   if (entities.length > entityLimit) throw badRequest("can't parse entities: ENTITIES_TOO_LONG");
   checkNesting(entities);
-  const moved = entities.map((entity) => trimmed(entity, start, text.length)).filter((entity) => entity.length > 0);
+  const moved = entities
+    .map((entity) => trimmed(entity, start, text.length))
+    .filter((entity) => entity.length > 0);
   return { text, entities: moved };
 }
 
 function checkBounds(text: string, { offset, length }: Entity): void {
   const end = offset + length;
-  if (offset < 0 || length <= 0) throw badRequest(`can't parse entities: entity at UTF-16 offset ${offset} has length ${length}`);
+  if (offset < 0 || length <= 0)
+    throw badRequest(`can't parse entities: entity at UTF-16 offset ${offset} has length ${length}`);
   if (end > text.length) {
-    throw badRequest(`entity beginning at UTF-16 offset ${offset} ends after the end of the text at UTF-16 offset ${end}`);
+    throw badRequest(
+      `entity beginning at UTF-16 offset ${offset} ends after the end of the text at UTF-16 offset ${end}`,
+    );
   }
-  if (splitsPair(text, offset)) throw badRequest(`entity begins in a middle of a UTF-16 symbol at UTF-16 offset ${offset}`);
-  if (splitsPair(text, end)) throw badRequest(`entity beginning at UTF-16 offset ${offset} ends in a middle of a UTF-16 symbol`);
+  if (splitsPair(text, offset))
+    throw badRequest(`entity begins in a middle of a UTF-16 symbol at UTF-16 offset ${offset}`);
+  if (splitsPair(text, end))
+    throw badRequest(`entity beginning at UTF-16 offset ${offset} ends in a middle of a UTF-16 symbol`);
 }
 
 function splitsPair(text: string, at: number): boolean {
@@ -53,16 +60,22 @@ function splitsPair(text: string, at: number): boolean {
 function checkNesting(entities: readonly Entity[]): void {
   for (const [index, a] of entities.entries()) {
     for (const b of entities.slice(index + 1)) {
-      const [outer, inner] = a.offset < b.offset || (a.offset === b.offset && a.length >= b.length) ? [a, b] : [b, a];
+      const [outer, inner] =
+        a.offset < b.offset || (a.offset === b.offset && a.length >= b.length) ? [a, b] : [b, a];
       const outerEnd = outer.offset + outer.length;
       if (inner.offset >= outerEnd) continue;
       if (inner.offset + inner.length > outerEnd) {
-        throw badRequest(`can't parse entities: ${outer.type} at ${outer.offset} and ${inner.type} at ${inner.offset} cross`);
+        throw badRequest(
+          `can't parse entities: ${outer.type} at ${outer.offset} and ${inner.type} at ${inner.offset} cross`,
+        );
       }
       if (isCode(outer) || (isCode(inner) && !isQuote(outer))) {
-        throw badRequest(`can't parse entities: ${inner.type} at ${inner.offset} cannot stand inside ${outer.type}`);
+        throw badRequest(
+          `can't parse entities: ${inner.type} at ${inner.offset} cannot stand inside ${outer.type}`,
+        );
       }
-      if (isQuote(outer) && isQuote(inner)) throw badRequest(`can't parse entities: block quotes at ${inner.offset} cannot nest`);
+      if (isQuote(outer) && isQuote(inner))
+        throw badRequest(`can't parse entities: block quotes at ${inner.offset} cannot nest`);
     }
   }
 }
@@ -84,8 +97,14 @@ function trimmed(entity: Entity, start: number, textLength: number): Entity {
 /** What Telegram marks by itself in what people write: mentions and commands, as much as bots act on. */
 export function detectedEntities(text: string): readonly Entity[] {
   const found: Entity[] = [];
-  for (const match of text.matchAll(/(?<![\w@/])(?:@[A-Za-z]\w{2,31}|\/[A-Za-z0-9_]{1,64}(?:@[A-Za-z]\w{2,31})?)(?![\w/])/g)) {
-    found.push({ type: match[0].startsWith("@") ? "mention" : "bot_command", offset: match.index, length: match[0].length });
+  for (const match of text.matchAll(
+    /(?<![\w@/])(?:@[A-Za-z]\w{2,31}|\/[A-Za-z0-9_]{1,64}(?:@[A-Za-z]\w{2,31})?)(?![\w/])/g,
+  )) {
+    found.push({
+      type: match[0].startsWith("@") ? "mention" : "bot_command",
+      offset: match.index,
+      length: match[0].length,
+    });
   }
   return found;
 }

@@ -21,7 +21,18 @@ export interface VisibleMessage {
   readonly reactions: readonly string[];
 }
 
-const contents = ["text", "photo", "document", "audio", "video", "animation", "voice", "poll", "location", "sticker"];
+const contents = [
+  "text",
+  "photo",
+  "document",
+  "audio",
+  "video",
+  "animation",
+  "voice",
+  "poll",
+  "location",
+  "sticker",
+];
 
 export function visibleMessages(chat: Chat, thread?: number): readonly VisibleMessage[] {
   return [...chat.messages.values()]
@@ -33,7 +44,9 @@ function visibleMessage(chat: Chat, message: Message): VisibleMessage {
   const poll = message["poll"] as { readonly question: string } | undefined;
   const threadId = message["message_thread_id"] as number | undefined;
   const quoted = message["reply_to_message"] as Message | undefined;
-  const reactions = [...(chat.reactions.get(message.message_id)?.values() ?? [])].flat() as readonly { readonly emoji?: string }[];
+  const reactions = [...(chat.reactions.get(message.message_id)?.values() ?? [])].flat() as readonly {
+    readonly emoji?: string;
+  }[];
   return {
     id: message.message_id,
     from: message.from?.first_name ?? chat.title,

@@ -51,14 +51,22 @@ export interface Chat {
 
 export interface Bot {
   readonly token: string;
-  readonly me: User & { readonly can_join_groups: true; readonly can_read_all_group_messages: true; readonly has_topics_enabled: boolean };
+  readonly me: User & {
+    readonly can_join_groups: true;
+    readonly can_read_all_group_messages: true;
+    readonly has_topics_enabled: boolean;
+  };
   readonly queue: UpdateQueue;
   /** Private chats are the bot's own: another bot's chat with the same person is another chat. */
   readonly privateChats: Map<number, Chat>;
   /** Open callback queries by id. */
   readonly callbacks: Map<string, { answer?: { readonly text?: string } }>;
   commands: readonly unknown[];
-  webhook: { readonly url: string; readonly secret: string | undefined; readonly maxConnections: number } | null;
+  webhook: {
+    readonly url: string;
+    readonly secret: string | undefined;
+    readonly maxConnections: number;
+  } | null;
   webhookError: { readonly date: number; readonly message: string } | null;
 }
 
@@ -136,12 +144,22 @@ export function world(clock: Clock): World {
     addFile(file, folder, statedBytes = file.bytes.length) {
       const number = files.size + 1;
       const extension = /\.\w{1,8}$/.exec(file.name)?.[0] ?? "";
-      const stored = { ...file, id: `file-${number}`, path: `${folder}/file_${number}${extension}`, statedBytes };
+      const stored = {
+        ...file,
+        id: `file-${number}`,
+        path: `${folder}/file_${number}${extension}`,
+        statedBytes,
+      };
       files.set(stored.id, stored);
       return stored;
     },
     addMessage(chat, fields) {
-      const message: Message = { message_id: ++chat.lastMessageId, date: seconds(), chat: chatJson(chat), ...fields };
+      const message: Message = {
+        message_id: ++chat.lastMessageId,
+        date: seconds(),
+        chat: chatJson(chat),
+        ...fields,
+      };
       chat.messages.set(message.message_id, message);
       return message;
     },

@@ -28,9 +28,18 @@ test("a bot that identifies hears what is said to it, and itself", async () => {
   await line.next("MESSAGE_CREATE");
   await line.next("MESSAGE_CREATE");
   const [direct, inGuild, own] = line.events("MESSAGE_CREATE");
-  expect(direct).toMatchObject({ content: "hello", author: { id: "42", global_name: "Alice" }, channel_id: alice.dm() });
+  expect(direct).toMatchObject({
+    content: "hello",
+    author: { id: "42", global_name: "Alice" },
+    channel_id: alice.dm(),
+  });
   expect(direct.guild_id).toBeUndefined();
-  expect(inGuild).toMatchObject({ guild_id: guild, mentions: [{ id: bot.id }], mention_roles: [], member: { roles: [] } });
+  expect(inGuild).toMatchObject({
+    guild_id: guild,
+    mentions: [{ id: bot.id }],
+    mention_roles: [],
+    member: { roles: [] },
+  });
   expect(own).toMatchObject({ content: "mine", author: { id: bot.id, bot: true } });
   expect(line.frames.filter((frame) => frame.op === 0).map((frame) => frame.s)).toEqual([1, 2, 3, 4, 5]);
 });
@@ -40,12 +49,18 @@ test("events come only to sessions with their intent, and guild text is empty wi
   const line = await ready(fake, bot, intents.guilds | intents.guildMessages);
   const alice = fake.as("42");
   alice.says("a direct message");
-  const said = alice.says("nobody is named", { channel, files: [{ name: "a.txt", mediaType: "text/plain", bytes: new Uint8Array(1) }] });
+  const said = alice.says("nobody is named", {
+    channel,
+    files: [{ name: "a.txt", mediaType: "text/plain", bytes: new Uint8Array(1) }],
+  });
   alice.says(`to <@${bot.id}>`, { channel });
   alice.reacts(said.id, "👍", { channel });
   await line.next("MESSAGE_CREATE");
   await line.next("MESSAGE_CREATE");
-  expect(line.events("MESSAGE_CREATE")).toMatchObject([{ content: "", attachments: [] }, { content: `to <@${bot.id}>` }]);
+  expect(line.events("MESSAGE_CREATE")).toMatchObject([
+    { content: "", attachments: [] },
+    { content: `to <@${bot.id}>` },
+  ]);
   expect(line.events("MESSAGE_REACTION_ADD")).toEqual([]);
 });
 
@@ -63,7 +78,11 @@ describe("a session that was left", () => {
     await again.next(10);
     again.send({ op: 6, d: { token: bot.token, session_id: line.session, seq: s } });
     await again.next("RESUMED");
-    expect(again.frames.slice(1).map((frame) => frame.d.content ?? frame.t)).toEqual(["two", "three", "RESUMED"]);
+    expect(again.frames.slice(1).map((frame) => frame.d.content ?? frame.t)).toEqual([
+      "two",
+      "three",
+      "RESUMED",
+    ]);
     expect(fake.gateway.steps("connect").map((step) => step.isAtResumeUrl)).toEqual([false, true]);
     expect(fake.gateway.steps("close")).toMatchObject([{ code: 1006 }]);
   });
@@ -108,7 +127,11 @@ describe("a connection is closed with", () => {
   test.each([
     ["4004, a wrong token", () => identify("wrong"), 4004],
     ["4013, bits that are no intents", () => identify(defaultDiscordToken, 1 << 30), 4013],
-    ["4014, an intent that the portal does not allow", () => identify(defaultDiscordToken, usualIntents), 4014],
+    [
+      "4014, an intent that the portal does not allow",
+      () => identify(defaultDiscordToken, usualIntents),
+      4014,
+    ],
     ["4010, a shard that cannot be", () => identify(defaultDiscordToken, 1, { shard: [2, 1] }), 4010],
     ["4001, an opcode that is none", () => ({ op: 99 }), 4001],
     ["4003, talk before identify", () => ({ op: 3, d: {} }), 4003],

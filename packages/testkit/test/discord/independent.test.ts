@@ -12,7 +12,13 @@ beforeEach(async () => {
   fake = await fakeDiscord();
   const started = new Client({
     rest: { api: fake.apiRoot, retries: 0 },
-    intents: [Intent.Guilds, Intent.GuildMessages, Intent.GuildMessageReactions, Intent.DirectMessages, Intent.MessageContent],
+    intents: [
+      Intent.Guilds,
+      Intent.GuildMessages,
+      Intent.GuildMessageReactions,
+      Intent.DirectMessages,
+      Intent.MessageContent,
+    ],
     partials: [Partials.Channel],
   });
   // Before the login, so that the guild comes with READY.
@@ -30,19 +36,21 @@ afterEach(async () => {
 });
 
 /** discord.js sends fields that Discord does not know (tts in an edit): harmless, and on record. */
-const refusedViolations = (): readonly string[] => fake.violations().filter((violation) => !violation.includes("Discord knows no"));
-const nextMessage = async (): Promise<Message<true>> => (await once(client, Events.MessageCreate))[0] as Message<true>;
+const refusedViolations = (): readonly string[] =>
+  fake.violations().filter((violation) => !violation.includes("Discord knows no"));
+const nextMessage = async (): Promise<Message<true>> =>
+  (await once(client, Events.MessageCreate))[0] as Message<true>;
 
 test("discord.js reads a guild message, replies, edits, reacts and opens a thread", async () => {
   const heard = nextMessage();
   const said = fake.as({ id: "42", name: "Alice" }).says(`hello <@${client.user.id}>`, { channel: "501" });
   const message = await heard;
-  expect([message.guild.name, message.channel.name, message.mentions.has(client.user), message.author.displayName]).toEqual([
-    "Home",
-    "general",
-    true,
-    "Alice",
-  ]);
+  expect([
+    message.guild.name,
+    message.channel.name,
+    message.mentions.has(client.user),
+    message.author.displayName,
+  ]).toEqual(["Home", "general", true, "Alice"]);
   const reply = await message.reply({ content: "hi", nonce: "n1", enforceNonce: true });
   await reply.edit("hi!");
   await message.react("👍");
@@ -52,7 +60,10 @@ test("discord.js reads a guild message, replies, edits, reacts and opens a threa
     { id: said.id, reactions: ["👍"], thread: { title: "Talk" } },
     { text: "hi!", replyTo: said.id, edited: true },
   ]);
-  expect(fake.visible(thread.id)).toMatchObject([{ kind: "service" }, { text: "inside", files: ["note.txt"] }]);
+  expect(fake.visible(thread.id)).toMatchObject([
+    { kind: "service" },
+    { text: "inside", files: ["note.txt"] },
+  ]);
   expect((await message.channel.messages.fetch({ limit: 5 })).size).toBe(2);
   expect(refusedViolations()).toEqual([]);
 });
@@ -64,7 +75,11 @@ test("discord.js registers a command, hears it run and answers it", async () => 
   const [interaction] = await heard;
   await interaction.deferReply();
   await interaction.editReply("fine");
-  expect([interaction.commandName, interaction.user.id, fake.interaction(id).state]).toEqual(["status", "42", "answered"]);
+  expect([interaction.commandName, interaction.user.id, fake.interaction(id).state]).toEqual([
+    "status",
+    "42",
+    "answered",
+  ]);
   expect(fake.visible("501")).toMatchObject([{ text: "fine", byBot: true }]);
   expect(refusedViolations()).toEqual([]);
 });
@@ -112,7 +127,9 @@ test("as a program it says where it listens, takes any token and obeys over HTTP
     { from: "Alice", text: "Because", thread: { title: "Why" }, files: ["a.txt"], reactions: ["👍"] },
   ]);
   expect(await ask("POST", "gateway", { do: "refuseResume", with: [3] })).toEqual({});
-  expect(await ask("POST", "say", { user: "42", channel: "1" })).toMatchObject({ error: expect.stringContaining("there is no channel 1") });
+  expect(await ask("POST", "say", { user: "42", channel: "1" })).toMatchObject({
+    error: expect.stringContaining("there is no channel 1"),
+  });
   expect(await ask("GET", "calls?route=GET /users/@me")).toHaveLength(1);
   expect(await ask("GET", "violations")).toEqual([]);
   const ended = once(program, "exit");

@@ -1,6 +1,12 @@
 // Commands, buttons, selects and modals: registered, used by people, answered within Discord's deadlines.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { defaultDiscordToken, type FakeDiscord, type FakeDiscordBot, fakeDiscord, virtualClock } from "@parley/testkit";
+import {
+  defaultDiscordToken,
+  type FakeDiscord,
+  type FakeDiscordBot,
+  fakeDiscord,
+  virtualClock,
+} from "@parley/testkit";
 import { ready, type RawGateway, rest, type RestAnswer } from "./raw-client.ts";
 
 const clock = virtualClock();
@@ -14,7 +20,8 @@ beforeEach(async () => {
 });
 afterEach(() => fake.close());
 
-const commands = (body: unknown): Promise<RestAnswer> => rest(fake, bot, "PUT", `/applications/${bot.id}/commands`, body);
+const commands = (body: unknown): Promise<RestAnswer> =>
+  rest(fake, bot, "PUT", `/applications/${bot.id}/commands`, body);
 const answer = (id: string, body: unknown): Promise<RestAnswer> =>
   rest(fake, null, "POST", `/interactions/${id}/${fake.interaction(id).token}/callback`, body);
 const byToken = (method: string, id: string, path: string, body?: unknown): Promise<RestAnswer> =>
@@ -23,7 +30,11 @@ const status = { name: "status", description: "How it is" };
 
 test("a command runs, is deferred, and its answer takes the place of the loading message", async () => {
   await commands([
-    { name: "model", description: "Which model", options: [{ type: 3, name: "name", description: "Its name", required: true }] },
+    {
+      name: "model",
+      description: "Which model",
+      options: [{ type: 3, name: "name", description: "Its name", required: true }],
+    },
   ]);
   const alice = fake.as({ id: "42", name: "Alice" });
   expect(() => alice.runs("modle")).toThrow("no command /modle");
@@ -56,13 +67,19 @@ test("an interaction waits three seconds, its token lives for fifteen minutes, a
   expect(fake.interaction(late).state).toBe("failed");
   expect(await answer(late, { type: 5 })).toMatchObject({ status: 404, body: { code: 10_062 } });
   const id = alice.runs("status");
-  expect(await byToken("POST", id, "", { content: "too early" })).toMatchObject({ status: 404, body: { code: 10_015 } });
+  expect(await byToken("POST", id, "", { content: "too early" })).toMatchObject({
+    status: 404,
+    body: { code: 10_015 },
+  });
   await answer(id, { type: 4, data: { content: "fine" } });
   expect(await answer(id, { type: 5 })).toMatchObject({ status: 400, body: { code: 40_060 } });
   await clock.advance(15 * 60_000 - 1);
   expect((await byToken("PATCH", id, "/messages/@original", { content: "still fine" })).status).toBe(200);
   await clock.advance(2);
-  expect(await byToken("POST", id, "", { content: "late" })).toMatchObject({ status: 401, body: { code: 50_027 } });
+  expect(await byToken("POST", id, "", { content: "late" })).toMatchObject({
+    status: 401,
+    body: { code: 50_027 },
+  });
 });
 
 test("the first follow-up to a deferral edits the loading message", async () => {
@@ -80,7 +97,12 @@ test("buttons, selects and modals reach the bot with what was chosen", async () 
     content: "Choose",
     components: [
       row({ type: 2, style: 1, label: "Yes", custom_id: "yes" }),
-      row({ type: 3, custom_id: "pick", max_values: 2, options: ["a", "b", "c"].map((value) => ({ label: value, value })) }),
+      row({
+        type: 3,
+        custom_id: "pick",
+        max_values: 2,
+        options: ["a", "b", "c"].map((value) => ({ label: value, value })),
+      }),
     ],
   });
   expect(() => alice.presses(body.id, "no")).toThrow(`no component "no"`);
@@ -90,7 +112,11 @@ test("buttons, selects and modals reach the bot with what was chosen", async () 
     data: { custom_id: "yes", component_type: 2 },
     message: { id: body.id },
   });
-  const modal = { custom_id: "form", title: "Why", components: [row({ type: 4, custom_id: "why", style: 1, label: "Why" })] };
+  const modal = {
+    custom_id: "form",
+    title: "Why",
+    components: [row({ type: 4, custom_id: "why", style: 1, label: "Why" })],
+  };
   expect((await answer(pressed, { type: 9, data: modal })).status).toBe(204);
   const submitted = alice.submits(pressed, { why: "because" });
   expect((await line.next("INTERACTION_CREATE")).d).toMatchObject({
@@ -125,9 +151,15 @@ test("a select's values must be offered; an update may be deferred without a loa
 });
 
 test.each([
-  [[{ name: "Status", description: "x" }], { 0: { name: { _errors: [{ code: "APPLICATION_COMMAND_INVALID_NAME" }] } } }],
+  [
+    [{ name: "Status", description: "x" }],
+    { 0: { name: { _errors: [{ code: "APPLICATION_COMMAND_INVALID_NAME" }] } } },
+  ],
   [[{ name: "a" }], { 0: { description: { _errors: [{ code: "BASE_TYPE_REQUIRED" }] } } }],
-  [[{ name: "a", description: "x".repeat(101) }], { 0: { description: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH" }] } } }],
+  [
+    [{ name: "a", description: "x".repeat(101) }],
+    { 0: { description: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH" }] } } },
+  ],
   [[status, status], { 1: { name: { _errors: [{ code: "APPLICATION_COMMANDS_DUPLICATE_NAME" }] } } }],
   [
     [

@@ -38,7 +38,10 @@ export const intents = {
 };
 export const usualIntents = Object.values(intents).reduce((all, bit) => all | bit, 0);
 
-export function openGateway(fake: FakeDiscord, { url, query = "v=10&encoding=json" }: RawOptions = {}): RawGateway {
+export function openGateway(
+  fake: FakeDiscord,
+  { url, query = "v=10&encoding=json" }: RawOptions = {},
+): RawGateway {
   const socket = new WebSocket(`${url ?? `${fake.url.replace("http", "ws")}/gateway`}?${query}`);
   const frames: Frame[] = [];
   const seen = new Map<string | number, number>();
@@ -78,7 +81,8 @@ export function openGateway(fake: FakeDiscord, { url, query = "v=10&encoding=jso
 function reader(query: string, take: (text: string) => void): (data: Buffer, isBinary: boolean) => void {
   const kind = /compress=(\w+)-stream/.exec(query)?.[1];
   if (kind === undefined) return (data, isBinary) => take((isBinary ? inflateSync(data) : data).toString());
-  const stream = kind === "zlib" ? (createInflate({ flush: constants.Z_SYNC_FLUSH }) as Inflate) : createZstdDecompress();
+  const stream =
+    kind === "zlib" ? (createInflate({ flush: constants.Z_SYNC_FLUSH }) as Inflate) : createZstdDecompress();
   let text = "";
   stream.on("data", (chunk: Buffer) => {
     text += chunk.toString();
@@ -95,7 +99,10 @@ function reader(query: string, take: (text: string) => void): (data: Buffer, isB
 }
 
 export function identify(token: string, wanted = usualIntents, more: object = {}): object {
-  return { op: 2, d: { token, intents: wanted, properties: { os: "linux", browser: "raw", device: "raw" }, ...more } };
+  return {
+    op: 2,
+    d: { token, intents: wanted, properties: { os: "linux", browser: "raw", device: "raw" }, ...more },
+  };
 }
 
 /** Opens a gateway connection and waits until it is ready. */
@@ -134,5 +141,9 @@ export async function rest(
     ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
 }

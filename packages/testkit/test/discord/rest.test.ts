@@ -24,13 +24,17 @@ beforeEach(async () => {
 });
 afterEach(() => fake.close());
 
-const call = (method: string, path: string, body?: unknown): Promise<RestAnswer> => rest(fake, bot, method, path, body);
-const create = (body: unknown, into = channel): Promise<RestAnswer> => call("POST", `/channels/${into}/messages`, body);
+const call = (method: string, path: string, body?: unknown): Promise<RestAnswer> =>
+  rest(fake, bot, method, path, body);
+const create = (body: unknown, into = channel): Promise<RestAnswer> =>
+  call("POST", `/channels/${into}/messages`, body);
 const texts = (of = channel): readonly string[] => fake.visible(of).map((message) => message.text);
 const form = (json: unknown, ...files: readonly [name: string, bytes: number][]): FormData => {
   const data = new FormData();
   data.set("payload_json", JSON.stringify(json));
-  files.forEach(([name, bytes], index) => data.set(`files[${index}]`, new Blob(["x".repeat(bytes)], { type: "text/plain" }), name));
+  files.forEach(([name, bytes], index) =>
+    data.set(`files[${index}]`, new Blob(["x".repeat(bytes)], { type: "text/plain" }), name),
+  );
   return data;
 };
 
@@ -41,7 +45,10 @@ describe("a nonce", () => {
     expect(first).toMatchObject({ status: 200, body: { nonce: "abc" } });
     expect((await create(body)).body.id).toBe(first.body.id);
     await clock.advance(179_000);
-    expect((await create({ ...body, content: "other words" })).body).toMatchObject({ id: first.body.id, content: "once" });
+    expect((await create({ ...body, content: "other words" })).body).toMatchObject({
+      id: first.body.id,
+      content: "once",
+    });
     expect(texts()).toEqual(["once"]);
     await clock.advance(2_000);
     await create(body);
@@ -65,36 +72,62 @@ test.each([
   ],
   [{ content: 5 }, { content: { _errors: [{ code: "STRING_TYPE_CONVERT" }] } }],
   [{ content: "x", nonce: "n".repeat(26), enforce_nonce: true }, { nonce: {} }],
-  [{ content: "x", message_reference: { message_id: "1" } }, { message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE" }] } }],
+  [
+    { content: "x", message_reference: { message_id: "1" } },
+    { message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE" }] } },
+  ],
   [
     { content: "x", components: [{ type: 1, components: [] }] },
     { components: { 0: { components: { _errors: [{ code: "BASE_TYPE_MIN_LENGTH" }] } } } },
   ],
   [
     { content: "x", components: [{ type: 1, components: [{ type: 2, style: 1, label: "a" }] }] },
-    { components: { 0: { components: { 0: { custom_id: { _errors: [{ code: "BASE_TYPE_REQUIRED" }] } } } } } },
+    {
+      components: { 0: { components: { 0: { custom_id: { _errors: [{ code: "BASE_TYPE_REQUIRED" }] } } } } },
+    },
   ],
   [
-    { content: "x", components: [1, 2].map(() => ({ type: 1, components: [{ type: 2, style: 1, label: "a", custom_id: "same" }] })) },
-    { components: { 1: { components: { 0: { custom_id: { _errors: [{ code: "COMPONENT_CUSTOM_ID_DUPLICATED" }] } } } } } },
+    {
+      content: "x",
+      components: [1, 2].map(() => ({
+        type: 1,
+        components: [{ type: 2, style: 1, label: "a", custom_id: "same" }],
+      })),
+    },
+    {
+      components: {
+        1: { components: { 0: { custom_id: { _errors: [{ code: "COMPONENT_CUSTOM_ID_DUPLICATED" }] } } } },
+      },
+    },
   ],
   [
     { content: "x", components: [{ type: 10, content: "new text" }] },
     { components: { 0: { type: { _errors: [{ code: "UNION_TYPE_CHOICES" }] } } } },
   ],
-  [{ content: "x", embeds: [{ title: "t".repeat(257) }] }, { embeds: { 0: { title: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH" }] } } } }],
+  [
+    { content: "x", embeds: [{ title: "t".repeat(257) }] },
+    { embeds: { 0: { title: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH" }] } } } },
+  ],
   [
     { content: "x", attachments: [{ id: "0", filename: "a.txt" }] },
     { attachments: { 0: { id: { _errors: [{ code: "ATTACHMENT_NOT_FOUND" }] } } } },
   ],
-])("a message that is our mistake is refused in Discord's form and put on record: %j", async (body, errors) => {
-  expect(await create(body)).toMatchObject({ status: 400, body: { code: 50_035, message: "Invalid Form Body", errors } });
-  expect(fake.violations()).toHaveLength(1);
-  expect(texts()).toEqual([]);
-});
+])(
+  "a message that is our mistake is refused in Discord's form and put on record: %j",
+  async (body, errors) => {
+    expect(await create(body)).toMatchObject({
+      status: 400,
+      body: { code: 50_035, message: "Invalid Form Body", errors },
+    });
+    expect(fake.violations()).toHaveLength(1);
+    expect(texts()).toEqual([]);
+  },
+);
 
 test("a field that Discord does not know changes nothing, but is on record", async () => {
-  expect(await create({ content: "x", colour: 3, allowed_mentions: { parse: [], everyone: false } })).toMatchObject({ status: 200 });
+  expect(
+    await create({ content: "x", colour: 3, allowed_mentions: { parse: [], everyone: false } }),
+  ).toMatchObject({ status: 200 });
   expect(fake.violations()).toEqual([
     expect.stringContaining("knows no colour"),
     expect.stringContaining("knows no allowed_mentions.everyone"),
@@ -104,8 +137,18 @@ test("a field that Discord does not know changes nothing, but is on record", asy
 test.each([
   ["empty content", async () => create({ content: " \n " }), 400, 50_006],
   ["an unknown channel", async () => create({ content: "x" }, "1"), 404, 10_003],
-  ["a channel that the bot may not see", async () => (fake.at(channel).deny("view"), create({ content: "x" })), 403, 50_001],
-  ["a channel that it may not write in", async () => (fake.at(channel).deny("send"), create({ content: "x" })), 403, 50_013],
+  [
+    "a channel that the bot may not see",
+    async () => (fake.at(channel).deny("view"), create({ content: "x" })),
+    403,
+    50_001,
+  ],
+  [
+    "a channel that it may not write in",
+    async () => (fake.at(channel).deny("send"), create({ content: "x" })),
+    403,
+    50_013,
+  ],
   ["a forum", async () => create({ content: "x" }, fake.channel({ guild, kind: "forum" })), 400, 50_008],
   [
     "a person who takes no direct messages",
@@ -117,14 +160,21 @@ test.each([
   ["an edit in an archived thread", editInArchived, 400, 50_083],
   [
     "an edit of somebody else's words",
-    async () => call("PATCH", `/channels/${channel}/messages/${fake.as("42").says("mine", { channel }).id}`, { content: "x" }),
+    async () =>
+      call("PATCH", `/channels/${channel}/messages/${fake.as("42").says("mine", { channel }).id}`, {
+        content: "x",
+      }),
     403,
     50_005,
   ],
   ["a deletion of nothing", async () => call("DELETE", `/channels/${channel}/messages/1`), 404, 10_008],
   [
     "an emoji that is none",
-    async () => call("PUT", `/channels/${channel}/messages/${fake.as("42").says("x", { channel }).id}/reactions/smile/@me`),
+    async () =>
+      call(
+        "PUT",
+        `/channels/${channel}/messages/${fake.as("42").says("x", { channel }).id}/reactions/smile/@me`,
+      ),
     400,
     10_014,
   ],
@@ -167,7 +217,11 @@ describe("rate limits", () => {
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200, 429]);
     expect(answers[0]?.headers.get("x-ratelimit-remaining")).toBe("4");
     expect(answers[0]?.headers.get("x-ratelimit-reset-after")).toBe("5.000");
-    expect(answers[5]?.body).toEqual({ message: "You are being rate limited.", retry_after: 5, global: false });
+    expect(answers[5]?.body).toEqual({
+      message: "You are being rate limited.",
+      retry_after: 5,
+      global: false,
+    });
     expect(answers[5]?.headers.get("x-ratelimit-scope")).toBe("user");
     expect((await create({ content: "elsewhere" }, other)).status).toBe(200);
     await clock.advance(5_000);
@@ -197,7 +251,10 @@ test("a fault may strike before or after the server acted", async () => {
   fake.inject({ method, trouble: discordRefusal("missingAccess") });
   await expect(create({ content: "a" })).rejects.toThrow("JSON");
   await expect(create({ content: "b" })).rejects.toThrow("fetch failed");
-  expect(await create({ content: "c" })).toMatchObject({ status: 403, body: { code: 50_001, message: "Missing Access" } });
+  expect(await create({ content: "c" })).toMatchObject({
+    status: 403,
+    body: { code: 50_001, message: "Missing Access" },
+  });
   expect(texts()).toEqual(["b"]);
   expect(fake.calls(method).map(({ acted }) => acted)).toEqual([false, true, false]);
 });
@@ -206,18 +263,25 @@ test("history pages upwards by after, downwards by before", async () => {
   const alice = fake.as("42");
   const ids = Array.from({ length: 7 }, (_, i) => alice.says(`${i}`, { channel }).id);
   const page = async (query: string): Promise<readonly string[]> =>
-    (await call("GET", `/channels/${channel}/messages?${query}`)).body.map((message: { readonly content: string }) => message.content);
+    (await call("GET", `/channels/${channel}/messages?${query}`)).body.map(
+      (message: { readonly content: string }) => message.content,
+    );
   expect(await page("limit=2")).toEqual(["6", "5"]);
   expect(await page(`after=${ids[1]}&limit=2`)).toEqual(["3", "2"]);
   expect(await page(`after=${ids[4]}`)).toEqual(["6", "5"]);
   expect(await page(`before=${ids[2]}`)).toEqual(["1", "0"]);
   expect(await page(`around=${ids[3]}&limit=3`)).toContain("3");
   await clock.advance(1_000);
-  expect(await call("GET", `/channels/${channel}/messages?limit=101`)).toMatchObject({ status: 400, body: { code: 50_035 } });
+  expect(await call("GET", `/channels/${channel}/messages?limit=101`)).toMatchObject({
+    status: 400,
+    body: { code: 50_035 },
+  });
 });
 
 test("files go up with their message and come down from the CDN", async () => {
-  const { body } = await create(form({ content: "look", attachments: [{ id: 0, description: "words" }] }, ["a b.txt", 5]));
+  const { body } = await create(
+    form({ content: "look", attachments: [{ id: 0, description: "words" }] }, ["a b.txt", 5]),
+  );
   expect(body.attachments).toMatchObject([{ filename: "a_b.txt", size: 5, description: "words" }]);
   expect(await (await fetch(body.attachments[0].url)).text()).toBe("xxxxx");
   expect(fake.visible(channel)).toMatchObject([{ text: "look", files: ["a_b.txt"] }]);
@@ -231,20 +295,32 @@ test("mentions notify only whom allowed_mentions lets through", async () => {
   await create({ content });
   await create({ content, allowed_mentions: { parse: [] } });
   await create({ content, allowed_mentions: { parse: ["roles"], users: ["42"] } });
-  expect(fake.visible(channel).map((message) => message.pings)).toEqual([["42", `&${role}`, "everyone"], [], ["42", `&${role}`]]);
+  expect(fake.visible(channel).map((message) => message.pings)).toEqual([
+    ["42", `&${role}`, "everyone"],
+    [],
+    ["42", `&${role}`],
+  ]);
 });
 
 test("threads hang on messages or stand alone, and a forum takes posts", async () => {
   const alice = fake.as({ id: "42", name: "Alice" });
   const said = alice.says("a topic", { channel });
   const hung = await call("POST", `/channels/${channel}/messages/${said.id}/threads`, { name: "Talk" });
-  expect(hung).toMatchObject({ status: 201, body: { id: said.id, type: 11, name: "Talk", parent_id: channel } });
-  expect(await call("POST", `/channels/${channel}/messages/${said.id}/threads`, { name: "Again" })).toMatchObject({
+  expect(hung).toMatchObject({
+    status: 201,
+    body: { id: said.id, type: 11, name: "Talk", parent_id: channel },
+  });
+  expect(
+    await call("POST", `/channels/${channel}/messages/${said.id}/threads`, { name: "Again" }),
+  ).toMatchObject({
     body: { code: 160_004 },
   });
   await create({ content: "inside" }, hung.body.id);
   const forum = fake.channel({ guild, kind: "forum", tags: ["help"] });
-  const post = await call("POST", `/channels/${forum}/threads`, { name: "A question", message: { content: "How?" } });
+  const post = await call("POST", `/channels/${forum}/threads`, {
+    name: "A question",
+    message: { content: "How?" },
+  });
   expect(post).toMatchObject({
     status: 201,
     body: { name: "A question", parent_id: forum, message: { id: post.body.id, content: "How?" } },
@@ -266,7 +342,11 @@ test("threads hang on messages or stand alone, and a forum takes posts", async (
 test("what people see follows edits, reactions, pins and deletions", async () => {
   const alice = fake.as({ id: "42", name: "Alice" });
   const question = alice.says("https://example.org", { channel });
-  const { body } = await create({ content: "first", flags: 4, message_reference: { message_id: question.id } });
+  const { body } = await create({
+    content: "first",
+    flags: 4,
+    message_reference: { message_id: question.id },
+  });
   await call("PATCH", `/channels/${channel}/messages/${body.id}`, {
     content: "second https://example.org",
     components: [{ type: 1, components: [{ type: 2, style: 1, label: "Yes", custom_id: "y" }] }],

@@ -66,13 +66,20 @@ describe("the fake model servers", () => {
   });
 
   it("run as a program that other programs control over HTTP", async () => {
-    const program = spawn(process.execPath, [path.resolve(import.meta.dirname, "../../src/models/main.ts"), "--port", "0"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const program = spawn(
+      process.execPath,
+      [path.resolve(import.meta.dirname, "../../src/models/main.ts"), "--port", "0"],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     try {
       const [printed] = (await once(program.stdout, "data")) as [Buffer];
       const url = printed.toString().trim();
-      await fetch(`${url}/_control/script`, { method: "POST", body: JSON.stringify([{ text: "from outside" }]) });
+      await fetch(`${url}/_control/script`, {
+        method: "POST",
+        body: JSON.stringify([{ text: "from outside" }]),
+      });
       expect(await textOf(await ask(url, "hi"))).toBe("from outside");
       const calls = (await (await fetch(`${url}/_control/requests`)).json()) as { lastUserText: string }[];
       expect(calls.map((call) => call.lastUserText)).toEqual(["hi"]);

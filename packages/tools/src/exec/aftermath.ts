@@ -3,7 +3,11 @@
 import type { Log } from "@parley/protocol";
 
 /** To be added to the command's output; "" for nothing. */
-export async function aftermath(after: (() => Promise<string>) | undefined, command: string, log: Log): Promise<string> {
+export async function aftermath(
+  after: (() => Promise<string>) | undefined,
+  command: string,
+  log: Log,
+): Promise<string> {
   if (after === undefined) return "";
   try {
     const said = await after();

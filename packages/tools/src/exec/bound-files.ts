@@ -41,12 +41,22 @@ const mostFolders = 32;
 const hashedBytes = 32 * 1024 * 1024;
 const chunkBytes = 1024 * 1024;
 
-export async function whatRuns({ parts, line, writes, folder, files, find }: WhatRunsRequest): Promise<WhatRuns> {
+export async function whatRuns({
+  parts,
+  line,
+  writes,
+  folder,
+  files,
+  find,
+}: WhatRunsRequest): Promise<WhatRuns> {
   const at = (word: string): string => within(folder, word);
   const closed = parts === null ? null : await closedScripts(parts, writes, { files, at, find });
-  if (closed !== null) return { files: closed.scripts.toSorted(byPath), closed: true, touches: closed.touches };
+  if (closed !== null)
+    return { files: closed.scripts.toSorted(byPath), closed: true, touches: closed.touches };
   const words =
-    parts === null ? pieces([line]) : parts.flatMap((argv) => (knownForm(argv) === null ? [argv[0] ?? "", ...pieces(argv.slice(1))] : []));
+    parts === null
+      ? pieces([line])
+      : parts.flatMap((argv) => (knownForm(argv) === null ? [argv[0] ?? "", ...pieces(argv.slice(1))] : []));
   const named = await namedFrom([...new Set([...words, ...implied(words)])], folder, files);
   const found = new Map<string, BoundFile>();
   for (const name of named) {
@@ -62,7 +72,9 @@ function byPath(a: BoundFile, b: BoundFile): number {
 
 /** Also what stands inside a word ("sh -c 'node x.js'", "--require=./x.js"). */
 function pieces(words: readonly string[]): readonly string[] {
-  return words.flatMap((word) => [word, ...word.split(/[\s'"`;|&<>(){}$=,]+/)]).filter((piece) => piece !== "");
+  return words
+    .flatMap((word) => [word, ...word.split(/[\s'"`;|&<>(){}$=,]+/)])
+    .filter((piece) => piece !== "");
 }
 
 /** What a program runs without being told its name. No list of this is whole: it only makes more of what would run visible. */
@@ -85,7 +97,11 @@ function implied(words: readonly string[]): readonly string[] {
 }
 
 /** The paths that the words may mean: from the command's folder, and from those that it names and may go to. */
-async function namedFrom(words: readonly string[], folder: string, files: Rooted): Promise<ReadonlySet<string>> {
+async function namedFrom(
+  words: readonly string[],
+  folder: string,
+  files: Rooted,
+): Promise<ReadonlySet<string>> {
   const unique = new Set(words);
   const listed = new Map<string, Promise<readonly string[]>>();
   const entries = (path: string): Promise<readonly string[]> => {
@@ -93,17 +109,26 @@ async function namedFrom(words: readonly string[], folder: string, files: Rooted
     listed.set(path, known);
     return known;
   };
-  if (unique.size > mostNames) throw new Fault("invalid", `it has more than ${mostNames} words that may name a file; put it into a script`);
+  if (unique.size > mostNames)
+    throw new Fault(
+      "invalid",
+      `it has more than ${mostNames} words that may name a file; put it into a script`,
+    );
   const named = new Set<string>();
   const folders = new Set([folder]);
   for (const from of folders) {
     for (const word of unique) {
       if (word.length > longestWord) continue;
       const below = word.startsWith("/") ? partsBelow(files, word) : word.split("/");
-      for (const path of below === null ? [] : await matching(word.startsWith("/") ? "" : from, below, entries)) named.add(path);
-      if (named.size > mostNames) throw new Fault("invalid", `it names more than ${mostNames} files; name fewer`);
+      for (const path of below === null
+        ? []
+        : await matching(word.startsWith("/") ? "" : from, below, entries))
+        named.add(path);
+      if (named.size > mostNames)
+        throw new Fault("invalid", `it names more than ${mostNames} files; name fewer`);
     }
-    for (const path of named) if (folders.size < mostFolders && (await entries(path)).length > 0) folders.add(path);
+    for (const path of named)
+      if (folders.size < mostFolders && (await entries(path)).length > 0) folders.add(path);
   }
   return named;
 }
@@ -116,7 +141,9 @@ async function matching(
 ): Promise<string[]> {
   if (first === "" || first === ".") return rest.length === 0 ? [] : matching(from, rest, entries);
   const there = first === ".." ? [".."] : await entries(from);
-  const found = /[*?[]/.test(first) ? there.filter((each) => matchesGlob(each, first)) : there.filter((each) => each === first);
+  const found = /[*?[]/.test(first)
+    ? there.filter((each) => matchesGlob(each, first))
+    : there.filter((each) => each === first);
   if (rest.length === 0) return found.map((each) => within(from, each));
   if (!/[*?[]/.test(rest.join("/"))) return found.map((each) => within(from, [each, ...rest].join("/")));
   return (await Promise.all(found.map((each) => matching(within(from, each), rest, entries)))).flat();
@@ -129,7 +156,9 @@ function within(folder: string, word: string): string {
 /** Nothing where there is no folder of the workspace. */
 async function entriesOf(path: string, files: Rooted): Promise<readonly string[]> {
   try {
-    return await walk(files, `${path === "" ? "." : path}/.`, false, async ({ folder }) => readdir(entryPath(folder, ".")));
+    return await walk(files, `${path === "" ? "." : path}/.`, false, async ({ folder }) =>
+      readdir(entryPath(folder, ".")),
+    );
   } catch (error) {
     if (isFault(error)) return [];
     throw error;

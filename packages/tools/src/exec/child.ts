@@ -45,7 +45,10 @@ export function startChild(request: ChildRequest): Promise<Child> {
 function withPipes({ argv, cwd, env, input, onOutput, clock }: ChildRequest): Promise<Child> {
   const [program = "", ...args] = argv;
   const options = { cwd, env, detached: true } as const;
-  const child: ChildProcess = spawn(program, args, { ...options, stdio: [input ? "pipe" : "ignore", "pipe", "pipe"] });
+  const child: ChildProcess = spawn(program, args, {
+    ...options,
+    stdio: [input ? "pipe" : "ignore", "pipe", "pipe"],
+  });
   const { pid, stdin, stdout, stderr } = child;
   return new Promise((resolve, reject) => {
     for (const stream of [stdout, stderr]) {
@@ -61,7 +64,13 @@ function withPipes({ argv, cwd, env, input, onOutput, clock }: ChildRequest): Pr
     }
     stdin?.on("error", () => undefined); // A command may end without reading what it was sent.
     child.once("error", (cause) =>
-      reject(new Fault("invalid", `${program} cannot be started: ${"code" in cause ? String(cause.code) : cause.message}`, { cause })),
+      reject(
+        new Fault(
+          "invalid",
+          `${program} cannot be started: ${"code" in cause ? String(cause.code) : cause.message}`,
+          { cause },
+        ),
+      ),
     );
     const ended = new Promise<ChildEnd>((done) => {
       child.once("exit", () => {
@@ -90,10 +99,18 @@ function withPipes({ argv, cwd, env, input, onOutput, clock }: ChildRequest): Pr
 
 async function inTerminal({ argv, cwd, env, onOutput, clock }: ChildRequest): Promise<Child> {
   const pty = await import("@lydell/node-pty").catch((cause: unknown) => {
-    throw new Fault("unsupported", "there is no terminal library for this platform; run it without pty", { cause });
+    throw new Fault("unsupported", "there is no terminal library for this platform; run it without pty", {
+      cause,
+    });
   });
   const [program = "", ...args] = argv;
-  const terminal = pty.spawn(program, args, { name: "xterm-256color", cols: 120, rows: 30, cwd, env: { ...env, TERM: "xterm-256color" } });
+  const terminal = pty.spawn(program, args, {
+    name: "xterm-256color",
+    cols: 120,
+    rows: 30,
+    cwd,
+    env: { ...env, TERM: "xterm-256color" },
+  });
   const { pid } = terminal;
   const held = heldOpen(terminal);
   terminal.onData((text) => {

@@ -29,7 +29,8 @@ const mostScripts = 32;
 const longestScript = 64 * 1024;
 const shells = new Set(["sh", "bash", "dash"]);
 /** The kernel hands such a script to a shell and to nothing else. Blanks are what it takes for blanks, not all that look like it. */
-const shellScript = /^#![ \t]*(?:(?:\/usr)?\/bin\/(?:sh|bash|dash)(?: -[eux]+)?|\/usr\/bin\/env (?:sh|bash|dash))[ \t]*$/;
+const shellScript =
+  /^#![ \t]*(?:(?:\/usr)?\/bin\/(?:sh|bash|dash)(?: -[eux]+)?|\/usr\/bin\/env (?:sh|bash|dash))[ \t]*$/;
 /** Commands of the shell itself that start nothing. */
 const builtin = /^(?:echo|true|false|pwd|exit|:)$/;
 const switches = /^set -[eux]+$/;
@@ -64,7 +65,11 @@ export async function closedScripts(
   }
   // A shell reads on in a script while it runs: what is written into it would run too.
   const written = new Set(touches.flatMap((form) => form.writes).map(place.at));
-  if (scripts.size > 0 && (await Promise.all([...written].map((path) => isOneOf(scripts, path, place.files)))).includes(true)) return null;
+  if (
+    scripts.size > 0 &&
+    (await Promise.all([...written].map((path) => isOneOf(scripts, path, place.files)))).includes(true)
+  )
+    return null;
   return { scripts: [...scripts.values()], touches };
 }
 
@@ -112,7 +117,8 @@ async function commandsOf(
     const parts = read.kind === "words" ? [read.argv] : read.parts;
     if (parts === null) return null;
     if (read.kind === "shell") writes.push(...read.writes);
-    for (const [name = "", ...args] of parts) if (!builtin.test(name)) commands.push([await place.find(name), ...args]);
+    for (const [name = "", ...args] of parts)
+      if (!builtin.test(name)) commands.push([await place.find(name), ...args]);
   }
   return { commands, writes };
 }

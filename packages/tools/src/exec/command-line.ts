@@ -7,7 +7,11 @@ export type CommandLine =
   /**
    * `parts`: the commands in it; null where expansions, blocks or open quotes make them uncertain. `writes`: where their output is sent.
    */
-  | { readonly kind: "shell"; readonly parts: readonly (readonly string[])[] | null; readonly writes: readonly string[] };
+  | {
+      readonly kind: "shell";
+      readonly parts: readonly (readonly string[])[] | null;
+      readonly writes: readonly string[];
+    };
 
 /** Unquoted, these have a meaning to a shell; `=` in a first word, `~` and `#` at a word's start, `!` and `{` are taken as such anywhere. */
 const special = /[`$\\&|;<>()*?[\]{}!~#\n\r]/;
@@ -69,7 +73,9 @@ export function readCommandLine(text: string): CommandLine {
   // "a ; " is fine with a shell; "a && " and "| b" are errors that it may report.
   if (parts.some((part) => part.length === 0) || parts.some(isShellish)) return uncertain;
   const [only] = parts;
-  return parts.length === 1 && only !== undefined && !redirected ? { kind: "words", argv: only } : { kind: "shell", parts, writes };
+  return parts.length === 1 && only !== undefined && !redirected
+    ? { kind: "words", argv: only }
+    : { kind: "shell", parts, writes };
 }
 
 function isShellish([first = ""]: readonly string[]): boolean {

@@ -73,7 +73,10 @@ const mostEnded = 50;
 const keepEndedMs = 24 * 3_600_000;
 
 /** `filesAt` gives access to the folder of a record from before a restart. */
-export async function openCommands(options: CommandsOptions, filesAt: (root: string) => Rooted): Promise<Commands> {
+export async function openCommands(
+  options: CommandsOptions,
+  filesAt: (root: string) => Rooted,
+): Promise<Commands> {
   const { records, clock, ids, log } = options;
   const known = new Map<string, Command>();
   for (const record of await records.load()) {
@@ -90,7 +93,9 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
   async function prune(): Promise<void> {
     const over = [...known.values()].filter(({ record }) => record.state !== "running");
     const surplus = over.length - mostEnded;
-    const old = over.filter(({ record }, index) => index < surplus || clock.now() - (record.endedAtMs ?? 0) > keepEndedMs);
+    const old = over.filter(
+      ({ record }, index) => index < surplus || clock.now() - (record.endedAtMs ?? 0) > keepEndedMs,
+    );
     for (const { record } of old) await drop(record.id);
   }
 
@@ -102,7 +107,9 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
   return {
     async start(request) {
       const { session, files } = request;
-      const running = [...known.values()].filter(({ record }) => record.session === session && record.state === "running");
+      const running = [...known.values()].filter(
+        ({ record }) => record.session === session && record.state === "running",
+      );
       if (running.length >= mostRunning)
         throw new Fault("rate_limited", `${running.length} commands run already; end one with process first`);
       await prune();
@@ -150,7 +157,9 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
     },
     async list(session) {
       await prune();
-      return [...known.values()].map(({ record }) => record).filter((record) => record.session === session && record.background);
+      return [...known.values()]
+        .map(({ record }) => record)
+        .filter((record) => record.session === session && record.background);
     },
     async get(session, id) {
       const found = known.get(id);
@@ -163,11 +172,14 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       await removeLog(found.files, found.record.log);
     },
     boundTo(root, path) {
-      const runs = ({ record, bound }: Command): boolean => record.state === "running" && record.root === root && bound.includes(path);
+      const runs = ({ record, bound }: Command): boolean =>
+        record.state === "running" && record.root === root && bound.includes(path);
       return [...known.values()].find(runs)?.record.id ?? null;
     },
     async end(session) {
-      const all = [...known.values()].filter(({ record }) => record.state === "running" && (session ?? record.session) === record.session);
+      const all = [...known.values()].filter(
+        ({ record }) => record.state === "running" && (session ?? record.session) === record.session,
+      );
       await Promise.all(all.map((command) => command.kill()));
     },
   };
@@ -188,12 +200,15 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       why = state;
       child.kill();
       const { ends } = request;
-      if (ends !== undefined) void startChild({ ...quiet, argv: ends, cwd: "/", env: request.env, clock }).catch(() => undefined);
+      if (ends !== undefined)
+        void startChild({ ...quiet, argv: ends, cwd: "/", env: request.env, clock }).catch(() => undefined);
     };
     const timer = clock.after(request.timeoutMs, () => stop("timed out"));
     const most = request.mostProcesses;
     const tooMany = (count: number): void => {
-      void spool.write(Buffer.from(`\n[${count} processes; ended, because more than ${most} may not run]\n`)).catch(() => undefined);
+      void spool
+        .write(Buffer.from(`\n[${count} processes; ended, because more than ${most} may not run]\n`))
+        .catch(() => undefined);
       stop("killed");
     };
     const unwatch = most === undefined ? () => undefined : watchNumber(first.id, most, clock, tooMany);
@@ -205,14 +220,22 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       await spool.write(Buffer.from(await aftermath(request.after, record.id, log))).catch(() => undefined); // The log has it.
       await spool
         .close()
-        .catch((error: unknown) => log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"));
+        .catch((error: unknown) =>
+          log.warn({ err: error, command: record.id }, "the output of a command was not kept whole"),
+        );
       record = { ...record, state: why, code: why === "exited" ? code : null, endedAtMs: clock.now() };
       for (const wake of waiting) wake();
       await save(() => (record.background ? records.save(record) : drop(record.id)));
       if (record.background) await options.onEnd(record);
     });
-    done.catch((error: unknown) => log.error({ err: error, command: record.id }, "the end of a command was not recorded"));
-    const until = async (forMs: number, signal: AbortSignal | undefined, enough: () => boolean): Promise<void> => {
+    done.catch((error: unknown) =>
+      log.error({ err: error, command: record.id }, "the end of a command was not recorded"),
+    );
+    const until = async (
+      forMs: number,
+      signal: AbortSignal | undefined,
+      enough: () => boolean,
+    ): Promise<void> => {
       if (enough() || signal?.aborted === true) return;
       const wait = new AbortController();
       const wake = (): void => {
@@ -234,7 +257,8 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       bound: request.bound,
       told: 0,
       ended: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running"),
-      spoke: (forMs: number, signal?: AbortSignal) => until(forMs, signal, () => record.state !== "running" || spool.bytes > command.told),
+      spoke: (forMs: number, signal?: AbortSignal) =>
+        until(forMs, signal, () => record.state !== "running" || spool.bytes > command.told),
       async background() {
         if (record.state !== "running") return;
         record = { ...record, background: true };
@@ -262,7 +286,18 @@ export async function openCommands(options: CommandsOptions, filesAt: (root: str
       throw isOver(record);
     };
     const at = async (): Promise<void> => undefined;
-    return { record, files, bound: [], told: 0, ended: at, spoke: at, background: at, write: over, closeInput: over, kill: at };
+    return {
+      record,
+      files,
+      bound: [],
+      told: 0,
+      ended: at,
+      spoke: at,
+      background: at,
+      write: over,
+      closeInput: over,
+      kill: at,
+    };
   }
 }
 

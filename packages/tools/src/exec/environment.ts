@@ -7,7 +7,18 @@ export interface CommandEnv {
   readonly [name: string]: string;
 }
 
-const fromHost = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
+const fromHost = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "LANG",
+  "LANGUAGE",
+  "TZ",
+  "TMPDIR",
+  "XDG_RUNTIME_DIR",
+];
 
 /** Names that make a program load or run something else, or lead it to another place. A model may not set them, approved or not. */
 const refused =
@@ -33,8 +44,10 @@ const plainGit: readonly (readonly [string, string])[] = [
 export function checkedEnv(asked: CommandEnv): CommandEnv {
   for (const [name, value] of Object.entries(asked)) {
     if (!nameForm.test(name)) throw new Fault("invalid", `"${name}" is no name of a variable`);
-    if (value.includes("\0") || value.length > longestValue) throw new Fault("invalid", `the value of ${name} has a NUL or is too long`);
-    if (refused.test(name)) throw new Fault("denied", `${name} may not be set: it decides what programs load or where they look`);
+    if (value.includes("\0") || value.length > longestValue)
+      throw new Fault("invalid", `the value of ${name} has a NUL or is too long`);
+    if (refused.test(name))
+      throw new Fault("denied", `${name} may not be set: it decides what programs load or where they look`);
   }
   return asked;
 }
@@ -42,6 +55,13 @@ export function checkedEnv(asked: CommandEnv): CommandEnv {
 /** `turn`: what the operator's configuration gives this turn (skills); it wins over the host, the model's wins over neither. */
 export function commandEnv(host: CommandEnv, turn: CommandEnv, asked: CommandEnv): CommandEnv {
   const kept = Object.entries(host).filter(([name]) => fromHost.includes(name) || name.startsWith("LC_"));
-  const own = { ...checkedEnv(asked), ...Object.fromEntries(kept), ...turn, TERM: "dumb", PARLEY_SHELL: "exec", GIT_CONFIG_COUNT: "0" };
+  const own = {
+    ...checkedEnv(asked),
+    ...Object.fromEntries(kept),
+    ...turn,
+    TERM: "dumb",
+    PARLEY_SHELL: "exec",
+    GIT_CONFIG_COUNT: "0",
+  };
   return withSettings(own, plainGit);
 }

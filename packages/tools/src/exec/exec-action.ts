@@ -45,7 +45,17 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
 const shownDigits = 16;
 
 /** The whole action for a person's eyes, never cut: whoever shows it sends more messages, a file, or nothing. */
-export function describeAction({ argv, shell, cwd, env, sandbox, interactive, files, closed, outside }: ExecAction): string {
+export function describeAction({
+  argv,
+  shell,
+  cwd,
+  env,
+  sandbox,
+  interactive,
+  files,
+  closed,
+  outside,
+}: ExecAction): string {
   return [
     shell ? `shell: ${visibleText(argv[2] ?? "")}` : `run: ${argv.map(quoted).join(" ")}`,
     `in: ${visibleText(cwd)}`,
@@ -53,10 +63,17 @@ export function describeAction({ argv, shell, cwd, env, sandbox, interactive, fi
     `sandbox: ${sandbox}`,
     ...(interactive ? ["it stays open for input that nobody is asked about"] : []),
     ...(outside.length === 0 ? [] : [`out of the file tools' reach: ${outside.map(quoted).join(" ")}`]),
-    ...files.map(({ path, sha256 }) => `file: ${visibleText(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`),
+    ...files.map(
+      ({ path, sha256 }) =>
+        `file: ${visibleText(path)} as it is now (sha256 ${sha256.slice(0, shownDigits)})`,
+    ),
     ...(closed
       ? []
-      : [files.length === 0 ? "files: it may run files that are not named here" : "other files: it may run some that are not named here"]),
+      : [
+          files.length === 0
+            ? "files: it may run files that are not named here"
+            : "other files: it may run some that are not named here",
+        ]),
   ].join("\n");
 }
 

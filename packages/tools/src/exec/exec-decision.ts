@@ -39,7 +39,13 @@ export interface ExecPolicy {
 }
 
 /** Nothing runs unless a person says so. */
-export const defaultExecPolicy: ExecPolicy = { mode: "allowlist", ask: "on-miss", allowlist: [], grants: [], owner: false };
+export const defaultExecPolicy: ExecPolicy = {
+  mode: "allowlist",
+  ask: "on-miss",
+  allowlist: [],
+  grants: [],
+  owner: false,
+};
 
 export type ExecDecision =
   | { readonly kind: "run"; readonly reason: string }
@@ -48,13 +54,21 @@ export type ExecDecision =
   | { readonly kind: "refuse"; readonly reason: string };
 
 export function execDecision(action: ExecAction, policy: ExecPolicy): ExecDecision {
-  if (policy.mode === "deny") return { kind: "refuse", reason: 'commands are off here (tools.exec.mode is "deny")' };
+  if (policy.mode === "deny")
+    return { kind: "refuse", reason: 'commands are off here (tools.exec.mode is "deny")' };
   const always = grantable(action);
-  if (policy.ask === "always") return { kind: "ask", reason: 'every command is asked about (tools.exec.ask is "always")', always: false };
-  if (policy.mode === "full") return { kind: "run", reason: 'every command may run (tools.exec.mode is "full")' };
+  if (policy.ask === "always")
+    return {
+      kind: "ask",
+      reason: 'every command is asked about (tools.exec.ask is "always")',
+      always: false,
+    };
+  if (policy.mode === "full")
+    return { kind: "run", reason: 'every command may run (tools.exec.mode is "full")' };
   const miss = missing(action, policy);
   if (miss === null) return { kind: "run", reason: "on the allowlist" };
-  if (policy.ask === "off") return { kind: "refuse", reason: `${miss}, and nobody is asked (tools.exec.ask is "off")` };
+  if (policy.ask === "off")
+    return { kind: "refuse", reason: `${miss}, and nobody is asked (tools.exec.ask is "off")` };
   return { kind: "ask", reason: miss, always };
 }
 
@@ -68,7 +82,9 @@ function missing(action: ExecAction, policy: ExecPolicy): string | null {
   const { argv, shell, parts, env, interactive, outside } = action;
   if (grantable(action) && policy.grants.some((grant) => isGranted(action, grant))) return null;
   if (shell) {
-    const unlisted = (parts ?? []).flatMap((part) => (uncovered(part, [], policy) === null ? [] : [part[0] ?? ""]));
+    const unlisted = (parts ?? []).flatMap((part) =>
+      uncovered(part, [], policy) === null ? [] : [part[0] ?? ""],
+    );
     if (parts === null) return "a shell would run it, and what it would start is not certain";
     return unlisted.length === 0
       ? "a shell would run it"
@@ -79,7 +95,11 @@ function missing(action: ExecAction, policy: ExecPolicy): string | null {
   return uncovered(argv, outside, policy);
 }
 
-function uncovered(argv: readonly string[], outside: readonly string[], { allowlist, owner }: ExecPolicy): string | null {
+function uncovered(
+  argv: readonly string[],
+  outside: readonly string[],
+  { allowlist, owner }: ExecPolicy,
+): string | null {
   const [path = "", ...args] = argv;
   const program = visibleText(path);
   if (isSafeFilter(argv)) return null;
@@ -87,12 +107,18 @@ function uncovered(argv: readonly string[], outside: readonly string[], { allowl
   if (named.length === 0) return `${program} is not on the allowlist`;
   const isKnown = knownForm(argv) !== null;
   if (named.some(({ argPattern }) => argPattern !== undefined && matches(argPattern, args)))
-    return isKnown || owner ? null : `${program} may run what lies in the folder, and whoever asks is no owner`;
-  if (named.every(({ argPattern }) => argPattern !== undefined)) return `${program} is on the allowlist with other arguments`;
+    return isKnown || owner
+      ? null
+      : `${program} may run what lies in the folder, and whoever asks is no owner`;
+  if (named.every(({ argPattern }) => argPattern !== undefined))
+    return `${program} is on the allowlist with other arguments`;
   if (!isKnown)
     return `${program} with these arguments may start other programs, so its name alone does not allow it; give it an argPattern`;
-  if (!mayBeNamed(path)) return `${program} changes and removes files, so its name alone does not allow it; give it an argPattern`;
-  return outside.length === 0 ? null : `${outside.map(visibleText).join(", ")} is out of the file tools' reach`;
+  if (!mayBeNamed(path))
+    return `${program} changes and removes files, so its name alone does not allow it; give it an argPattern`;
+  return outside.length === 0
+    ? null
+    : `${outside.map(visibleText).join(", ")} is out of the file tools' reach`;
 }
 
 function isProgram(command: string, program: string): boolean {
@@ -106,7 +132,12 @@ function matches(pattern: string, args: readonly string[]): boolean {
 
 function isGranted({ argv, cwd, sandbox, files, outside }: ExecAction, grant: ExecGrant): boolean {
   if (!outside.every((word) => grant.outside.includes(word))) return false;
-  return grant.cwd === cwd && grant.sandbox === sandbox && sameWords(grant.argv, argv) && sameWords(grant.files.map(mark), files.map(mark));
+  return (
+    grant.cwd === cwd &&
+    grant.sandbox === sandbox &&
+    sameWords(grant.argv, argv) &&
+    sameWords(grant.files.map(mark), files.map(mark))
+  );
 }
 
 function mark({ path, sha256 }: BoundFile): string {

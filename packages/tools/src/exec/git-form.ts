@@ -62,15 +62,27 @@ const commands: { readonly [command: string]: GitCommand } = {
   annotate: blame,
   blame,
   // A name without --list would be made.
-  branch: { short: "arvi", long: `list all remotes verbose show-current abbrev= no-abbrev ${refs}`, text: any, textOnlyWith: ["list"] },
+  branch: {
+    short: "arvi",
+    long: `list all remotes verbose show-current abbrev= no-abbrev ${refs}`,
+    text: any,
+    textOnlyWith: ["list"],
+  },
   "cat-file": { short: "ptse", text: 2 },
   "check-ignore": { short: "qvn", long: "quiet verbose non-matching", paths: any },
   "count-objects": { short: "vH", long: "verbose human-readable" },
-  describe: { long: "all tags contains abbrev= long always match= exclude= candidates= first-parent exact-match", text: any },
+  describe: {
+    long: "all tags contains abbrev= long always match= exclude= candidates= first-parent exact-match",
+    text: any,
+  },
   diff: { ...compare, digits: true },
   "diff-files": compare,
   "diff-index": compare,
-  "diff-tree": { ...log, short: `${log.short ?? ""}rt`, long: `${log.long ?? ""} no-commit-id merge-base always` },
+  "diff-tree": {
+    ...log,
+    short: `${log.short ?? ""}rt`,
+    long: `${log.long ?? ""} no-commit-id merge-base always`,
+  },
   "for-each-ref": { long: `count= ${refs}`, text: any },
   // Not -O, --no-index, -f, --recurse-submodules.
   grep: {
@@ -93,7 +105,12 @@ const commands: { readonly [command: string]: GitCommand } = {
       "full-name abbrev[=] eol deduplicate debug",
     paths: any,
   },
-  "ls-tree": { short: "drtlz", long: "name-only name-status object-only long full-name full-tree abbrev[=] format=", text: 1, paths: any },
+  "ls-tree": {
+    short: "drtlz",
+    long: "name-only name-status object-only long full-name full-tree abbrev[=] format=",
+    text: 1,
+    paths: any,
+  },
   "merge-base": { short: "a", long: "all octopus independent is-ancestor fork-point", text: any },
   "name-rev": { long: "name-only tags refs= exclude= always all", text: any },
   reflog: {
@@ -113,12 +130,24 @@ const commands: { readonly [command: string]: GitCommand } = {
       "symbolic-full-name verify show-object-format",
     paths: any,
   },
-  shortlog: { short: "nsecw?", long: `${revisions} numbered summary email committer group= format= date=`, digits: true, paths: any },
+  shortlog: {
+    short: "nsecw?",
+    long: `${revisions} numbered summary email committer group= format= date=`,
+    digits: true,
+    paths: any,
+  },
   show: log,
-  "show-ref": { short: "dsq", long: "head heads branches tags dereference hash[=] verify quiet abbrev[=]", text: any },
+  "show-ref": {
+    short: "dsq",
+    long: "head heads branches tags dereference hash[=] verify quiet abbrev[=]",
+    text: any,
+  },
   stash: {
     short: "!",
-    verbs: { list: { ...log, paths: 0 }, show: { ...compare, text: 1, paths: 0, long: `${differences} include-untracked only-untracked` } },
+    verbs: {
+      list: { ...log, paths: 0 },
+      show: { ...compare, text: 1, paths: 0, long: `${differences} include-untracked only-untracked` },
+    },
   },
   status: {
     short: "sbzu?",
@@ -145,7 +174,14 @@ export interface GitForm {
   readonly folder: string;
 }
 
-const globals = new Set(["--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--glob-pathspecs"]);
+const globals = new Set([
+  "--no-pager",
+  "-P",
+  "--no-optional-locks",
+  "--no-replace-objects",
+  "--literal-pathspecs",
+  "--glob-pathspecs",
+]);
 
 /** Fields of a format, or of an order, that have signatures checked, which starts gpg. */
 const signatures = /%[-+ ]?G|%\(\*?signature|^--sort=-?\*?signature/;
@@ -181,7 +217,8 @@ export function gitForm(args: readonly string[]): GitForm | null {
 
 function readCommand(command: GitCommand, args: readonly string[]): Pick<GitForm, "form" | "args"> | null {
   const [verb = "", ...rest] = args;
-  const own = command.verbs !== undefined && Object.hasOwn(command.verbs, verb) ? command.verbs[verb] : undefined;
+  const own =
+    command.verbs !== undefined && Object.hasOwn(command.verbs, verb) ? command.verbs[verb] : undefined;
   if (own !== undefined) {
     const read = readCommand(own, rest);
     return read === null ? null : { form: read.form, args: [verb, ...read.args] };

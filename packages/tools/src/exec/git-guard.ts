@@ -28,7 +28,10 @@ const harmless = [
   /^(?:status\.(?:short|branch|showuntrackedfiles|relativepaths|showstash)|stash\.showpatch)$/,
 ];
 /** Where an empty value would be none. */
-const neutral: { readonly [name: string]: string } = { "log.diffmerges": "separate", "core.sshcommand": "ssh" };
+const neutral: { readonly [name: string]: string } = {
+  "log.diffmerges": "separate",
+  "core.sshcommand": "ssh",
+};
 
 const mostBytes = 1024 * 1024;
 /** More settings than these are no repository's; the environment has to hold them. */
@@ -46,18 +49,30 @@ export async function guardGit(argv: readonly string[], cwd: string, env: Comman
   const known = gitForm(args);
   const set = await settingsOf(program, known?.global ?? folderOf(args), cwd, env);
   // What only looks needs nobody's settings; what was approved or runs in full mode keeps those of the machine and its user.
-  const overridden = set.filter(({ scope, name }) => (known !== null || scope === "local" || scope === "worktree") && !isHarmless(name));
+  const overridden = set.filter(
+    ({ scope, name }) => (known !== null || scope === "local" || scope === "worktree") && !isHarmless(name),
+  );
   if (overridden.length > mostOverridden)
-    throw new Fault("invalid", `git's configuration here has ${overridden.length} settings that may name programs; it is not run`);
+    throw new Fault(
+      "invalid",
+      `git's configuration here has ${overridden.length} settings that may name programs; it is not run`,
+    );
   const guarded = withSettings(
     env,
     overridden.map(({ name }) => [name, neutral[name] ?? ""]),
   );
-  return known === null ? { argv, env: guarded } : { argv: [program, ...known.args], env: { ...guarded, ...onlyLooks } };
+  return known === null
+    ? { argv, env: guarded }
+    : { argv: [program, ...known.args], env: { ...guarded, ...onlyLooks } };
 }
 
 /** Nothing is fetched that a partial clone lacks, and the index is not written. */
-const onlyLooks = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "none", GIT_TERMINAL_PROMPT: "0" };
+const onlyLooks = {
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_ALLOW_PROTOCOL: "none",
+  GIT_TERMINAL_PROMPT: "0",
+};
 
 function isHarmless(name: string): boolean {
   return harmless.some((form) => form.test(name));
@@ -73,15 +88,30 @@ interface Setting {
   readonly name: string;
 }
 
-async function settingsOf(program: string, global: readonly string[], cwd: string, env: CommandEnv): Promise<readonly Setting[]> {
+async function settingsOf(
+  program: string,
+  global: readonly string[],
+  cwd: string,
+  env: CommandEnv,
+): Promise<readonly Setting[]> {
   const args = [...global, "config", "--list", "--show-scope", "--name-only", "-z"];
   try {
-    const { stdout } = await promisify(execFile)(program, args, { cwd, env, maxBuffer: mostBytes, encoding: "utf8" });
+    const { stdout } = await promisify(execFile)(program, args, {
+      cwd,
+      env,
+      maxBuffer: mostBytes,
+      encoding: "utf8",
+    });
     const words = stdout.split("\0");
     return words.flatMap((name, index) => (index % 2 === 1 ? [{ scope: words[index - 1] ?? "", name }] : []));
   } catch (cause) {
     if (isFault(cause)) throw cause;
-    const told = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim().split("\n")[0] : "";
-    throw new Fault("unavailable", `git cannot tell its settings here, so it is not run${told === "" ? "" : `: ${told}`}`, { cause });
+    const told =
+      cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim().split("\n")[0] : "";
+    throw new Fault(
+      "unavailable",
+      `git cannot tell its settings here, so it is not run${told === "" ? "" : `: ${told}`}`,
+      { cause },
+    );
   }
 }

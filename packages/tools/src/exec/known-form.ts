@@ -73,7 +73,12 @@ function readOptions(grammar: Grammar, args: readonly string[]): Read | null {
 }
 
 /** How many further words the letters take; null when one of them is not known. */
-function readBundle(letters: ReadonlyMap<string, Value>, given: string, next: string | undefined, seen: Set<string>): 0 | 1 | null {
+function readBundle(
+  letters: ReadonlyMap<string, Value>,
+  given: string,
+  next: string | undefined,
+  seen: Set<string>,
+): 0 | 1 | null {
   for (const [index, letter] of given.split("").entries()) {
     const value = letters.get(letter);
     const attached = given.slice(index + 1);
@@ -83,7 +88,9 @@ function readBundle(letters: ReadonlyMap<string, Value>, given: string, next: st
     if (value === "none") continue;
     if (attached !== "") return fits(value, attached) ? 0 : null;
     // A program of another make may not take the next word: then it must not be an option.
-    return next !== undefined && (value === "number" || !next.startsWith("-")) && fits(value, next) ? 1 : null;
+    return next !== undefined && (value === "number" || !next.startsWith("-")) && fits(value, next)
+      ? 1
+      : null;
   }
   return 0;
 }
@@ -98,20 +105,33 @@ function sorted(grammar: Grammar, operands: readonly string[], seen: ReadonlySet
   const { textBy = [], textOnlyWith, textForm, paths = 0, writes = false, filesOnly = false } = grammar;
   const text = textBy.some((option) => seen.has(option)) ? 0 : (grammar.text ?? 0);
   const words = operands.slice(0, text);
-  if (textOnlyWith !== undefined && words.length > 0 && !textOnlyWith.some((option) => seen.has(option))) return null;
+  if (textOnlyWith !== undefined && words.length > 0 && !textOnlyWith.some((option) => seen.has(option)))
+    return null;
   if (textForm !== undefined && !words.every((word) => textForm.test(word))) return null;
   const touched = operands.slice(text);
   if (touched.length > paths) return null;
-  return writes ? { reads: [], writes: touched } : { reads: touched, writes: [], ...(filesOnly ? { filesOnly } : {}) };
+  return writes
+    ? { reads: [], writes: touched }
+    : { reads: touched, writes: [], ...(filesOnly ? { filesOnly } : {}) };
 }
 
 function lettersOf(short: string): ReadonlyMap<string, Value> {
   const kinds: { readonly [mark: string]: Value } = { ":": "text", "#": "number", "?": "optional" };
-  return new Map([...short.matchAll(/([A-Za-z0-9])([:#?]?)/g)].map(([, letter = "", mark = ""]) => [letter, kinds[mark] ?? "none"]));
+  return new Map(
+    [...short.matchAll(/([A-Za-z0-9])([:#?]?)/g)].map(([, letter = "", mark = ""]) => [
+      letter,
+      kinds[mark] ?? "none",
+    ]),
+  );
 }
 
 function namesOf(long: string): ReadonlyMap<string, Value> {
   const kinds: { readonly [mark: string]: Value } = { "=": "text", "=#": "number", "[=]": "optional" };
   const words = long.split(" ").filter((word) => word !== "");
-  return new Map(words.map((each) => [each.replace(/(?:=#?|\[=\])$/, ""), kinds[/(?:=#?|\[=\])$/.exec(each)?.[0] ?? ""] ?? "none"]));
+  return new Map(
+    words.map((each) => [
+      each.replace(/(?:=#?|\[=\])$/, ""),
+      kinds[/(?:=#?|\[=\])$/.exec(each)?.[0] ?? ""] ?? "none",
+    ]),
+  );
 }

@@ -34,9 +34,19 @@ const filters: { readonly [program: string]: Grammar } = {
     long: "count repeated unique ignore-case zero-terminated skip-fields=# skip-chars=# check-chars=#",
     paths: 1,
   },
-  head: { short: "qvzn#c#", long: "quiet silent verbose zero-terminated lines=# bytes=#", digits: true, paths: any },
+  head: {
+    short: "qvzn#c#",
+    long: "quiet silent verbose zero-terminated lines=# bytes=#",
+    digits: true,
+    paths: any,
+  },
   // Not -f and --follow: they would wait for ever.
-  tail: { short: "qvzn#c#", long: "quiet silent verbose zero-terminated lines=# bytes=#", digits: true, paths: any },
+  tail: {
+    short: "qvzn#c#",
+    long: "quiet silent verbose zero-terminated lines=# bytes=#",
+    digits: true,
+    paths: any,
+  },
   tr: { short: "cCdst", long: "complement delete squeeze-repeats truncate-set1", text: 2 },
   // Not --files0-from: it opens a list of files.
   wc: { short: "cmlLw", long: "bytes chars lines words max-line-length", paths: any },
@@ -55,7 +65,11 @@ const readers: { readonly [program: string]: Grammar } = {
   },
   cksum: { paths: any },
   cmp: { short: "blsn#", long: "print-bytes verbose quiet silent bytes=#", paths: 2 },
-  comm: { short: "123z", long: "check-order nocheck-order output-delimiter= total zero-terminated", paths: 2 },
+  comm: {
+    short: "123z",
+    long: "check-order nocheck-order output-delimiter= total zero-terminated",
+    paths: 2,
+  },
   // Not -s and --set, nor an operand without "+": they set the clock.
   date: {
     short: "uRI?",
@@ -63,7 +77,11 @@ const readers: { readonly [program: string]: Grammar } = {
     text: 1,
     textForm: /^\+/,
   },
-  df: { short: "ahHikmPT", long: "all human-readable si inodes local portability print-type total", paths: any },
+  df: {
+    short: "ahHikmPT",
+    long: "all human-readable si inodes local portability print-type total",
+    paths: any,
+  },
   // Not -l: it starts pr. Not -r: it follows links.
   diff: {
     short: "aBbcdEeiNnqstTuwyU#C#W#",
@@ -104,7 +122,11 @@ const readers: { readonly [program: string]: Grammar } = {
   md5sum: hashes,
   nl: { short: "pb:f:h:i#l#n:s:v#w#", paths: any },
   nproc: { long: "all ignore=#" },
-  od: { short: "abcdfilosvxA:j#N#t:", long: "address-radix= format= skip-bytes=# read-bytes=# output-duplicates", paths: any },
+  od: {
+    short: "abcdfilosvxA:j#N#t:",
+    long: "address-radix= format= skip-bytes=# read-bytes=# output-duplicates",
+    paths: any,
+  },
   paste: { short: "szd:", long: "serial delimiters= zero-terminated", paths: any },
   // Not -v: a shell's own printf would set a variable.
   printf: { text: any },
@@ -114,7 +136,11 @@ const readers: { readonly [program: string]: Grammar } = {
     long: "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose zero",
     paths: any,
   },
-  realpath: { short: "emqsz", long: "canonicalize-existing canonicalize-missing quiet strip no-symlinks zero", paths: any },
+  realpath: {
+    short: "emqsz",
+    long: "canonicalize-existing canonicalize-missing quiet strip no-symlinks zero",
+    paths: any,
+  },
   rev: { paths: any },
   // Not --pre, --hostname-bin, -z: they start programs. Not -f: it opens a list. Not -L: it follows links.
   rg: {
@@ -166,10 +192,20 @@ const makers: { readonly [program: string]: Grammar } = {
 /** They start nothing, but change and remove: what a person may allow for good, and no name alone allows. */
 const changers: { readonly [program: string]: Grammar } = {
   chmod: { short: "cfvR", long: "changes quiet silent verbose recursive", text: 1, paths: any, writes: true },
-  cp: { short: "afHiLlnPpRrsTuvx", long: "archive force recursive no-clobber verbose update parents", paths: any, writes: true },
+  cp: {
+    short: "afHiLlnPpRrsTuvx",
+    long: "archive force recursive no-clobber verbose update parents",
+    paths: any,
+    writes: true,
+  },
   ln: { short: "sfnrTv", long: "symbolic force no-dereference relative verbose", paths: any, writes: true },
   mv: { short: "finTuv", long: "force interactive no-clobber update verbose", paths: any, writes: true },
-  rm: { short: "dfiIrRv", long: "dir force interactive[=] recursive verbose one-file-system", paths: any, writes: true },
+  rm: {
+    short: "dfiIrRv",
+    long: "dir force interactive[=] recursive verbose one-file-system",
+    paths: any,
+    writes: true,
+  },
   rmdir: { short: "pv", long: "parents verbose ignore-fail-on-non-empty", paths: any, writes: true },
   tee: { short: "ai", long: "append ignore-interrupts", paths: any, writes: true },
 };
@@ -197,7 +233,10 @@ export function isSafeFilter(argv: readonly string[]): boolean {
   return form !== null && form.reads.length === 0;
 }
 
-function grammarOf(name: string | null, ...tables: readonly { readonly [program: string]: Grammar }[]): Grammar | undefined {
+function grammarOf(
+  name: string | null,
+  ...tables: readonly { readonly [program: string]: Grammar }[]
+): Grammar | undefined {
   if (name === null) return undefined;
   return tables.find((table) => Object.hasOwn(table, name))?.[name];
 }

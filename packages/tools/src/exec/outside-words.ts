@@ -24,7 +24,13 @@ export interface OutsideRequest {
 }
 
 /** Each once. */
-export async function outsideWords({ touches, parts, folder, files, rules }: OutsideRequest): Promise<readonly string[]> {
+export async function outsideWords({
+  touches,
+  parts,
+  folder,
+  files,
+  rules,
+}: OutsideRequest): Promise<readonly string[]> {
   if (touches.length === 0) return [];
   // Whoever put the workspace around the state folder: what looks through folders would look through that one.
   const { root, forbidden = [] } = files.own;
@@ -32,10 +38,13 @@ export async function outsideWords({ touches, parts, folder, files, rules }: Out
   if (around !== undefined) return [around];
   const at = (word: string): string => (word.startsWith("/") ? word : `./${folder}/${word}`);
   const out = new Set<string>();
-  for (const form of touches) for (const word of form.reads) if (word !== "-" && (await cannotBeRead(at(word), form, files))) out.add(word);
+  for (const form of touches)
+    for (const word of form.reads)
+      if (word !== "-" && (await cannotBeRead(at(word), form, files))) out.add(word);
   const written = touches.flatMap(({ writes }) => writes);
   const made = written.length === 0 ? null : await rules();
-  for (const word of written) if (made === null || (await cannotBeMade(at(word), made, files.own))) out.add(word);
+  for (const word of written)
+    if (made === null || (await cannotBeMade(at(word), made, files.own))) out.add(word);
   for (const [program = "", ...args] of parts) {
     const git = programName(program) === "git" ? gitForm(args) : null;
     const repository = git === null ? null : await repositoryAround(at(git.folder), files);
@@ -44,7 +53,11 @@ export async function outsideWords({ touches, parts, folder, files, rules }: Out
   return [...out];
 }
 
-async function cannotBeRead(path: string, { filesOnly = false }: KnownForm, files: OutsideRequest["files"]): Promise<boolean> {
+async function cannotBeRead(
+  path: string,
+  { filesOnly = false }: KnownForm,
+  files: OutsideRequest["files"],
+): Promise<boolean> {
   const spec = files.readable(path);
   try {
     return await walk(spec, path, false, async ({ path: real, stat: found }) => {
@@ -87,12 +100,16 @@ function climbs(path: string): boolean {
 async function repositoryAround(folder: string, files: OutsideRequest["files"]): Promise<string | null> {
   const spec = files.readable(folder);
   const root = await realpath(spec.root);
-  let at = await walk(spec, `${folder}/.`, false, async ({ path }) => join(root, path)).catch((error: unknown) => {
-    if (isFault(error)) return null; // Nothing is there: git says so.
-    throw error;
-  });
+  let at = await walk(spec, `${folder}/.`, false, async ({ path }) => join(root, path)).catch(
+    (error: unknown) => {
+      if (isFault(error)) return null; // Nothing is there: git says so.
+      throw error;
+    },
+  );
   while (at !== null && !(await isRepository(join(at, ".git")))) at = dirname(at) === at ? null : dirname(at);
-  return at === null || at === root || at.startsWith(root.endsWith("/") ? root : `${root}/`) ? null : join(at, ".git");
+  return at === null || at === root || at.startsWith(root.endsWith("/") ? root : `${root}/`)
+    ? null
+    : join(at, ".git");
 }
 
 /** Or a file that leads to one. A folder of that name that lacks one of these is none to git. */

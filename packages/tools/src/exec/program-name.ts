@@ -1,6 +1,14 @@
 // Where the system keeps its programs. A name means a program only there: one of the same name elsewhere may be anything.
 
-const systemFolders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin", "/opt/homebrew/bin"];
+const systemFolders = [
+  "/usr/local/bin",
+  "/usr/bin",
+  "/bin",
+  "/usr/local/sbin",
+  "/usr/sbin",
+  "/sbin",
+  "/opt/homebrew/bin",
+];
 
 /** The name of a program of the system, from its absolute path; null for any other. */
 export function programName(program: string): string | null {

@@ -77,15 +77,25 @@ export function since(files: Rooted, path: string, from: number, bytes: number):
     const start = Math.max(Math.min(from, total), total - bytes);
     const skipped = start - Math.min(from, total);
     const text = plainOutput(await read(start, total - start));
-    return { text: skipped > 0 ? `[... ${skipped} bytes left out ...]\n${text}` : text, total, whole: skipped === 0 };
+    return {
+      text: skipped > 0 ? `[... ${skipped} bytes left out ...]\n${text}` : text,
+      total,
+      whole: skipped === 0,
+    };
   });
 }
 
 type Read = (from: number, length: number) => Promise<Buffer>;
 
-async function reading(files: Rooted, path: string, use: (read: Read, total: number) => Promise<Excerpt>): Promise<Excerpt | null> {
+async function reading(
+  files: Rooted,
+  path: string,
+  use: (read: Read, total: number) => Promise<Excerpt>,
+): Promise<Excerpt | null> {
   try {
-    return await files.withFile(path, ({ handle, size }) => use((from, length) => readBytes(handle, from, length), size));
+    return await files.withFile(path, ({ handle, size }) =>
+      use((from, length) => readBytes(handle, from, length), size),
+    );
   } catch (error) {
     if (isFault(error)) return null; // The command or a person removed it.
     throw error;
@@ -106,7 +116,8 @@ export async function pruneLogs(files: Rooted): Promise<void> {
     found?.isDirectory() === true ? readdir(entryPath(folder, name)) : [],
   );
   const oldest = names.toSorted((a, b) => (a < b ? -1 : 1));
-  for (const name of oldest.slice(0, Math.max(0, names.length - mostLogs))) await removeLog(files, `${logFolder}/${name}`);
+  for (const name of oldest.slice(0, Math.max(0, names.length - mostLogs)))
+    await removeLog(files, `${logFolder}/${name}`);
 }
 
 export async function removeLog(files: Rooted, path: string): Promise<void> {

@@ -6,7 +6,12 @@ import { markedPids } from "../process-group.ts";
 const lookEveryMs = 500;
 
 /** `id`: the mark of the command. Calls `tooMany` once, with the number, when there are more than `most`. Returns how to stop looking. */
-export function watchNumber(id: string, most: number, clock: Clock, tooMany: (count: number) => void): () => void {
+export function watchNumber(
+  id: string,
+  most: number,
+  clock: Clock,
+  tooMany: (count: number) => void,
+): () => void {
   let stopped = false;
   let timer = clock.after(lookEveryMs, look);
   function look(): void {

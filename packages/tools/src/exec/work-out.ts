@@ -34,24 +34,43 @@ export interface ExecPlace {
 const shell = "/bin/sh";
 
 /** `use` is handed the action and its folder, held open, so that the folder that was resolved is the one a command starts in. Throws Fault. */
-export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action: ExecAction, folder: Folder) => Promise<T>): Promise<T> {
+export function workOut<T>(
+  request: ExecRequest,
+  place: ExecPlace,
+  use: (action: ExecAction, folder: Folder) => Promise<T>,
+): Promise<T> {
   const { files, sandbox, rules, asks } = place;
   return walk(files.own, `${request.workdir}/.`, false, async ({ folder }) => {
     const cwd = join(sandbox.inside, folder.path);
-    const line = typeof request.command === "string" ? readCommandLine(request.command) : { kind: "words" as const, argv: request.command };
+    const line =
+      typeof request.command === "string"
+        ? readCommandLine(request.command)
+        : { kind: "words" as const, argv: request.command };
     const find = (name: string): Promise<string> => programFor(name, cwd, place);
     const found = async (argv: readonly string[]): Promise<readonly string[]> => {
       const [name = "", ...args] = argv;
       return [await find(name), ...args];
     };
     // A part of a shell's line may be one of its own commands: then its name stays as it is.
-    const parts = line.kind === "words" ? [await found(line.argv)] : line.parts === null ? null : await Promise.all(line.parts.map(found));
+    const parts =
+      line.kind === "words"
+        ? [await found(line.argv)]
+        : line.parts === null
+          ? null
+          : await Promise.all(line.parts.map(found));
     const argv = line.kind === "words" ? (parts?.[0] ?? []) : [shell, "-c", String(request.command)];
     const env = checkedEnv(request.env);
     const { interactive, pty } = request;
     const writes = line.kind === "shell" ? line.writes : [];
     const { touches, ...ran } = asks
-      ? await whatRuns({ parts, line: argv.at(-1) ?? "", writes, folder: folder.path, files: files.own, find })
+      ? await whatRuns({
+          parts,
+          line: argv.at(-1) ?? "",
+          writes,
+          folder: folder.path,
+          files: files.own,
+          find,
+        })
       : { files: [], closed: true, touches: [] };
     const action: ExecAction = {
       kind: "exec",
@@ -64,7 +83,10 @@ export function workOut<T>(request: ExecRequest, place: ExecPlace, use: (action:
       interactive: interactive || pty,
       ...ran,
       // A sandbox shows only what may be read and written there.
-      outside: sandbox.kind === "none" ? await outsideWords({ touches, parts: parts ?? [], folder: folder.path, files, rules }) : [],
+      outside:
+        sandbox.kind === "none"
+          ? await outsideWords({ touches, parts: parts ?? [], folder: folder.path, files, rules })
+          : [],
     };
     return use(action, folder);
   });

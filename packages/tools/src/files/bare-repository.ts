@@ -11,8 +11,11 @@ const forms = [
 
 /** `more`: a name that is about to be there. Any case counts. */
 export async function isRepository(folder: string, more = ""): Promise<boolean> {
-  const has = async (name: string): Promise<boolean> => name.toLowerCase() === more.toLowerCase() || (await isThere(join(folder, name)));
-  const whole = await Promise.all(forms.map(async (names) => !(await Promise.all(names.map(has))).includes(false)));
+  const has = async (name: string): Promise<boolean> =>
+    name.toLowerCase() === more.toLowerCase() || (await isThere(join(folder, name)));
+  const whole = await Promise.all(
+    forms.map(async (names) => !(await Promise.all(names.map(has))).includes(false)),
+  );
   return whole.includes(true);
 }
 

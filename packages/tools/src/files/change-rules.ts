@@ -11,12 +11,16 @@ import { contentHash } from "./rooted.ts";
 import { gitRefusal, ignoring, type ChangeRules } from "./walk.ts";
 
 /** Of a turn that has these tools, for one call. */
-export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "session">): Promise<ChangeRules> {
+export async function turnRules(
+  context: ToolContext,
+  scope: Pick<ToolScope, "session">,
+): Promise<ChangeRules> {
   const { owner, sandbox, origins, clock, exec } = context;
   const root = sandbox.workspace;
   const sandboxed = sandbox.kind !== "none";
   const origin = originOf(context, scope);
-  if (sandbox.scratch) return { refusal: async (path) => refusalInScratch(path), written: async (_, bytes) => bytes };
+  if (sandbox.scratch)
+    return { refusal: async (path) => refusalInScratch(path), written: async (_, bytes) => bytes };
   const prompt = [...(context.promptPaths ?? []), ...(owner ? [] : await linkedPrompts(root))];
   return {
     async refusal(path) {
@@ -33,14 +37,18 @@ export async function turnRules(context: ToolContext, scope: Pick<ToolScope, "se
     async written(path, bytes) {
       const guard = guardOf(path, prompt);
       const isOwners = owner && !sandboxed;
-      if (guard === "prompt") await origins?.writing(root, path, contentHash(bytes), isOwners ? null : origin);
+      if (guard === "prompt")
+        await origins?.writing(root, path, contentHash(bytes), isOwners ? null : origin);
       else if (guardedRoot(path, prompt) !== null) await origins?.made(root, path);
       return guard === "proposal" && !isOwners ? withOrigin(bytes, origin, clock.now()) : bytes;
     },
   };
 }
 
-export function originOf({ owner, speakers = [], sandbox }: ToolContext, { session }: Pick<ToolScope, "session">): Origin {
+export function originOf(
+  { owner, speakers = [], sandbox }: ToolContext,
+  { session }: Pick<ToolScope, "session">,
+): Origin {
   return { who: speakers.join(", ") || "somebody", session, owner, sandboxed: sandbox.kind !== "none" };
 }
 
@@ -77,7 +85,9 @@ async function linkedPrompts(root: string): Promise<readonly string[]> {
     realpath(root),
     ...names.map(async (name) => {
       const found = await lstat(join(root, name)).catch(ignoring("ENOENT", "ENOTDIR"));
-      return found?.isSymbolicLink() === true ? realpath(join(root, name)).catch(ignoring("ENOENT", "ENOTDIR", "ELOOP")) : null;
+      return found?.isSymbolicLink() === true
+        ? realpath(join(root, name)).catch(ignoring("ENOENT", "ENOTDIR", "ELOOP"))
+        : null;
     }),
   ]);
   return targets

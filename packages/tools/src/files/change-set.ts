@@ -3,7 +3,16 @@
 import { readdir, rename, unlink } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
 import { z } from "zod";
-import { contentHash, draftName, draftPattern, dropDraft, moveDraft, rooted, writeDraft, type Rooted } from "./rooted.ts";
+import {
+  contentHash,
+  draftName,
+  draftPattern,
+  dropDraft,
+  moveDraft,
+  rooted,
+  writeDraft,
+  type Rooted,
+} from "./rooted.ts";
 import { entryPath, ignoring, walk, type Place } from "./walk.ts";
 
 export interface Change {
@@ -16,7 +25,11 @@ export interface Change {
 
 const folder = ".parley/changes";
 /** Read back from the workspace, where anybody may have written it: a draft is a bare name, and paths are walked like all others. */
-const step = z.object({ path: z.string(), draft: z.string().regex(draftPattern).nullable(), expects: z.string().nullable() });
+const step = z.object({
+  path: z.string(),
+  draft: z.string().regex(draftPattern).nullable(),
+  expects: z.string().nullable(),
+});
 const plan = z.object({ steps: z.array(step) });
 type Step = z.infer<typeof step>;
 
@@ -35,7 +48,8 @@ export async function applyChanges(files: Rooted, changes: readonly Change[]): P
     await plansOf(files).replace(`${folder}/${name}.plan`, Buffer.from(JSON.stringify({ steps })));
     for (const [index, { draft, path }] of steps.entries()) {
       const after = changes[index]?.after ?? null;
-      if (draft !== null && after !== null) await at(files, path, true, (place) => writeDraft(files, place, draft, after));
+      if (draft !== null && after !== null)
+        await at(files, path, true, (place) => writeDraft(files, place, draft, after));
     }
     await at(files, `${folder}/${name}.plan`, false, async ({ folder: open, name: from }) => {
       await rename(entryPath(open, from), entryPath(open, `${name}.commit`));
@@ -87,7 +101,8 @@ export async function finishChanges(files: Rooted): Promise<readonly string[]> {
 
 async function resume(files: Rooted, each: Step): Promise<readonly string[]> {
   try {
-    if (each.draft !== null && (await at(files, beside(each), false, async ({ stat }) => stat)) === null) return []; // It was moved already.
+    if (each.draft !== null && (await at(files, beside(each), false, async ({ stat }) => stat)) === null)
+      return []; // It was moved already.
     const now = await files.readWhole(each.path);
     const is = now === null ? null : contentHash(now.bytes);
     if (each.draft === null && is === null) return [];
@@ -125,7 +140,11 @@ async function discard(files: Rooted, steps: readonly Step[], name: string): Pro
 async function expected(files: Rooted, { path, before }: Change): Promise<void> {
   const now = await files.readWhole(path);
   const same = now === null || before === null ? now === before : Buffer.compare(now.bytes, before) === 0;
-  if (!same) throw new Fault("conflict", `${path} was changed by somebody else meanwhile; nothing was changed. Read it again`);
+  if (!same)
+    throw new Fault(
+      "conflict",
+      `${path} was changed by somebody else meanwhile; nothing was changed. Read it again`,
+    );
 }
 
 function at<T>(files: Rooted, path: string, make: boolean, use: (place: Place) => Promise<T>): Promise<T> {

@@ -7,7 +7,9 @@ export interface TextEdit {
   readonly newText: string;
 }
 
-export type Edited = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
+export type Edited =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly reason: string };
 
 /** All passages are looked for in the text as it is now, so edits do not depend on each other; overlapping ones are refused. */
 export function editText(text: string, newline: Newline, edits: readonly TextEdit[]): Edited {
@@ -20,17 +22,23 @@ export function editText(text: string, newline: Newline, edits: readonly TextEdi
     if (oldText === "") return refused(`${what} is empty; use write to make a file`);
     if (oldText === newText) return refused(`${what} and newText are the same`);
     const from = plain.indexOf(oldText);
-    if (from === -1) return refused(`${what} is not in the file${nearMiss(plain, oldText)}. Read the file and copy the passage exactly`);
+    if (from === -1)
+      return refused(
+        `${what} is not in the file${nearMiss(plain, oldText)}. Read the file and copy the passage exactly`,
+      );
     const again = plain.indexOf(oldText, from + 1);
     if (again !== -1) {
       const lines = [from, again].map((at) => lineAt(plain, at)).join(" and ");
-      return refused(`${what} stands more than once (lines ${lines}); add lines around it until it is the only one`);
+      return refused(
+        `${what} stands more than once (lines ${lines}); add lines around it until it is the only one`,
+      );
     }
     spans.push({ from, to: from + oldText.length, newText });
   }
   const sorted = spans.toSorted((a, b) => a.from - b.from);
   const clash = sorted.find((span, index) => span.from < (sorted[index - 1]?.to ?? 0));
-  if (clash !== undefined) return refused(`two edits overlap at line ${lineAt(plain, clash.from)}; make them one`);
+  if (clash !== undefined)
+    return refused(`two edits overlap at line ${lineAt(plain, clash.from)}; make them one`);
 
   const original = originalOffsets(text);
   let result = "";

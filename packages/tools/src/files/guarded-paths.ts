@@ -58,7 +58,9 @@ export function guardOf(path: string, alsoPrompt: readonly string[] = []): Guard
 /** The shortest beginning of the path that is guarded: what a mount has to cover. */
 export function guardedRoot(path: string, alsoPrompt: readonly string[] = []): string | null {
   const parts = path.split("/");
-  const length = parts.findIndex((_, index) => guardOf(parts.slice(0, index + 1).join("/"), alsoPrompt) !== null);
+  const length = parts.findIndex(
+    (_, index) => guardOf(parts.slice(0, index + 1).join("/"), alsoPrompt) !== null,
+  );
   return length === -1 ? null : parts.slice(0, length + 1).join("/");
 }
 

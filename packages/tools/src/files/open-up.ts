@@ -47,7 +47,8 @@ export async function dropOtherRights(root: string, path: string): Promise<void>
     const handle = await open(entryPath(folder, name), O_PATH | constants.O_NOFOLLOW);
     try {
       const stat = await handle.stat();
-      if (stat.isFile() && (stat.mode & otherRights) !== 0) await chmod(`/proc/self/fd/${handle.fd}`, stat.mode & 0o1777);
+      if (stat.isFile() && (stat.mode & otherRights) !== 0)
+        await chmod(`/proc/self/fd/${handle.fd}`, stat.mode & 0o1777);
     } finally {
       await handle.close();
     }

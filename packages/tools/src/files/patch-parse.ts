@@ -18,15 +18,22 @@ export interface Hunk {
 export type FilePatch =
   | { readonly kind: "add"; readonly path: string; readonly lines: readonly string[] }
   | { readonly kind: "delete"; readonly path: string }
-  | { readonly kind: "update"; readonly path: string; readonly moveTo?: string; readonly hunks: readonly Hunk[] };
+  | {
+      readonly kind: "update";
+      readonly path: string;
+      readonly moveTo?: string;
+      readonly hunks: readonly Hunk[];
+    };
 
 const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
 
 /** Throws Fault("invalid") that names the line. */
 export function parsePatch(text: string): readonly FilePatch[] {
   const lines = text.replaceAll("\r\n", "\n").trim().split("\n");
-  if (lines.shift()?.trimEnd() !== "*** Begin Patch") throw wrong(1, 'the first line must be "*** Begin Patch"');
-  if (lines.pop()?.trimEnd() !== "*** End Patch") throw wrong(lines.length + 2, 'the last line must be "*** End Patch"');
+  if (lines.shift()?.trimEnd() !== "*** Begin Patch")
+    throw wrong(1, 'the first line must be "*** Begin Patch"');
+  if (lines.pop()?.trimEnd() !== "*** End Patch")
+    throw wrong(lines.length + 2, 'the last line must be "*** End Patch"');
   const files: FilePatch[] = [];
   let at = 0;
   const number = (): number => at + 2;
@@ -37,16 +44,23 @@ export function parsePatch(text: string): readonly FilePatch[] {
   };
   while (at < lines.length) {
     const [, verb, path = ""] = header.exec(lines[at] ?? "") ?? [];
-    if (verb === undefined) throw wrong(number(), 'a file begins with "*** Add File: ", "*** Update File: " or "*** Delete File: "');
+    if (verb === undefined)
+      throw wrong(
+        number(),
+        'a file begins with "*** Add File: ", "*** Update File: " or "*** Delete File: "',
+      );
     const start = number();
     at += 1;
     const own = body();
     files.push(filePatch(verb, path.trim(), own, start));
   }
   if (files.length === 0) throw wrong(2, "the patch names no file");
-  const paths = files.flatMap((file) => (file.kind === "update" && file.moveTo !== undefined ? [file.path, file.moveTo] : [file.path]));
+  const paths = files.flatMap((file) =>
+    file.kind === "update" && file.moveTo !== undefined ? [file.path, file.moveTo] : [file.path],
+  );
   const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-  if (twice !== undefined) throw new Fault("invalid", `the patch names ${twice} twice; put its hunks under one header`);
+  if (twice !== undefined)
+    throw new Fault("invalid", `the patch names ${twice} twice; put its hunks under one header`);
   return files;
 }
 
@@ -88,7 +102,8 @@ function parseHunks(lines: readonly string[], start: number): readonly Hunk[] {
       // Anchors that follow each other narrow the place down: a class, then a method of it.
       const hunk: Draft = open === null || isBegun(open) ? begin() : open;
       // What a unified diff has there: line numbers are not trusted, and the text behind them is no whole line.
-      if (anchor[1] !== undefined && anchor[1] !== "" && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/.test(anchor[1])) hunk.anchors.push(anchor[1]);
+      if (anchor[1] !== undefined && anchor[1] !== "" && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/.test(anchor[1]))
+        hunk.anchors.push(anchor[1]);
       continue;
     }
     const hunk: Draft = open ?? begin();

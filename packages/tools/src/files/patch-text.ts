@@ -23,7 +23,9 @@ export function patchText(path: string, text: string, newline: Newline, hunks: r
   }
   result.push(...lines.slice(at));
   // Only the last line may go without an end.
-  return result.map((line, index) => line.text + (line.end === "" && index < result.length - 1 ? newline : line.end)).join("");
+  return result
+    .map((line, index) => line.text + (line.end === "" && index < result.length - 1 ? newline : line.end))
+    .join("");
 }
 
 function split(text: string): readonly Line[] {
@@ -49,13 +51,15 @@ function place(path: string, lines: readonly Line[], start: number, hunk: Hunk, 
   let from = start;
   for (const anchor of hunk.anchors) {
     const found = lines.findIndex((line, index) => index >= from && line.text.trim() === anchor.trim());
-    if (found === -1) throw new Fault("invalid", `${path}, hunk ${number}: the line after @@ is not in the file: ${anchor}`);
+    if (found === -1)
+      throw new Fault("invalid", `${path}, hunk ${number}: the line after @@ is not in the file: ${anchor}`);
     from = found + 1;
   }
   const { before, atEnd } = hunk;
   if (before.length === 0) return atEnd || hunk.anchors.length === 0 ? lines.length : from;
   for (const same of [exact, looseEnds]) {
-    const fits = (at: number): boolean => before.every((text, offset) => same(lines[at + offset]?.text ?? null, text));
+    const fits = (at: number): boolean =>
+      before.every((text, offset) => same(lines[at + offset]?.text ?? null, text));
     const last = lines.length - before.length;
     if (atEnd) {
       if (last >= from && fits(last)) return last;
@@ -72,8 +76,12 @@ function place(path: string, lines: readonly Line[], start: number, hunk: Hunk, 
       `${path}, hunk ${number}: its lines stand at line ${first + 1} and at line ${second + 1}; add lines, or a line above after @@`,
     );
   }
-  throw new Fault("invalid", `${path}, hunk ${number}: its lines are not in the file; read it again. First of them: ${before[0] ?? ""}`);
+  throw new Fault(
+    "invalid",
+    `${path}, hunk ${number}: its lines are not in the file; read it again. First of them: ${before[0] ?? ""}`,
+  );
 }
 
 const exact = (line: string | null, text: string): boolean => line === text;
-const looseEnds = (line: string | null, text: string): boolean => line !== null && line.trimEnd() === text.trimEnd();
+const looseEnds = (line: string | null, text: string): boolean =>
+  line !== null && line.trimEnd() === text.trimEnd();

@@ -6,7 +6,9 @@ import { ignoring } from "./walk.ts";
 
 /** Relative to the root. Some of the names may not be there. Of the folders only texts: nothing else is told. */
 export async function promptFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
-  const below = await Promise.all([...new Set<string>([...promptFolders, ...more])].map((folder) => filesBelow(root, folder)));
+  const below = await Promise.all(
+    [...new Set<string>([...promptFolders, ...more])].map((folder) => filesBelow(root, folder)),
+  );
   return [...promptNames, ...below.flat().filter((path) => path.toLowerCase().endsWith(".md"))];
 }
 
@@ -16,7 +18,10 @@ export async function filesBelow(root: string, folder: string): Promise<readonly
   const open = [folder];
   while (open.length > 0) {
     const at = open.shift() ?? folder;
-    const entries = (await readdir(join(root, at), { withFileTypes: true }).catch(ignoring("ENOENT", "EACCES", "ENOTDIR"))) ?? [];
+    const entries =
+      (await readdir(join(root, at), { withFileTypes: true }).catch(
+        ignoring("ENOENT", "EACCES", "ENOTDIR"),
+      )) ?? [];
     for (const entry of entries) (entry.isDirectory() ? open : found).push(`${at}/${entry.name}`);
   }
   return found;

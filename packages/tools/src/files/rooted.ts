@@ -4,7 +4,16 @@ import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { open, rename, unlink, type FileHandle } from "node:fs/promises";
 import { Fault, isFault } from "@parley/protocol";
-import { entryPath, ignoring, isCode, mayChange, walk, type Folder, type Place, type RootSpec } from "./walk.ts";
+import {
+  entryPath,
+  ignoring,
+  isCode,
+  mayChange,
+  walk,
+  type Folder,
+  type Place,
+  type RootSpec,
+} from "./walk.ts";
 
 /** Largest file that is read or written whole. Larger ones are paged, or a command's work. */
 export const wholeFileBytes = 8 * 1024 * 1024;
@@ -43,7 +52,8 @@ export function rooted(spec: RootSpec): Rooted {
       try {
         const stat = await handle.stat();
         if (!stat.isFile()) throw notAFile(place.path);
-        if (spec.ownNamesOnly === true && isLinkedElsewhere(place.path, stat)) throw linkedElsewhere(place.path, stat);
+        if (spec.ownNamesOnly === true && isLinkedElsewhere(place.path, stat))
+          throw linkedElsewhere(place.path, stat);
         return await use({ handle, size: stat.size, path: place.path });
       } finally {
         await handle.close();
@@ -55,7 +65,11 @@ export function rooted(spec: RootSpec): Rooted {
     async readWhole(path) {
       try {
         return await withFile(path, async ({ handle, size, path: real }) => {
-          if (size > wholeFileBytes) throw new Fault("invalid", `${real} has ${size} bytes; more than ${wholeFileBytes} cannot be edited`);
+          if (size > wholeFileBytes)
+            throw new Fault(
+              "invalid",
+              `${real} has ${size} bytes; more than ${wholeFileBytes} cannot be edited`,
+            );
           return { path: real, bytes: await readBytes(handle, 0, size) };
         });
       } catch (error) {
@@ -114,7 +128,10 @@ async function openFile({ folder, name, path, stat }: Place, asked: string): Pro
   if (!stat.isFile()) throw notAFile(path);
   try {
     // NONBLOCK: should it have become a FIFO meanwhile, opening it must not hang the turn.
-    return await open(entryPath(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return await open(
+      entryPath(folder, name),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
   } catch (cause) {
     if (isCode(cause, "EACCES", "EPERM")) throw cause;
     throw new Fault("conflict", `${path} was changed while it was opened; try again`, { cause });
@@ -131,11 +148,18 @@ export function draftName(): string {
 export const draftPattern = /^\.parley-draft-\d+-\d+$/;
 
 /** Writes the bytes beside their target, to disk. */
-export async function writeDraft(spec: RootSpec, place: Place, draft: string, asked: Uint8Array): Promise<void> {
+export async function writeDraft(
+  spec: RootSpec,
+  place: Place,
+  draft: string,
+  asked: Uint8Array,
+): Promise<void> {
   const { folder, path, stat } = place;
-  if (stat?.isDirectory() === true) throw new Fault("invalid", `${path === "" ? "the workspace" : path} is a folder, not a file`);
+  if (stat?.isDirectory() === true)
+    throw new Fault("invalid", `${path === "" ? "the workspace" : path} is a folder, not a file`);
   if (stat !== null && !stat.isFile()) throw notAFile(path);
-  if (asked.length > wholeFileBytes) throw new Fault("invalid", `${asked.length} bytes are too many; ${wholeFileBytes} may be written`);
+  if (asked.length > wholeFileBytes)
+    throw new Fault("invalid", `${asked.length} bytes are too many; ${wholeFileBytes} may be written`);
   const bytes = (await spec.rules?.written(path, asked)) ?? asked;
   await dropDraft(folder, draft); // An older process of this number may have died over it.
   try {

@@ -36,11 +36,19 @@ export function newlineOf(text: string): Newline {
 }
 
 /** Formats that models take (Anthropic and OpenAI list these four), by their first bytes. */
-const pictures: readonly (readonly [mediaType: string, extension: string, test: (bytes: Buffer) => boolean])[] = [
+const pictures: readonly (readonly [
+  mediaType: string,
+  extension: string,
+  test: (bytes: Buffer) => boolean,
+])[] = [
   ["image/png", "png", (bytes) => bytes.subarray(0, 8).equals(Buffer.from("89504e470d0a1a0a", "hex"))],
   ["image/jpeg", "jpg", (bytes) => bytes.subarray(0, 3).equals(Buffer.from("ffd8ff", "hex"))],
   ["image/gif", "gif", (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6))],
-  ["image/webp", "webp", (bytes) => bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WEBP"],
+  [
+    "image/webp",
+    "webp",
+    (bytes) => bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WEBP",
+  ],
 ];
 
 export function pictureType(head: Buffer): { readonly mediaType: string; readonly extension: string } | null {

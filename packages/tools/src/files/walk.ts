@@ -55,7 +55,9 @@ const longestPath = 4_096;
  * meanwhile: as good as openat(2). Elsewhere it is the folder's path, and `enter` looks again that it still is that folder.
  */
 export function entryPath(folder: Folder, name: string): string {
-  return process.platform === "linux" ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(folder.hostPath, name);
+  return process.platform === "linux"
+    ? `/proc/self/fd/${folder.handle.fd}/${name}`
+    : join(folder.hostPath, name);
 }
 
 export function entryStat(folder: Folder, name: string): Promise<Stats | null> {
@@ -65,10 +67,12 @@ export function entryStat(folder: Folder, name: string): Promise<Stats | null> {
 /** The components of `path` below the root; null when it is absolute and elsewhere. Throws Fault("invalid"). */
 export function partsBelow(spec: RootSpec, path: string, realRoot?: string): string[] | null {
   if (path.trim() === "") throw new Fault("invalid", "the path is empty; name a file");
-  if (path.includes("\0") || path.length > longestPath) throw new Fault("invalid", "the path has a NUL or is too long; name a file");
+  if (path.includes("\0") || path.length > longestPath)
+    throw new Fault("invalid", "the path has a NUL or is too long; name a file");
   const roots = [spec.root, ...(spec.alsoKnownAs ?? []), ...(realRoot === undefined ? [] : [realRoot])];
   // A root may be known by a name under the user's home, which a prompt writes as "~".
-  const isRelative = !path.startsWith("/") && !(path.startsWith("~/") && roots.some((root) => root.startsWith("~/")));
+  const isRelative =
+    !path.startsWith("/") && !(path.startsWith("~/") && roots.some((root) => root.startsWith("~/")));
   if (isRelative) return path.split("/");
   for (const root of roots) {
     const start = root.endsWith("/") ? root : `${root}/`;
@@ -82,7 +86,12 @@ export function partsBelow(spec: RootSpec, path: string, realRoot?: string): str
  * Walks to `path` and hands its place to `use`; the folders are closed afterwards. `make` creates the missing folders on the way.
  * Throws Fault: `denied` outside the root, and where the rules refuse it when `make`, `missing` where a folder on the way is not there, `invalid` where a file is in the way.
  */
-export async function walk<T>(spec: RootSpec, path: string, make: boolean, use: (place: Place) => Promise<T>): Promise<T> {
+export async function walk<T>(
+  spec: RootSpec,
+  path: string,
+  make: boolean,
+  use: (place: Place) => Promise<T>,
+): Promise<T> {
   const realRoot = await realpath(spec.root).catch((cause: unknown) => {
     throw new Fault("missing", `the folder ${spec.root} is not there`, { cause });
   });
@@ -92,12 +101,17 @@ export async function walk<T>(spec: RootSpec, path: string, make: boolean, use: 
   try {
     open.push({ handle: await openFolder(realRoot), path: "", hostPath: realRoot });
     const place = await descend(spec, realRoot, path, parts, make, open);
-    if (spec.only !== undefined && !spec.only.some((folder) => place.path.startsWith(`${folder}/`))) throw outside(path);
+    if (spec.only !== undefined && !spec.only.some((folder) => place.path.startsWith(`${folder}/`)))
+      throw outside(path);
     return await use(place);
   } catch (cause) {
     if (isFault(cause) || !(cause instanceof Error && "code" in cause)) throw cause;
     // The system's own words may name an open folder by its number; its code says enough.
-    throw new Fault(isCode(cause, "EACCES", "EPERM", "EROFS") ? "denied" : "unavailable", `${path}: ${String(cause.code)}`, { cause });
+    throw new Fault(
+      isCode(cause, "EACCES", "EPERM", "EROFS") ? "denied" : "unavailable",
+      `${path}: ${String(cause.code)}`,
+      { cause },
+    );
   } finally {
     await Promise.all(open.map(({ handle }) => handle.close()));
   }
@@ -127,7 +141,8 @@ async function descend(
 
   for (;;) {
     const name = rest.shift();
-    if (name === undefined) return { folder: top(), name: ".", path: top().path, stat: await top().handle.stat() };
+    if (name === undefined)
+      return { folder: top(), name: ".", path: top().path, stat: await top().handle.stat() };
     if (name === "" || name === ".") continue;
     if (name === "..") {
       if (open.length === 1) throw outside(asked);
@@ -142,7 +157,11 @@ async function descend(
       if ((links += 1) > mostLinks) throw new Fault("invalid", `${asked}: its links go in a circle`);
       const target = await readlink(entryPath(folder, name));
       const below = target.startsWith("/") ? partsBelow(spec, target, realRoot) : target.split("/");
-      if (below === null) throw new Fault("denied", `${asked} leads out of the workspace by the link ${join(folder.path, name)}`);
+      if (below === null)
+        throw new Fault(
+          "denied",
+          `${asked} leads out of the workspace by the link ${join(folder.path, name)}`,
+        );
       if (target.startsWith("/")) await Promise.all(open.splice(1).map(({ handle }) => handle.close()));
       rest.unshift(...below);
       continue;
@@ -151,7 +170,8 @@ async function descend(
     const here = join(folder.path, name);
     if (last && found?.isDirectory() !== true) {
       // "name/" asks for a folder, and there is none.
-      if (rest.length > 0) throw new Fault(found === null ? "missing" : "invalid", `${asked}: ${here} is not a folder`);
+      if (rest.length > 0)
+        throw new Fault(found === null ? "missing" : "invalid", `${asked}: ${here} is not a folder`);
       return { folder, name, path: here, stat: found };
     }
     if (found === null) {

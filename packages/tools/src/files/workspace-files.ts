@@ -34,12 +34,21 @@ export interface WorkspaceFiles {
 
 export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
   const { root, inside, readOnly = false, forbidden = [] } = options;
-  const own = rooted({ root, forbidden, ...(inside === undefined || inside === root ? {} : { alsoKnownAs: [inside] }) });
+  const own = rooted({
+    root,
+    forbidden,
+    ...(inside === undefined || inside === root ? {} : { alsoKnownAs: [inside] }),
+  });
   // What a model reads and changes; commands and their approvals look at every file that there is.
   const strict = rooted({ ...own, ownNamesOnly: true });
   const others = (options.readRoots ?? []).map((each) =>
     // What lies in the workspace may be written by its agent.
-    rooted({ root: each, forbidden, alsoKnownAs: underHome(each, options.userHome), ownNamesOnly: partsBelow(own, each) !== null }),
+    rooted({
+      root: each,
+      forbidden,
+      alsoKnownAs: underHome(each, options.userHome),
+      ownNamesOnly: partsBelow(own, each) !== null,
+    }),
   );
   const inWork = options.lent === undefined ? () => strict : lending(strict, options.lent);
   const finished = once(() => own.exclusive(() => finishChanges(own)));
@@ -48,7 +57,10 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
     own,
     readable(path) {
       if (path.startsWith("~/"))
-        return others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ?? strict;
+        return (
+          others.find(({ alsoKnownAs = [] }) => alsoKnownAs.some((root) => path.startsWith(`${root}/`))) ??
+          strict
+        );
       if (!path.startsWith("/")) return inWork(path);
       // First: a read root may lie in a folder of the workspace that is forbidden, as the managed skills do in the state folder.
       return others.find((each) => partsBelow(each, path) !== null) ?? inWork(path);
@@ -62,9 +74,18 @@ export function workspaceFiles(options: WorkspaceFilesOptions): WorkspaceFiles {
 }
 
 /** What is lent comes first, so that nothing written here can pose as it; what it does not have is looked for here. */
-function lending(work: Rooted, { root, folders }: NonNullable<WorkspaceFilesOptions["lent"]>): (path: string) => Rooted {
+function lending(
+  work: Rooted,
+  { root, folders }: NonNullable<WorkspaceFilesOptions["lent"]>,
+): (path: string) => Rooted {
   const { alsoKnownAs = [], forbidden = [] } = work;
-  const lent = rooted({ root, alsoKnownAs: [work.root, ...alsoKnownAs], forbidden, ownNamesOnly: true, only: folders });
+  const lent = rooted({
+    root,
+    alsoKnownAs: [work.root, ...alsoKnownAs],
+    forbidden,
+    ownNamesOnly: true,
+    only: folders,
+  });
   return (path) => {
     const at = posix.normalize(partsBelow(work, path)?.join("/") ?? "");
     if (!folders.some((folder) => at.startsWith(`${folder}/`))) return work;
@@ -80,5 +101,7 @@ function lending(work: Rooted, { root, folders }: NonNullable<WorkspaceFilesOpti
 }
 
 function underHome(path: string, userHome: string | undefined): string[] {
-  return userHome !== undefined && userHome !== "/" && path.startsWith(`${userHome}/`) ? [`~${path.slice(userHome.length)}`] : [];
+  return userHome !== undefined && userHome !== "/" && path.startsWith(`${userHome}/`)
+    ? [`~${path.slice(userHome.length)}`]
+    : [];
 }

@@ -7,7 +7,8 @@ import { defineTool, textResult } from "../define-tool.ts";
 export const append = defineTool({
   name: "append",
   summary: "Append a line to rehearsal.log in the workspace",
-  description: "Appends one line to rehearsal.log in the workspace; every run leaves its own line. For rehearsals.",
+  description:
+    "Appends one line to rehearsal.log in the workspace; every run leaves its own line. For rehearsals.",
   args: z.object({
     line: z
       .string()

@@ -25,7 +25,9 @@ export function sleepTool(clock: Clock, path: string): Tool {
         clock,
         outputBytes,
       });
-      return code === 0 ? textResult(`slept ${seconds} s`) : textResult(`the process ended with ${code}`, true);
+      return code === 0
+        ? textResult(`slept ${seconds} s`)
+        : textResult(`the process ended with ${code}`, true);
     },
   });
 }

@@ -33,21 +33,33 @@ const systemFiles = [
  * What the kernel lets a user change whose number is root's, capabilities or not: core_pattern would run a program on the machine itself.
  * bubblewrap covers a part of it; the list is the one of containers (runc's readonlyPaths), with folders of drivers.
  */
-const kernelSettings = "sys sysrq-trigger irq bus fs acpi asound scsi driver dynamic_debug".split(" ").map((name) => `/proc/${name}`);
+const kernelSettings = "sys sysrq-trigger irq bus fs acpi asound scsi driver dynamic_debug"
+  .split(" ")
+  .map((name) => `/proc/${name}`);
 
 export async function bubblewrap(
   { network, limits }: SandboxSettings,
   { workspace, readOnly, userHome, readRoots, hidden }: Mounts,
   host: { readonly [name: string]: string },
 ): Promise<{ readonly path: string; wrap(command: SandboxedCommand): HostCommand }> {
-  const [bwrap, prlimit] = await Promise.all([findProgram("bwrap", host["PATH"] ?? path), findProgram("prlimit", path)]);
+  const [bwrap, prlimit] = await Promise.all([
+    findProgram("bwrap", host["PATH"] ?? path),
+    findProgram("prlimit", path),
+  ]);
   if (bwrap === null)
-    throw new Fault("unsupported", "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend");
-  if (prlimit === null) throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
+    throw new Fault(
+      "unsupported",
+      "the sandbox needs bubblewrap: apt-get install bubblewrap, or set agents.defaults.sandbox.backend",
+    );
+  if (prlimit === null)
+    throw new Fault("unsupported", "the sandbox needs prlimit: apt-get install util-linux");
   const below = hidden.flatMap((each) => belowWorkspace(each) ?? []);
   const isRoot = process.getuid?.() === 0;
   if (!readOnly) await nests(bwrap);
-  const scratch = [...((await knowsSizes(bwrap)) ? ["--size", String(limits.memoryMb * 1024 * 1024)] : []), "--tmpfs"];
+  const scratch = [
+    ...((await knowsSizes(bwrap)) ? ["--size", String(limits.memoryMb * 1024 * 1024)] : []),
+    "--tmpfs",
+  ];
   const view = [
     ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"],
     network ? ["--share-net"] : [],
@@ -55,7 +67,21 @@ export async function bubblewrap(
     ...systemFiles.map((file) => ["--ro-bind-try", file, file]),
     ["--proc", "/proc", ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path])],
     // What lies in memory is bounded, and all else that is not mounted from elsewhere is read-only.
-    ["--dev", "/dev", ...scratch, "/dev/shm", "--remount-ro", "/dev", ...scratch, "/tmp", "--dir", "/run", "--symlink", "/tmp", "/var/tmp"],
+    [
+      "--dev",
+      "/dev",
+      ...scratch,
+      "/dev/shm",
+      "--remount-ro",
+      "/dev",
+      ...scratch,
+      "/tmp",
+      "--dir",
+      "/run",
+      "--symlink",
+      "/tmp",
+      "/var/tmp",
+    ],
     // The outer ones first: skills may lie in the state folder, and that in a folder that may be read.
     ...[...readRoots, ...hidden.filter((each) => belowWorkspace(each) === null)]
       .toSorted((a, b) => a.length - b.length)
@@ -72,7 +98,12 @@ export async function bubblewrap(
       ...(readOnly ? masked.map(hide) : []),
       ["--remount-ro", "/"],
     ].flat();
-  const bounds = [`--data=${limits.memoryMb * 1024 * 1024}`, `--nproc=${limits.processes}`, `--cpu=${limits.cpuSeconds}`, "--core=0"];
+  const bounds = [
+    `--data=${limits.memoryMb * 1024 * 1024}`,
+    `--nproc=${limits.processes}`,
+    `--cpu=${limits.cpuSeconds}`,
+    "--core=0",
+  ];
   return {
     path,
     wrap({ argv, cwd, env, guarded }) {
@@ -82,7 +113,19 @@ export async function bubblewrap(
       const inner = readOnly ? [] : innerView(bwrap, guarded, chdir);
       // Not --setenv: arguments are readable for everybody on the machine, the environment is not.
       return {
-        argv: [bwrap, ...view, ...mapsRoot(inner), ...place(guarded), ...chdir, "--", ...inner, prlimit, ...bounds, "--", ...argv],
+        argv: [
+          bwrap,
+          ...view,
+          ...mapsRoot(inner),
+          ...place(guarded),
+          ...chdir,
+          "--",
+          ...inner,
+          prlimit,
+          ...bounds,
+          "--",
+          ...argv,
+        ],
         env: { ...env, PATH: path, HOME: userHome, TMPDIR: "/tmp" },
         ...(isRoot ? { mostProcesses: limits.processes } : {}),
       };
@@ -94,7 +137,11 @@ export async function bubblewrap(
  * A second bubblewrap inside the first one mounts the guarded paths. A command in another sandbox can turn any of them
  * into a link meanwhile; followed from in here, such a link leads to nothing that the sandbox does not show anyway.
  */
-function innerView(bwrap: string, { readOnly, masked, all }: GuardedView, chdir: readonly string[]): readonly string[] {
+function innerView(
+  bwrap: string,
+  { readOnly, masked, all }: GuardedView,
+  chdir: readonly string[],
+): readonly string[] {
   if (all || readOnly.length + masked.length === 0) return [];
   const inside = (path: string): string => `${insidePath}/${path}`;
   return [
@@ -111,7 +158,9 @@ function innerView(bwrap: string, { readOnly, masked, all }: GuardedView, chdir:
  * command in another sandbox could otherwise move them away just before the mount, which would then cover nothing.
  */
 function pins(paths: readonly string[], from: string): readonly (readonly string[])[] {
-  return [...new Set(paths.flatMap(foldersOf))].toSorted().map((path) => ["--bind-try", `${from}/${path}`, `${insidePath}/${path}`]);
+  return [...new Set(paths.flatMap(foldersOf))]
+    .toSorted()
+    .map((path) => ["--bind-try", `${from}/${path}`, `${insidePath}/${path}`]);
 }
 
 /** Behind a device that the mount does not let anybody open. */
@@ -137,8 +186,25 @@ function nests(bwrap: string): Promise<void> {
   const known = nesting.get(bwrap);
   if (known !== undefined) return known;
   const inner = [bwrap, ...nested, "--", "true"];
-  const outer = ["--unshare-all", "--die-with-parent", "--cap-drop", "ALL", ...mapsRoot(inner), "--ro-bind", "/", "/"];
-  const tried = promisify(execFile)(bwrap, [...outer, "--proc", "/proc", "--dev", "/dev", "--", ...inner]).then(
+  const outer = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--cap-drop",
+    "ALL",
+    ...mapsRoot(inner),
+    "--ro-bind",
+    "/",
+    "/",
+  ];
+  const tried = promisify(execFile)(bwrap, [
+    ...outer,
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--",
+    ...inner,
+  ]).then(
     () => undefined,
     (cause: unknown) => {
       nesting.delete(bwrap); // The operator may have changed it by the next turn.
@@ -167,5 +233,7 @@ async function knowsSizes(bwrap: string): Promise<boolean> {
 async function asOnHost(folder: string): Promise<readonly string[]> {
   const found = await lstat(folder).catch(ignoring("ENOENT"));
   if (found === null) return [];
-  return found.isSymbolicLink() ? ["--symlink", await readlink(folder), folder] : ["--ro-bind", folder, folder];
+  return found.isSymbolicLink()
+    ? ["--symlink", await readlink(folder), folder]
+    : ["--ro-bind", folder, folder];
 }

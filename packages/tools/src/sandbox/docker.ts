@@ -3,7 +3,14 @@
 import { Fault } from "@parley/protocol";
 import { findProgram } from "../exec/find-program.ts";
 import { foldersOf } from "./guard-scan.ts";
-import { belowWorkspace, insidePath, type HostCommand, type Mounts, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+import {
+  belowWorkspace,
+  insidePath,
+  type HostCommand,
+  type Mounts,
+  type SandboxedCommand,
+  type SandboxSettings,
+} from "./sandbox.ts";
 
 /** What the client itself needs to find its daemon. */
 const clientNames = [
@@ -25,9 +32,16 @@ export async function docker(
 ): Promise<{ readonly path: null; wrap(command: SandboxedCommand): HostCommand }> {
   const program = await findProgram("docker", host["PATH"] ?? "");
   if (program === null)
-    throw new Fault("unsupported", "the sandbox needs the docker client; install it, or set agents.defaults.sandbox.backend");
+    throw new Fault(
+      "unsupported",
+      "the sandbox needs the docker client; install it, or set agents.defaults.sandbox.backend",
+    );
   const user = `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`;
-  return { path: null, wrap: (command) => dockerCommand(command, { program, user, settings, mounts, host, name: `parley-${mark()}` }) };
+  return {
+    path: null,
+    wrap: (command) =>
+      dockerCommand(command, { program, user, settings, mounts, host, name: `parley-${mark()}` }),
+  };
 }
 
 export interface DockerRun {
@@ -40,7 +54,10 @@ export interface DockerRun {
   readonly name: string;
 }
 
-export function dockerCommand({ argv, cwd, env, pty, input, guarded }: SandboxedCommand, run: DockerRun): HostCommand {
+export function dockerCommand(
+  { argv, cwd, env, pty, input, guarded }: SandboxedCommand,
+  run: DockerRun,
+): HostCommand {
   const { program, user, settings, mounts, host, name } = run;
   const { network, limits } = settings;
   const above = mounts.hidden.flatMap((each) => foldersOf(belowWorkspace(each) ?? ""));
@@ -48,18 +65,39 @@ export function dockerCommand({ argv, cwd, env, pty, input, guarded }: Sandboxed
   const inside = Object.fromEntries(
     Object.entries(env).filter(([key]) => !clientNames.includes(key) && key !== "SHELL" && key !== "TMPDIR"),
   );
-  const client = Object.fromEntries(clientNames.flatMap((key) => (host[key] === undefined ? [] : [[key, host[key]]])));
+  const client = Object.fromEntries(
+    clientNames.flatMap((key) => (host[key] === undefined ? [] : [[key, host[key]]])),
+  );
   return {
     argv: [
       [program, "run", "--rm", "--init", "--name", name, "--user", user],
-      ["--network", network ? "bridge" : "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
-      ["--memory", `${limits.memoryMb}m`, "--memory-swap", `${limits.memoryMb}m`, "--pids-limit", String(limits.processes)],
+      [
+        "--network",
+        network ? "bridge" : "none",
+        "--read-only",
+        "--cap-drop",
+        "ALL",
+        "--security-opt",
+        "no-new-privileges",
+      ],
+      [
+        "--memory",
+        `${limits.memoryMb}m`,
+        "--memory-swap",
+        `${limits.memoryMb}m`,
+        "--pids-limit",
+        String(limits.processes),
+      ],
       ["--ulimit", `cpu=${limits.cpuSeconds}`, "--tmpfs", "/tmp:rw,nosuid,nodev"],
       mount(mounts.workspace, insidePath, mounts.readOnly || guarded.all),
-      ...(guarded.all ? [] : guarded.readOnly).map((path) => mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, true)),
+      ...(guarded.all ? [] : guarded.readOnly).map((path) =>
+        mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, true),
+      ),
       ...(guarded.all ? [] : guarded.masked).map((path) => mount("/dev/null", `${insidePath}/${path}`, true)),
       // Nobody can rename what is mounted, and what is hidden in it with it.
-      ...above.map((path) => mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, mounts.readOnly || guarded.all)),
+      ...above.map((path) =>
+        mount(`${mounts.workspace}/${path}`, `${insidePath}/${path}`, mounts.readOnly || guarded.all),
+      ),
       ...mounts.readRoots.map((root) => mount(root, root, true)),
       ...mounts.hidden.map((each) => ["--tmpfs", `${each}:ro`]),
       ["--workdir", cwd === "" ? insidePath : `${insidePath}/${cwd}`, "--env", `HOME=${mounts.userHome}`],
@@ -77,5 +115,13 @@ export function dockerCommand({ argv, cwd, env, pty, input, guarded }: Sandboxed
 /** A comma or a quote in a path would end the field: CSV, as docker reads it. */
 function mount(source: string, target: string, readOnly: boolean): readonly string[] {
   const field = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return ["--mount", ["type=bind", field(`source=${source}`), field(`target=${target}`), ...(readOnly ? ["readonly"] : [])].join(",")];
+  return [
+    "--mount",
+    [
+      "type=bind",
+      field(`source=${source}`),
+      field(`target=${target}`),
+      ...(readOnly ? ["readonly"] : []),
+    ].join(","),
+  ];
 }

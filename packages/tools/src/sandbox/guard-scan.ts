@@ -44,7 +44,10 @@ export interface ScanRequest {
   readonly before?: { readonly [path: string]: string };
 }
 
-export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequest, most = mostEntries): Promise<GuardScan> {
+export async function scanGuarded(
+  { root, alsoPrompt, hidden, before }: ScanRequest,
+  most = mostEntries,
+): Promise<GuardScan> {
   const realRoot = await realpath(root);
   const unseen = new Set(await Promise.all(hidden.map((path) => realpath(path).catch(() => path)))); // Not there: not seen.
   const guarded = new Map<string, string>();
@@ -55,14 +58,17 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
   let nameless = false;
   let free = lanes - 1;
   const isFull = (): boolean => before === undefined && entries > most;
-  const statOf = (path: string): Promise<Stats | null> => lstat(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
+  const statOf = (path: string): Promise<Stats | null> =>
+    lstat(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
 
   async function guard(path: string, known?: Stats): Promise<void> {
     const stat = known ?? (await statOf(path));
     if (stat === null) return;
     guarded.set(path, identityOf(stat));
     if (!stat.isSymbolicLink()) return void readOnly.add(path);
-    const target = await realpath(join(realRoot, path)).catch(ignoring("ENOENT", "ENOTDIR", "ELOOP", "EACCES"));
+    const target = await realpath(join(realRoot, path)).catch(
+      ignoring("ENOENT", "ENOTDIR", "ELOOP", "EACCES"),
+    );
     const below = target === null ? "" : relative(realRoot, target);
     if (below !== "" && !below.startsWith("..")) readOnly.add(below);
   }
@@ -86,7 +92,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
           return [];
         }
         if (!isGuarded && entry.isDirectory()) return [path];
-        if (before !== undefined && !isGuarded && entry.isFile() && isSetuid(await statOf(path))) await dropOtherRights(realRoot, path);
+        if (before !== undefined && !isGuarded && entry.isFile() && isSetuid(await statOf(path)))
+          await dropOtherRights(realRoot, path);
         if (!isGuarded && (inPackages || before !== undefined || !entry.isFile())) return [];
         const stat = await statOf(path);
         if (stat === null) return [];
@@ -111,7 +118,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
     }
     const stat = await statOf(folder);
     const isNew = before !== undefined && stat !== null && before[folder] !== identityOf(stat);
-    if (isNew && (await openUp(realRoot, folder))) return opened().catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
+    if (isNew && (await openUp(realRoot, folder)))
+      return opened().catch(ignoring("ENOENT", "ENOTDIR", "EACCES"));
     if (folder !== "" && stat !== null) await guard(folder, stat);
     return null;
   }
@@ -131,7 +139,10 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
           await dir.close();
         }
         entries += found.length;
-        if (found.some(({ name }) => name.toLowerCase() === "head") && (await isRepository(join(realRoot, folder)))) {
+        if (
+          found.some(({ name }) => name.toLowerCase() === "head") &&
+          (await isRepository(join(realRoot, folder)))
+        ) {
           if (folder !== "") return await guard(folder);
           for (const name of ofRepository) await guard(name);
         }
@@ -146,7 +157,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
     const beside: Promise<void>[] = [];
     const failures: unknown[] = [];
     for (const path of folders) {
-      if (before === undefined && path.endsWith("node_modules") && (await hasLinks(join(realRoot, path)))) readOnly.add(path);
+      if (before === undefined && path.endsWith("node_modules") && (await hasLinks(join(realRoot, path))))
+        readOnly.add(path);
       const visited = visit(path).catch((error: unknown) => void failures.push(error));
       if (free === 0) await visited;
       else {
@@ -167,7 +179,8 @@ export async function scanGuarded({ root, alsoPrompt, hidden, before }: ScanRequ
 }
 
 /** What a bare repository has. Where it is the workspace itself, these are guarded one by one. */
-const ofRepository = "HEAD commondir config config.worktree hooks info objects refs packed-refs modules worktrees".split(" ");
+const ofRepository =
+  "HEAD commondir config config.worktree hooks info objects refs packed-refs modules worktrees".split(" ");
 
 /** The first one fetches as many as are asked for; the rest of them is in memory then, and a promise for each would cost more. */
 async function readSome(dir: Dir): Promise<readonly Dirent[]> {
@@ -185,7 +198,8 @@ export function foldersOf(path: string): readonly string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
-const isSetuid = (stat: Stats | null): boolean => stat !== null && stat.isFile() && (stat.mode & 0o6000) !== 0;
+const isSetuid = (stat: Stats | null): boolean =>
+  stat !== null && stat.isFile() && (stat.mode & 0o6000) !== 0;
 
 const link = "link ";
 

@@ -66,14 +66,17 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
     const hashed = await hashes(root, await promptFiles(root, alsoPrompt));
     // All that can have made something until now. What none of them found either was there before; the rest is put
     // aside by each of them, as long as Parley did not make it.
-    const started = [...new Set([...othersBefore, ...here])].flatMap(({ begun }) => (begun === null ? [] : [begun]));
+    const started = [...new Set([...othersBefore, ...here])].flatMap(({ begun }) =>
+      begun === null ? [] : [begun],
+    );
     const others = await Promise.all(started.map((begun) => settled(begun, origins)));
     const wasThere = (path: string): boolean => {
       const identity = found.get(path);
       return identity !== undefined && others.every((other) => isKnown(other, path, identity));
     };
     const guarded = Object.fromEntries([...found].filter(([path]) => wasThere(path)));
-    const isIn = (path: string): boolean => Object.keys(guarded).some((known) => path === known || path.startsWith(`${known}/`));
+    const isIn = (path: string): boolean =>
+      Object.keys(guarded).some((known) => path === known || path.startsWith(`${known}/`));
     const prompts = Object.fromEntries(Object.entries(hashed).filter(([path]) => isIn(path)));
     const made = Object.assign({}, ...others.map((other) => other.made)) as Watch["made"];
     const begun: Begun = { root, origin, alsoPrompt, guarded, prompts, made };
@@ -100,7 +103,10 @@ export async function watchSandboxed(request: WatchRequest, byName: boolean): Pr
 }
 
 /** With what Parley made since. */
-async function settled(begun: Begun & { readonly id: string | undefined }, origins: Origins | undefined): Promise<Watch> {
+async function settled(
+  begun: Begun & { readonly id: string | undefined },
+  origins: Origins | undefined,
+): Promise<Watch> {
   const { root, id } = begun;
   const now = id === undefined ? null : ((await origins?.watch(root, id)) ?? null);
   return now ?? { made: {}, ...begun, id: id ?? "command" };
@@ -115,7 +121,10 @@ async function makeOwnFolder(root: string): Promise<void> {
   const path = join(root, ownFolder);
   await mkdir(path, { recursive: true }).catch(ignoring("EEXIST"));
   if (!(await lstat(path)).isDirectory())
-    throw new Fault("invalid", `${ownFolder} in the workspace is not a folder; remove it, because Parley keeps its own files there`);
+    throw new Fault(
+      "invalid",
+      `${ownFolder} in the workspace is not a folder; remove it, because Parley keeps its own files there`,
+    );
 }
 
 /** A command in a sandbox with a folder of its own, which several sessions may share: what Parley keeps there is out of its reach. */
@@ -131,8 +140,19 @@ export async function watchReader({ root, alsoPrompt, hidden }: WatchRequest): P
 }
 
 /** A command on the host that an owner did not ask for. */
-export async function watchOnHost({ root, origin, alsoPrompt, hidden, origins }: WatchRequest): Promise<Watched> {
-  const begun: Begun = { root, origin, alsoPrompt, prompts: await hashes(root, await promptFiles(root, alsoPrompt)) };
+export async function watchOnHost({
+  root,
+  origin,
+  alsoPrompt,
+  hidden,
+  origins,
+}: WatchRequest): Promise<Watched> {
+  const begun: Begun = {
+    root,
+    origin,
+    alsoPrompt,
+    prompts: await hashes(root, await promptFiles(root, alsoPrompt)),
+  };
   const id = await origins?.begin(begun);
   return {
     view: nothingGuarded,
@@ -145,11 +165,21 @@ export async function watchOnHost({ root, origin, alsoPrompt, hidden, origins }:
 }
 
 /** Also for a watch whose process died. */
-export async function endWatch(watch: Watch, hidden: readonly string[], origins: Origins | undefined): Promise<string> {
+export async function endWatch(
+  watch: Watch,
+  hidden: readonly string[],
+  origins: Origins | undefined,
+): Promise<string> {
   const { root, id, prompts, made, alsoPrompt } = watch;
-  const aside = watch.guarded === undefined ? [] : await putAside(rooted({ root }), id, await newlyGuarded(watch, hidden));
+  const aside =
+    watch.guarded === undefined
+      ? []
+      : await putAside(rooted({ root }), id, await newlyGuarded(watch, hidden));
   const looked = [...(await promptFiles(root, alsoPrompt)), ...Object.keys(prompts), ...Object.keys(made)];
-  const now = Object.entries(await hashes(root, [...new Set(looked)])).map(([path, sha256]) => ({ path, sha256 }));
+  const now = Object.entries(await hashes(root, [...new Set(looked)])).map(([path, sha256]) => ({
+    path,
+    sha256,
+  }));
   const changed = now.filter((file) => !isOlder(watch, file));
   await origins?.end(watch, changed);
   if (aside.length > 0) await keepHeld(root);
@@ -193,7 +223,8 @@ async function keepHeld(root: string): Promise<void> {
     }),
   );
   const oldest = folders.toSorted((a, b) => b.atMs - a.atMs).slice(mostHeld);
-  for (const { path } of oldest) await rm(path, { recursive: true, force: true }).catch(() => removeHard(path));
+  for (const { path } of oldest)
+    await rm(path, { recursive: true, force: true }).catch(() => removeHard(path));
 }
 
 /** Deeper than a path is long, or closed: these programs can. What even they cannot remove stays. */
@@ -235,7 +266,9 @@ async function putAside(files: Rooted, id: string, paths: readonly string[]): Pr
 async function bytesOf(folder: Folder, name: string): Promise<readonly (string | Buffer)[]> {
   const plain = entryPath(folder, name);
   if (!name.includes("\ufffd")) return [plain];
-  const found = (await readdir(entryPath(folder, "."), { encoding: "buffer" })).filter((each) => each.toString() === name);
+  const found = (await readdir(entryPath(folder, "."), { encoding: "buffer" })).filter(
+    (each) => each.toString() === name,
+  );
   return found.map((each) => Buffer.concat([Buffer.from(entryPath(folder, "")), each]));
 }
 

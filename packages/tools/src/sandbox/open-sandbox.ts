@@ -5,7 +5,14 @@ import { basename, join, relative } from "node:path";
 import { Fault, type SessionKey } from "@parley/protocol";
 import { bubblewrap } from "./bubblewrap.ts";
 import { docker } from "./docker.ts";
-import { insidePath, type HostCommand, type Mounts, type Sandbox, type SandboxedCommand, type SandboxSettings } from "./sandbox.ts";
+import {
+  insidePath,
+  type HostCommand,
+  type Mounts,
+  type Sandbox,
+  type SandboxedCommand,
+  type SandboxSettings,
+} from "./sandbox.ts";
 
 export interface SandboxRequest {
   readonly agent: string;
@@ -21,13 +28,26 @@ export interface SandboxRequest {
 }
 
 /** `off`, every session, or every session but an agent's main one. */
-export function isSandboxed(mode: "off" | "non-main" | "all", session: SessionKey, mainSessions: readonly SessionKey[]): boolean {
+export function isSandboxed(
+  mode: "off" | "non-main" | "all",
+  session: SessionKey,
+  mainSessions: readonly SessionKey[],
+): boolean {
   return mode === "all" || (mode === "non-main" && !mainSessions.includes(session));
 }
 
 export function noSandbox(workspace: string, path: string): Sandbox {
   const wrap = ({ argv, env }: SandboxedCommand): HostCommand => ({ argv, env });
-  return { kind: "none", rules: "none", workspace, readOnly: false, scratch: false, inside: workspace, path, wrap };
+  return {
+    kind: "none",
+    rules: "none",
+    workspace,
+    readOnly: false,
+    scratch: false,
+    inside: workspace,
+    path,
+    wrap,
+  };
 }
 
 /** Throws Fault("unsupported") when this machine cannot: a sandbox that is asked for and not there must not become none. */
@@ -37,11 +57,27 @@ export async function openSandbox(settings: SandboxSettings, request: SandboxReq
   // What lies in the workspace is there already; a name in it could be made to lead anywhere before it is mounted.
   const readRoots = request.readRoots.filter((root) => relative(request.workspace, root).startsWith(".."));
   const userHome = access === "rw" ? "/tmp" : insidePath;
-  const hidden = await hiddenInside(request.hidden, [[workspace, insidePath], ...readRoots.map((root): Shown => [root, root])]);
+  const hidden = await hiddenInside(request.hidden, [
+    [workspace, insidePath],
+    ...readRoots.map((root): Shown => [root, root]),
+  ]);
   const mounts: Mounts = { workspace, userHome, readOnly: access === "ro", readRoots, hidden };
-  const opened = await (settings.backend === "docker" ? docker : bubblewrap)(settings, mounts, request.host, request.mark);
+  const opened = await (settings.backend === "docker" ? docker : bubblewrap)(
+    settings,
+    mounts,
+    request.host,
+    request.mark,
+  );
   const rules = `${settings.backend}, workspace ${access}, network ${network ? "on" : "off"}`;
-  return { kind: settings.backend, rules, workspace, readOnly: mounts.readOnly, scratch: access === "none", inside: insidePath, ...opened };
+  return {
+    kind: settings.backend,
+    rules,
+    workspace,
+    readOnly: mounts.readOnly,
+    scratch: access === "none",
+    inside: insidePath,
+    ...opened,
+  };
 }
 
 type Shown = readonly [onHost: string, inside: string];
@@ -60,7 +96,10 @@ async function hiddenInside(hidden: readonly string[], shown: readonly Shown[]):
   return found.flat();
 }
 
-async function scratch({ scope }: SandboxSettings, { agent, session, folder }: SandboxRequest): Promise<string> {
+async function scratch(
+  { scope }: SandboxSettings,
+  { agent, session, folder }: SandboxRequest,
+): Promise<string> {
   const owner = {
     session: `session-${createHash("sha256").update(session).digest("hex").slice(0, 32)}`,
     agent: `agent-${agent}`,
@@ -70,7 +109,9 @@ async function scratch({ scope }: SandboxSettings, { agent, session, folder }: S
   const path = join(folder, name);
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     // Told in chats, so without the path of the state folder (I8).
-    throw new Fault("unavailable", `the sandbox's folder ${basename(folder)}/${name} cannot be made`, { cause });
+    throw new Fault("unavailable", `the sandbox's folder ${basename(folder)}/${name} cannot be made`, {
+      cause,
+    });
   });
   return path;
 }

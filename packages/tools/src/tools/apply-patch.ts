@@ -36,7 +36,8 @@ export function applyPatch(context: ToolContext): Tool | Unavailable {
         const changes = worked.flatMap((each) => each.changes);
         const paths = changes.map((change) => change.path);
         const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-        if (twice !== undefined) throw new Fault("invalid", `two parts of the patch change ${twice}; put them under one header`);
+        if (twice !== undefined)
+          throw new Fault("invalid", `two parts of the patch change ${twice}; put them under one header`);
         await applyChanges(workspace, changes);
         return textResult(["Applied:", ...worked.map(({ line }) => line)].join("\n"));
       });
@@ -44,7 +45,10 @@ export function applyPatch(context: ToolContext): Tool | Unavailable {
   });
 }
 
-async function workOut(workspace: Rooted, patch: FilePatch): Promise<{ readonly changes: readonly Change[]; readonly line: string }> {
+async function workOut(
+  workspace: Rooted,
+  patch: FilePatch,
+): Promise<{ readonly changes: readonly Change[]; readonly line: string }> {
   const { path } = patch;
   const file = await workspace.readWhole(path);
   if (patch.kind === "add") {
@@ -53,13 +57,16 @@ async function workOut(workspace: Rooted, patch: FilePatch): Promise<{ readonly 
     return { changes: [{ path: normalize(path), before: null, after }], line: `A ${path}` };
   }
   if (file === null) throw new Fault("missing", `there is no file ${path}`);
-  if (patch.kind === "delete") return { changes: [{ path: file.path, before: file.bytes, after: null }], line: `D ${path}` };
+  if (patch.kind === "delete")
+    return { changes: [{ path: file.path, before: file.bytes, after: null }], line: `D ${path}` };
   const text = decodeText(file.bytes);
   if (text === null) throw new Fault("invalid", `${path} is not UTF-8 text`);
   const after = encodeText(patchText(path, text.text, text.newline, patch.hunks), text.bom);
   const { moveTo } = patch;
-  if (moveTo === undefined) return { changes: [{ path: file.path, before: file.bytes, after }], line: `M ${path}` };
-  if ((await workspace.readWhole(moveTo)) !== null) throw new Fault("invalid", `${moveTo} is there already; nothing may be moved over it`);
+  if (moveTo === undefined)
+    return { changes: [{ path: file.path, before: file.bytes, after }], line: `M ${path}` };
+  if ((await workspace.readWhole(moveTo)) !== null)
+    throw new Fault("invalid", `${moveTo} is there already; nothing may be moved over it`);
   return {
     changes: [
       { path: normalize(moveTo), before: null, after },

@@ -19,9 +19,13 @@ const args = z
     edits: z.array(passage).min(1).max(100).optional().describe("Several edits of this file."),
     ...passage.partial().shape,
   })
-  .refine(({ edits, oldText, newText }) => (edits === undefined ? oldText !== undefined && newText !== undefined : oldText === undefined), {
-    error: "give oldText and newText, or edits",
-  });
+  .refine(
+    ({ edits, oldText, newText }) =>
+      edits === undefined ? oldText !== undefined && newText !== undefined : oldText === undefined,
+    {
+      error: "give oldText and newText, or edits",
+    },
+  );
 
 export function edit(context: ToolContext): Tool | Unavailable {
   const { files } = context;
@@ -45,7 +49,9 @@ export function edit(context: ToolContext): Tool | Unavailable {
         const edited = editText(text.text, text.newline, wanted);
         if (!edited.ok) return textResult(`Not changed, ${file.path}: ${edited.reason}.`, true);
         await workspace.replace(path, encodeText(edited.text, text.bom));
-        return textResult(`Edited ${file.path} (${wanted.length === 1 ? "1 passage" : `${wanted.length} passages`}).`);
+        return textResult(
+          `Edited ${file.path} (${wanted.length === 1 ? "1 passage" : `${wanted.length} passages`}).`,
+        );
       });
     },
   });

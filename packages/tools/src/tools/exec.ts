@@ -13,7 +13,14 @@ import { excerpt, removeLog } from "../exec/spool.ts";
 import { workOut, type ExecPlace, type ExecRequest } from "../exec/work-out.ts";
 import { originOf, turnRules } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
-import { nothingGuarded, watchOnHost, watchReader, watchSandboxed, watchScratch, type Watched } from "../sandbox/guard-watch.ts";
+import {
+  nothingGuarded,
+  watchOnHost,
+  watchReader,
+  watchSandboxed,
+  watchScratch,
+  type Watched,
+} from "../sandbox/guard-watch.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 
@@ -24,16 +31,30 @@ const word = z
 const args = z.object({
   command: z
     .union([word.min(1), z.array(word).min(1).max(4_096)])
-    .describe("The program and its arguments as a list; or one string, which a shell reads only if it has a shell's syntax."),
+    .describe(
+      "The program and its arguments as a list; or one string, which a shell reads only if it has a shell's syntax.",
+    ),
   workdir: z.string().default(".").describe("Folder of the workspace to run in."),
-  env: z.record(z.string(), z.string()).default({}).describe("Added to the environment. PATH and what loaders read may not be set."),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe("Added to the environment. PATH and what loaders read may not be set."),
   yieldMs: z
     .number()
     .default(10_000)
     .transform((ms) => Math.min(Math.max(ms, 10), 120_000))
     .describe("After this long, 10 to 120000, the command goes on in the background."),
-  background: z.boolean().default(false).describe("Do not wait at all; its input stays open for process write."),
-  timeoutSeconds: z.number().int().min(1).max(86_400).optional().describe("Ends the command after this long."),
+  background: z
+    .boolean()
+    .default(false)
+    .describe("Do not wait at all; its input stays open for process write."),
+  timeoutSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe("Ends the command after this long."),
   pty: z.boolean().default(false).describe("Give it a terminal, for programs that need one."),
 });
 type Args = z.output<typeof args>;
@@ -77,7 +98,9 @@ export function exec(context: ToolContext): Tool | Unavailable {
         });
       // No file tool changes what it runs between the last look at it and its start.
       const command = asks ? await context.files.own.exclusive(start) : await start();
-      return typeof command === "string" ? textResult(command, true) : finish(command, asked, resultRoom(context), scope);
+      return typeof command === "string"
+        ? textResult(command, true)
+        : finish(command, asked, resultRoom(context), scope);
     },
   });
 }
@@ -90,8 +113,12 @@ function requestOf({ command, workdir, env, pty, background }: Args): ExecReques
 async function refusal(action: ExecAction, ports: ExecPorts, scope: ToolScope): Promise<string | null> {
   const decision = execDecision(action, ports.policy);
   if (decision.kind === "run") return null;
-  if (decision.kind === "ask" && (await ports.approved?.(action, actionHash(action), scope)) === true) return null;
-  const why = decision.kind === "ask" ? `it needs a person's approval, which it does not have: ${decision.reason}` : decision.reason;
+  if (decision.kind === "ask" && (await ports.approved?.(action, actionHash(action), scope)) === true)
+    return null;
+  const why =
+    decision.kind === "ask"
+      ? `it needs a person's approval, which it does not have: ${decision.reason}`
+      : decision.reason;
   return `Not run: ${why}.\n${describeAction(action)}`;
 }
 
@@ -107,7 +134,10 @@ async function startNow(
   const env = commandEnv(ports.host, ports.turnEnv?.(scope) ?? scope.env ?? {}, action.env);
   const { pty } = asked;
   const input = asked.background;
-  const command = sandbox.kind === "none" ? await guardGit(action.argv, entryPath(folder, "."), env) : { argv: action.argv, env };
+  const command =
+    sandbox.kind === "none"
+      ? await guardGit(action.argv, entryPath(folder, "."), env)
+      : { argv: action.argv, env };
   const watched = await watch(context, scope);
   const guarded = watched?.view ?? nothingGuarded;
   const wrapped = sandbox.wrap({ ...command, cwd: folder.path, pty, input, guarded });
@@ -117,7 +147,10 @@ async function startNow(
     session: scope.session,
     agent: scope.agent,
     turn: scope.turn,
-    command: visibleText(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(0, 500),
+    command: visibleText(typeof asked.command === "string" ? asked.command : asked.command.join(" ")).slice(
+      0,
+      500,
+    ),
     owner: context.owner,
     files: files.own,
     bound: action.files.map(({ path }) => path),
@@ -129,7 +162,9 @@ async function startNow(
     pty,
     input,
     timeoutMs: (asked.timeoutSeconds ?? ports.timeoutSeconds) * 1_000,
-    ...(watched === null ? {} : { after: async () => [watched.note, await watched.end()].filter(Boolean).join("; ") }),
+    ...(watched === null
+      ? {}
+      : { after: async () => [watched.note, await watched.end()].filter(Boolean).join("; ") }),
   });
   started.catch(() => watched?.end());
   return started;
@@ -147,7 +182,12 @@ async function watch(context: ToolContext, scope: ToolScope): Promise<Watched | 
   return owner || origins === undefined ? null : watchOnHost(request);
 }
 
-async function finish(command: Command, { background, yieldMs }: Args, room: number, { signal }: ToolScope): Promise<ToolResult> {
+async function finish(
+  command: Command,
+  { background, yieldMs }: Args,
+  room: number,
+  { signal }: ToolScope,
+): Promise<ToolResult> {
   if (!background) await command.ended(yieldMs, signal);
   if (signal.aborted) {
     await command.kill();
@@ -158,10 +198,20 @@ async function finish(command: Command, { background, yieldMs }: Args, room: num
   const output = await excerpt(files, record.log, room);
   if (record.state === "running") {
     command.told = output?.total ?? 0;
-    return textResult(lines(output?.text, `[goes on in the background as ${record.id}; its end will be told. All output: ${record.log}]`));
+    return textResult(
+      lines(
+        output?.text,
+        `[goes on in the background as ${record.id}; its end will be told. All output: ${record.log}]`,
+      ),
+    );
   }
   const seconds = (((record.endedAtMs ?? 0) - record.startedAtMs) / 1_000).toFixed(1);
-  const end = record.state === "exited" ? (record.code === null ? "ended by a signal" : `exit code ${record.code}`) : record.state;
+  const end =
+    record.state === "exited"
+      ? record.code === null
+        ? "ended by a signal"
+        : `exit code ${record.code}`
+      : record.state;
   const kept = output?.whole === false ? ` All ${output.total} bytes of output: ${record.log}` : "";
   if (kept === "") await removeLog(files, record.log);
   // Not as an error even if its code is one: an error is cut to a sentence, and here the output tells what went wrong.

@@ -10,13 +10,19 @@ import type { Tool, ToolResult } from "../tool.ts";
 const block = z.record(z.string(), z.json());
 const args = z.object({
   action: z.enum(["restart", "config.schema.lookup", "config.get", "config.patch", "config.apply"]),
-  path: z.string().max(500).optional().describe('config.schema.lookup and config.get: a key, such as "messages.queue".'),
+  path: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('config.schema.lookup and config.get: a key, such as "messages.queue".'),
   patch: block.optional().describe("config.patch: merged into the configuration; null removes a key."),
   config: block.optional().describe("config.apply: the whole new configuration."),
   baseHash: z
     .string()
     .optional()
-    .describe("config.patch and config.apply: the hash that config.get told; the change is refused if the file changed since."),
+    .describe(
+      "config.patch and config.apply: the hash that config.get told; the change is refused if the file changed since.",
+    ),
   reason: z.string().max(500).default("asked by the agent").describe("restart: why, for the log."),
 });
 
@@ -54,9 +60,14 @@ export function gateway({ settings, owner }: ToolContext): Tool | Unavailable {
   });
 }
 
-async function change(settings: Settings, baseHash: string | undefined, make: (now: JsonObject) => Json): Promise<ToolResult> {
+async function change(
+  settings: Settings,
+  baseHash: string | undefined,
+  make: (now: JsonObject) => Json,
+): Promise<ToolResult> {
   const { value, hash } = await settings.read();
-  if (baseHash !== undefined && baseHash !== hash) throw new Fault("conflict", "the configuration changed since config.get; read it again");
+  if (baseHash !== undefined && baseHash !== hash)
+    throw new Fault("conflict", "the configuration changed since config.get; read it again");
   const after = make(value);
   const touched = protectedChanges(value, after);
   if (touched.length > 0) {
@@ -67,7 +78,9 @@ async function change(settings: Settings, baseHash: string | undefined, make: (n
     );
   }
   const { restart } = await settings.write(after as JsonObject, hash);
-  return textResult(restart ? "Changed; a restart is needed for it to take effect." : "Changed, and in effect.");
+  return textResult(
+    restart ? "Changed; a restart is needed for it to take effect." : "Changed, and in effect.",
+  );
 }
 
 function needed<T>(value: T | undefined, name: string): T {
@@ -81,6 +94,8 @@ function looked(schema: Json, otherwise: string): ToolResult {
 
 function at(value: Json, path: string): Json | undefined {
   return path.split(".").reduce<Json | undefined>((found, key) => {
-    return typeof found === "object" && found !== null && Object.hasOwn(found, key) ? (found as JsonObject)[key] : undefined;
+    return typeof found === "object" && found !== null && Object.hasOwn(found, key)
+      ? (found as JsonObject)[key]
+      : undefined;
   }, value);
 }

@@ -43,7 +43,10 @@ export function process(context: ToolContext): Tool | Unavailable {
       if (action === "write") {
         if (data === undefined && !eof) throw new Fault("invalid", "write needs data or eof");
         if (command.record.owner && !owner)
-          throw new Fault("denied", `an owner's turn began it, so only an owner's turn writes to ${command.record.id}`);
+          throw new Fault(
+            "denied",
+            `an owner's turn began it, so only an owner's turn writes to ${command.record.id}`,
+          );
         if (data !== undefined) command.write(data);
         if (eof) command.closeInput();
         return textResult(`Sent to ${command.record.id}.`);
@@ -52,7 +55,8 @@ export function process(context: ToolContext): Tool | Unavailable {
         await command.kill();
         return textResult(`${command.record.id} ${state(command.record)}.`);
       }
-      if (command.record.state === "running") throw new Fault("conflict", `${command.record.id} still runs; kill it first`);
+      if (command.record.state === "running")
+        throw new Fault("conflict", `${command.record.id} still runs; kill it first`);
       await commands.forget(scope.session, command.record.id);
       return textResult(`Removed ${command.record.id} and its output.`);
     },
@@ -63,7 +67,10 @@ async function found(commands: Commands, id: string | undefined, { session }: To
   const command = id === undefined ? null : await commands.get(session, id);
   if (command !== null) return command;
   const ids = (await commands.list(session)).map((record) => record.id).join(", ");
-  throw new Fault("missing", `there is no command "${id ?? ""}" of this session; there are: ${ids === "" ? "none" : ids}`);
+  throw new Fault(
+    "missing",
+    `there is no command "${id ?? ""}" of this session; there are: ${ids === "" ? "none" : ids}`,
+  );
 }
 
 function listed(records: readonly CommandRecord[], nowMs: number): ToolResult {
@@ -78,7 +85,12 @@ function listed(records: readonly CommandRecord[], nowMs: number): ToolResult {
   );
 }
 
-async function polled(command: Command, timeoutMs: number, room: number, signal: AbortSignal): Promise<ToolResult> {
+async function polled(
+  command: Command,
+  timeoutMs: number,
+  room: number,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   await command.spoke(timeoutMs, signal);
   signal.throwIfAborted();
   const more = await since(command.files, command.record.log, command.told, room);

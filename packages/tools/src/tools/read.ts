@@ -29,7 +29,9 @@ export function read(context: ToolContext): Tool | Unavailable {
     summary: "Read file contents",
     description:
       "Reads a file of the workspace. Text comes with line numbers, a page at a time: go on with offset. " +
-      (vision ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you." : "Pictures are only described: this model does not see them."),
+      (vision
+        ? "Pictures (PNG, JPEG, GIF, WebP) are shown to you."
+        : "Pictures are only described: this model does not see them."),
     args,
     effect: "reads",
     run: ({ path, offset = 1, limit = Number.MAX_SAFE_INTEGER }, { signal }) =>
@@ -38,7 +40,9 @@ export function read(context: ToolContext): Tool | Unavailable {
         const picture = pictureType(head);
         if (picture !== null) {
           if (!vision || pictures === undefined)
-            return textResult(`${file.path} is a picture (${picture.mediaType}, ${file.size} bytes), which this model cannot see.`);
+            return textResult(
+              `${file.path} is a picture (${picture.mediaType}, ${file.size} bytes), which this model cannot see.`,
+            );
           if (file.size > pictureBytes)
             return textResult(
               `${file.path} is a picture of ${file.size} bytes; at most ${pictureBytes} can be shown. Make it smaller.`,
@@ -47,7 +51,11 @@ export function read(context: ToolContext): Tool | Unavailable {
           const kept = await pictures.keep(await readBytes(file.handle, 0, file.size), picture.extension);
           return seen(file, picture.mediaType, kept);
         }
-        if (looksBinary(head)) return textResult(`${file.path} is a binary file of ${file.size} bytes; there is no text to show.`, true);
+        if (looksBinary(head))
+          return textResult(
+            `${file.path} is a binary file of ${file.size} bytes; there is no text to show.`,
+            true,
+          );
         return page(file, offset, limit, resultRoom(context), signal);
       }),
   });
@@ -63,7 +71,13 @@ function seen(file: OpenFile, mediaType: string, kept: string): ToolResult {
   };
 }
 
-async function page(file: OpenFile, offset: number, limit: number, room: number, signal: AbortSignal): Promise<ToolResult> {
+async function page(
+  file: OpenFile,
+  offset: number,
+  limit: number,
+  room: number,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   const shown: string[] = [];
   let bytes = 0;
   let full = false;
@@ -85,7 +99,8 @@ async function page(file: OpenFile, offset: number, limit: number, room: number,
     bytes += more;
   }
   if (lines === 0) return textResult(`${file.path} is empty.`);
-  if (shown.length === 0) return textResult(`${file.path} has ${lines} lines; there is no line ${offset}.`, true);
+  if (shown.length === 0)
+    return textResult(`${file.path} has ${lines} lines; there is no line ${offset}.`, true);
   const next = offset + shown.length;
   const total = full && file.size > countBytes ? "many more" : String(lines);
   const note = !full

@@ -4,9 +4,16 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
-const args = z.object({ model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it.") });
+const args = z.object({
+  model: z.string().min(1).max(200).optional().describe("Only when the user asked to change it."),
+});
 
-export function sessionStatus({ status, clock, timeZone, halfDays = false }: ToolContext): Tool | Unavailable {
+export function sessionStatus({
+  status,
+  clock,
+  timeZone,
+  halfDays = false,
+}: ToolContext): Tool | Unavailable {
   if (status === undefined) return { unavailable: "there is no session to tell about" };
   return defineTool({
     name: "session_status",
@@ -17,8 +24,15 @@ export function sessionStatus({ status, clock, timeZone, halfDays = false }: Too
     args,
     effect: "writes",
     async run({ model }, scope) {
-      const set = model === undefined ? [] : [{ name: "Set", value: await status.setModel(scope, model === "default" ? null : model) }];
-      const lines = [...set, { name: "Time", value: timeIn(timeZone, clock.now(), halfDays) }, ...(await status.lines(scope))];
+      const set =
+        model === undefined
+          ? []
+          : [{ name: "Set", value: await status.setModel(scope, model === "default" ? null : model) }];
+      const lines = [
+        ...set,
+        { name: "Time", value: timeIn(timeZone, clock.now(), halfDays) },
+        ...(await status.lines(scope)),
+      ];
       return textResult(lines.map(({ name, value }) => `${name}: ${value}`).join("\n"));
     },
   });
@@ -26,10 +40,20 @@ export function sessionStatus({ status, clock, timeZone, halfDays = false }: Too
 
 /** "Saturday, 21 November 2026, 08:05 (Europe/Berlin, GMT+1)": the day's name too, because models count days badly. */
 export function timeIn(timeZone: string, nowMs: number, halfDays = false): string {
-  const day = new Intl.DateTimeFormat("en-GB", { timeZone, weekday: "long", day: "numeric", month: "long", year: "numeric" });
-  const hours = halfDays ? ({ hour: "numeric", hourCycle: "h12" } as const) : ({ hour: "2-digit", hourCycle: "h23" } as const);
+  const day = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    year: "numeric",
+  });
+  const hours = halfDays
+    ? ({ hour: "numeric", hourCycle: "h12" } as const)
+    : ({ hour: "2-digit", hourCycle: "h23" } as const);
   const time = new Intl.DateTimeFormat("en-GB", { timeZone, minute: "2-digit", ...hours });
-  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "longOffset" }).formatToParts(nowMs);
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "longOffset" }).formatToParts(
+    nowMs,
+  );
   const offset = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
   return `${day.format(nowMs).replace(/^(\w+) /, "$1, ")}, ${time.format(nowMs)} (${timeZone}, ${offset})`;
 }

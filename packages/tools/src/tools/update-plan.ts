@@ -4,7 +4,10 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { Tool } from "../tool.ts";
 
-const step = z.object({ step: z.string().min(1).max(500), status: z.enum(["pending", "in_progress", "completed"]) });
+const step = z.object({
+  step: z.string().min(1).max(500),
+  status: z.enum(["pending", "in_progress", "completed"]),
+});
 
 const args = z.object({
   explanation: z.string().max(2_000).optional().describe("Why the plan changed."),

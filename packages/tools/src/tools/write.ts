@@ -24,7 +24,9 @@ export function write(context: ToolContext): Tool | Unavailable {
       const workspace = await files.writable(await turnRules(context, scope));
       const bytes = Buffer.from(content);
       const written = await workspace.exclusive(() => workspace.replace(path, bytes));
-      return textResult(`${written.created ? "Created" : "Replaced"} ${written.path} (${bytes.length} bytes).`);
+      return textResult(
+        `${written.created ? "Created" : "Replaced"} ${written.path} (${bytes.length} bytes).`,
+      );
     },
   });
 }

@@ -26,7 +26,11 @@ function sectionsIn(prompt: string): ReadonlyMap<string, string> {
 }
 
 /** Ids of claims that do not hold, and lines that nobody has looked at. `met` is told which claims were there. */
-export async function falseClaims(prompt: string, s: Situation, met: (id: string) => void = () => {}): Promise<string[]> {
+export async function falseClaims(
+  prompt: string,
+  s: Situation,
+  met: (id: string) => void = () => {},
+): Promise<string[]> {
   const situation = { ...s, prompt };
   const wrong: string[] = [];
   for (const [section, text] of sectionsIn(prompt)) {
@@ -39,7 +43,8 @@ export async function falseClaims(prompt: string, s: Situation, met: (id: string
           return found === null ? [] : [{ claim, found }];
         });
       const isFile = section === "Project Context";
-      if (own.length === 0 && !isFile && !advice.some((each) => each.test(line))) wrong.push(`not looked at, in "${section}": ${line}`);
+      if (own.length === 0 && !isFile && !advice.some((each) => each.test(line)))
+        wrong.push(`not looked at, in "${section}": ${line}`);
       for (const { claim, found } of own) {
         met(claim.id);
         if (!(await claim.holds(found, situation))) wrong.push(`${claim.id}: ${line}`);
@@ -49,7 +54,8 @@ export async function falseClaims(prompt: string, s: Situation, met: (id: string
   }
   // The host's path of a folder that tools do not reach.
   const elsewhere = prompt.replaceAll(/<location>.*<\/location>/g, "");
-  if (s.access === "none" && elsewhere.includes(s.workspace)) wrong.push("workspace.hidden: its path stands in the prompt");
+  if (s.access === "none" && elsewhere.includes(s.workspace))
+    wrong.push("workspace.hidden: its path stands in the prompt");
   return wrong;
 }
 
@@ -66,6 +72,8 @@ function linesOf(text: string): string[] {
 /** A tool of the catalogue that is named in backticks is one that the model was handed. */
 function foreignTools(text: string, s: Situation): string[] {
   const named = [...text.matchAll(/`([a-z_]+)`/g)].map(([, name = ""]) => name);
-  const foreign = named.filter((name) => catalogue.some(({ id }) => id === name) && s.tool(name) === undefined);
+  const foreign = named.filter(
+    (name) => catalogue.some(({ id }) => id === name) && s.tool(name) === undefined,
+  );
   return foreign.map((name) => `tools.named: ${name}`);
 }

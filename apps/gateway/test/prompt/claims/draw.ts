@@ -21,7 +21,8 @@ export interface Draw {
 }
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: Does ${name}.\n---\nDo ${name}.\n`;
-const optional = <T>(value: T): fc.Arbitrary<T | undefined> => fc.option(fc.constant(value), { nil: undefined });
+const optional = <T>(value: T): fc.Arbitrary<T | undefined> =>
+  fc.option(fc.constant(value), { nil: undefined });
 
 const files = fc
   .record({
@@ -34,7 +35,11 @@ const files = fc
     "memory/2026-11-20.md": optional("She came.\n"),
     "HEARTBEAT.md": fc.constantFrom(undefined, "# Checks\n<!-- none -->\n- [ ]\n", "- Is the post there?\n"),
   })
-  .map((all) => Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)));
+  .map((all) =>
+    Object.fromEntries(
+      Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
+  );
 
 const sandbox = fc.record({
   mode: fc.constantFrom("off", "all", "all", "non-main"),
@@ -47,10 +52,26 @@ const sandbox = fc.record({
 const tools = fc.record(
   {
     profile: fc.constantFrom("minimal", "coding", "messaging", "full", "full"),
-    deny: fc.subarray(["read", "write", "exec", "process", "group:fs", "group:runtime", "gateway", "session_status", "update_plan"], {
-      maxLength: 3,
+    deny: fc.subarray(
+      [
+        "read",
+        "write",
+        "exec",
+        "process",
+        "group:fs",
+        "group:runtime",
+        "gateway",
+        "session_status",
+        "update_plan",
+      ],
+      {
+        maxLength: 3,
+      },
+    ),
+    exec: fc.record({
+      mode: fc.constantFrom("deny", "allowlist", "full"),
+      ask: fc.constantFrom("off", "on-miss", "always"),
     }),
-    exec: fc.record({ mode: fc.constantFrom("deny", "allowlist", "full"), ask: fc.constantFrom("off", "on-miss", "always") }),
   },
   { requiredKeys: [] },
 );
@@ -59,7 +80,13 @@ const models = [
   { id: "plain", input: ["text"], contextWindow: 200_000, maxTokens: 8_000 },
   { id: "sees", input: ["text", "image"], reasoning: true, contextWindow: 200_000, maxTokens: 8_000 },
   { id: "small", input: ["text"], contextWindow: 16_000, maxTokens: 2_000 },
-  { id: "openai/gpt-5-mini", input: ["text", "image"], reasoning: true, contextWindow: 100_000, maxTokens: 8_000 },
+  {
+    id: "openai/gpt-5-mini",
+    input: ["text", "image"],
+    reasoning: true,
+    contextWindow: 100_000,
+    maxTokens: 8_000,
+  },
   { id: "my-gpt-5ish", input: ["text"], contextWindow: 100_000, maxTokens: 8_000 },
 ];
 const modelRefs = models.map(({ id }) => `local/${id}`);
@@ -68,7 +95,13 @@ interface Spot {
   readonly address: Address | null;
   readonly session: string;
 }
-const at = (channel: string, kind: Address["kind"], peer: string, session: string, thread?: string): Spot => ({
+const at = (
+  channel: string,
+  kind: Address["kind"],
+  peer: string,
+  session: string,
+  thread?: string,
+): Spot => ({
   address: { channel, account: "default", kind, peer, ...(thread === undefined ? {} : { thread }) },
   session,
 });
@@ -106,7 +139,10 @@ const defaults = fc.record({
 
 const platform = (token: object): fc.Arbitrary<JsonObject> =>
   fc
-    .record({ reactionLevel: fc.constantFrom("off", "minimal", "extensive"), streaming: fc.constantFrom("off", "edit", "block") })
+    .record({
+      reactionLevel: fc.constantFrom("off", "minimal", "extensive"),
+      streaming: fc.constantFrom("off", "edit", "block"),
+    })
     .map((settings) => ({ ...token, dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open", ...settings }));
 
 const config = fc
@@ -123,18 +159,35 @@ const config = fc
     citations: fc.constantFrom("off", "on", "auto"),
   })
   .map((c): JsonObject => ({
-    models: { providers: { local: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1", apiKey: "a-key-of-nobody", models } } },
+    models: {
+      providers: {
+        local: {
+          api: "openai-completions",
+          baseUrl: "http://127.0.0.1:9/v1",
+          apiKey: "a-key-of-nobody",
+          models,
+        },
+      },
+    },
     agents: { defaults: c.defaults },
     tools: c.tools,
     channels: {
       telegram: {
         ...c.telegram,
         capabilities: { inlineButtons: c.inlineButtons },
-        groups: { "-100": c.topicPrompt ? { requireMention: false, systemPrompt: "This group is about tea." } : { requireMention: false } },
+        groups: {
+          "-100": c.topicPrompt
+            ? { requireMention: false, systemPrompt: "This group is about tea." }
+            : { requireMention: false },
+        },
       },
       discord: c.discord,
     },
-    commands: { ownerAllowFrom: c.owners, ownerDisplay: c.ownerDisplay, ownerDisplaySecret: "a-key-of-nobody" },
+    commands: {
+      ownerAllowFrom: c.owners,
+      ownerDisplay: c.ownerDisplay,
+      ownerDisplaySecret: "a-key-of-nobody",
+    },
     messages: { tts: { auto: c.tts } },
     memory: { citations: c.citations },
   }));

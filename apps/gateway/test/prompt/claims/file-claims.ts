@@ -9,7 +9,9 @@ export function fileParts(context: string): ReadonlyMap<string, string> {
     const at = `\n${context}`.indexOf(`\n## ${name}\n`);
     return at === -1 ? [] : [{ name, at }];
   });
-  return new Map(heads.map(({ name, at }, n) => [name, context.slice(at + name.length + 4, heads[n + 1]?.at).trim()]));
+  return new Map(
+    heads.map(({ name, at }, n) => [name, context.slice(at + name.length + 4, heads[n + 1]?.at).trim()]),
+  );
 }
 
 async function isInjected(name: string, part: string, s: Situation): Promise<boolean> {
@@ -24,7 +26,10 @@ function mayStand(name: string, { draw, config }: Situation): boolean {
   const isShared = draw.address === null ? false : draw.address.kind !== "dm";
   const { every, includeSystemPromptSection } = config.agents.defaults.heartbeat;
   if (name === "MEMORY.md") return !isShared;
-  if (name === "HEARTBEAT.md") return every !== "0m" && includeSystemPromptSection && !draw.files["HEARTBEAT.md"]?.startsWith("# Checks");
+  if (name === "HEARTBEAT.md")
+    return (
+      every !== "0m" && includeSystemPromptSection && !draw.files["HEARTBEAT.md"]?.startsWith("# Checks")
+    );
   const old = ["IDENTITY.md", "MEMORY.md", "memory/2026-11-20.md"];
   return name !== "BOOTSTRAP.md" || !old.some((path) => path in draw.files);
 }
@@ -39,7 +44,8 @@ export async function contextHolds(context: string, s: Situation): Promise<strin
 }
 
 const readsWhole = async (name: string, s: Situation): Promise<boolean> =>
-  hasTool(s, "read") && ((await s.disk(name)) ?? "").trimEnd().startsWith((await s.read(name)).split("\n")[0] ?? "?");
+  hasTool(s, "read") &&
+  ((await s.disk(name)) ?? "").trimEnd().startsWith((await s.read(name)).split("\n")[0] ?? "?");
 
 export const fileClaims: readonly Claim[] = [
   ...claimsOf("Workspace Files (injected)", [
@@ -49,7 +55,9 @@ export const fileClaims: readonly Claim[] = [
       "each stands in Project Context and on disk",
       async ([, names = ""], s) => {
         const parts = fileParts(s.prompt.slice(s.prompt.indexOf("\n# Project Context\n") + 1));
-        const there = await Promise.all(names.split(", ").map(async (name) => parts.has(name) && (await s.disk(name)) !== null));
+        const there = await Promise.all(
+          names.split(", ").map(async (name) => parts.has(name) && (await s.disk(name)) !== null),
+        );
         return there.every(Boolean);
       },
     ],
@@ -66,7 +74,9 @@ export const fileClaims: readonly Claim[] = [
       /^\[missing: expected at (\/.*)\]$/,
       "nothing is there, in a folder that tools reach",
       async ([, path = ""], s) =>
-        s.access !== "none" && path.startsWith(`${s.workspace}/`) && (await s.disk(path.slice(s.workspace.length + 1))) === null,
+        s.access !== "none" &&
+        path.startsWith(`${s.workspace}/`) &&
+        (await s.disk(path.slice(s.workspace.length + 1))) === null,
     ],
     [
       "files.warning",

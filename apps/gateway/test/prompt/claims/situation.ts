@@ -12,7 +12,17 @@ import { seededIds, virtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { houseOf, templatesFolder } from "../../../src/installation.ts";
 import { accessPolicy, speakersAt, movedChats, owners, programSinks } from "@parley/access";
-import { modelBook, type ModelBook, promptBook, sessionPlans, sessionStatus, agentIn, setUp, toolBook, docsRoots } from "@parley/runner";
+import {
+  modelBook,
+  type ModelBook,
+  promptBook,
+  sessionPlans,
+  sessionStatus,
+  agentIn,
+  setUp,
+  toolBook,
+  docsRoots,
+} from "@parley/runner";
 import { idleHands } from "../../../src/wiring/machine-ports.ts";
 import { wireModels, wireSkills, wireSurfaces } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
@@ -45,12 +55,21 @@ export const probe = { path: "probe.txt", text: "the probe" } as const;
 export async function inSituation<T>(draw: Draw, use: (situation: Situation) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), "parley-claims-"));
   const clock = virtualClock();
-  const store = await sqliteStore({ path: ":memory:", clock, log: silentLog, bootId: "boot", onFatal: () => {} });
+  const store = await sqliteStore({
+    path: ":memory:",
+    clock,
+    log: silentLog,
+    bootId: "boot",
+    onFatal: () => {},
+  });
   try {
     const home = join(root, ".parley");
     const workspace = draw.isAround ? root : join(home, "workspace");
     await filled(draw, workspace, home);
-    const file = { ...draw.config, skills: { load: { extraDirs: [join(workspace, "more"), join(root, "shared")] } } } as JsonObject;
+    const file = {
+      ...draw.config,
+      skills: { load: { extraDirs: [join(workspace, "more"), join(root, "shared")] } },
+    } as JsonObject;
     const agents = file["agents"] as { readonly defaults: JsonObject };
     const whole = { ...file, agents: { defaults: { ...agents.defaults, workspace } } };
     const { config } = await loadConfig({ env: {}, home, readFile: async () => JSON.stringify(whole) });
@@ -108,7 +127,14 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const { compiled, model, here } = await ready.prompt({ agent: "main", session, place, by });
     await writeFile(join(here.files.own.root, probe.path), probe.text);
 
-    const scope = { session: key, agent: "main", turn: "t", callId: "c", workspace, signal: new AbortController().signal };
+    const scope = {
+      session: key,
+      agent: "main",
+      turn: "t",
+      callId: "c",
+      workspace,
+      signal: new AbortController().signal,
+    };
     const tool = (name: string): Tool | undefined => here.tools.find((each) => each.name === name);
     const call = async (name: string, args: JsonObject): Promise<string> => {
       const found = tool(name);
@@ -117,7 +143,10 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       if (!parsed.ok) return `refused: ${parsed.reason}`;
       try {
         const { content, isError } = await found.run(parsed.args, scope);
-        return (isError === true ? "refused: " : "") + content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+        return (
+          (isError === true ? "refused: " : "") +
+          content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
+        );
       } catch (error) {
         return `refused: ${String(error)}`;
       }

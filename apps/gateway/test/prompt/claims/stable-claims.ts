@@ -21,12 +21,16 @@ export function claimsOf(section: string, table: Table): Claim[] {
   return table.map(([id, line, says, holds]) => ({ id, section, line, says, holds }));
 }
 
-export const schemaOf = (s: Situation, tool: string): string => JSON.stringify(s.tool(tool)?.parameters ?? null);
-export const hasTool = (s: Situation, ...names: readonly string[]): boolean => names.every((name) => s.tool(name) !== undefined);
+export const schemaOf = (s: Situation, tool: string): string =>
+  JSON.stringify(s.tool(tool)?.parameters ?? null);
+export const hasTool = (s: Situation, ...names: readonly string[]): boolean =>
+  names.every((name) => s.tool(name) !== undefined);
 
 /** By the config alone. */
 const wantsSandbox = ({ config, draw }: Situation): boolean =>
-  isSandboxed(config.agents.list[0]?.sandbox.mode ?? "off", draw.session as SessionKey, ["agent:main:main" as SessionKey]);
+  isSandboxed(config.agents.list[0]?.sandbox.mode ?? "off", draw.session as SessionKey, [
+    "agent:main:main" as SessionKey,
+  ]);
 const onHost = (s: Situation): boolean => hasTool(s, "exec") && !wantsSandbox(s);
 const runs = (path: string): boolean => {
   try {
@@ -36,7 +40,8 @@ const runs = (path: string): boolean => {
     return false;
   }
 };
-const opens = async (s: Situation, path: string): Promise<boolean> => (await s.read(path)).startsWith(probe.text);
+const opens = async (s: Situation, path: string): Promise<boolean> =>
+  (await s.read(path)).startsWith(probe.text);
 const sandboxOf = ({ config }: Situation) => config.agents.list[0]?.sandbox;
 
 async function listsSkill([, name = "", path = ""]: readonly string[], s: Situation): Promise<boolean> {
@@ -47,7 +52,8 @@ async function listsSkill([, name = "", path = ""]: readonly string[], s: Situat
 function namesOwners([, listed = ""]: readonly string[], { config, draw }: Situation): boolean {
   const { ownerAllowFrom, ownerDisplay } = config.commands;
   const ids = ownerAllowFrom.length > 0 ? ownerAllowFrom : [draw.paired ?? "nobody"];
-  const code = (id: string): string => createHmac("sha256", "a-key-of-nobody").update(id).digest("hex").slice(0, 12);
+  const code = (id: string): string =>
+    createHmac("sha256", "a-key-of-nobody").update(id).digest("hex").slice(0, 12);
   const shown = ownerDisplay === "raw" ? ids : ids.map(code);
   return listed.split(", ").toSorted().join(" ") === shown.toSorted().join(" ");
 }
@@ -59,7 +65,8 @@ export const stableClaims: readonly Claim[] = [
       /^- ([a-z_]+)(?:: (.*))?$/,
       "each tool of the list is handed to the model, with its summary",
       ([, name = "", summary], s) =>
-        hasTool(s, name) && (summary === undefined || s.tool(name)?.summary.startsWith(summary.replace(/…$/, "")) === true),
+        hasTool(s, name) &&
+        (summary === undefined || s.tool(name)?.summary.startsWith(summary.replace(/…$/, "")) === true),
     ],
     [
       "tools.all",
@@ -67,19 +74,26 @@ export const stableClaims: readonly Claim[] = [
       "every tool that is handed over is in the list",
       (_, s) => s.tools.every(({ name }) => new RegExp(`^- ${name}(?:$|:)`, "m").test(s.prompt)),
     ],
-    ["tools.none", /^No tools are available in this session:.*$/, "there is none", (_, s) => s.tools.length === 0],
+    [
+      "tools.none",
+      /^No tools are available in this session:.*$/,
+      "there is none",
+      (_, s) => s.tools.length === 0,
+    ],
     [
       "tools.exec",
       /^`exec` starts commands now;.*(?:yieldMs)( or `process`\(action=poll, timeout=<ms>\))?\.$/,
       "exec waits by yieldMs; process polls, where there is one",
       ([, polls], s) =>
-        schemaOf(s, "exec").includes("yieldMs") && (polls === undefined || /"poll".*"timeout"/.test(schemaOf(s, "process"))),
+        schemaOf(s, "exec").includes("yieldMs") &&
+        (polls === undefined || /"poll".*"timeout"/.test(schemaOf(s, "process"))),
     ],
     [
       "tools.process",
       /^Use `process` for the logs, status, input or end of a running command\.$/,
       "process has these actions",
-      (_, s) => ["list", "log", "write", "kill"].every((action) => schemaOf(s, "process").includes(`"${action}"`)),
+      (_, s) =>
+        ["list", "log", "write", "kill"].every((action) => schemaOf(s, "process").includes(`"${action}"`)),
     ],
     [
       "tools.plan",
@@ -101,7 +115,12 @@ export const stableClaims: readonly Claim[] = [
       "exec runs on the host, and the program is there",
       ([, path = ""], s) => onHost(s) && runs(path),
     ],
-    ["cli.elsewhere", /^You cannot run them from here: name them to the person\.$/, "exec does not run on the host", (_, s) => !onHost(s)],
+    [
+      "cli.elsewhere",
+      /^You cannot run them from here: name them to the person\.$/,
+      "exec does not run on the host",
+      (_, s) => !onHost(s),
+    ],
   ]),
   ...claimsOf("Skills (mandatory)", [
     [
@@ -135,7 +154,11 @@ export const stableClaims: readonly Claim[] = [
         const patch = { action: "config.patch", patch: { tools: { exec: { mode: "full" } } } };
         const reaches = async (): Promise<boolean> =>
           !draw(s).isOwner || (await s.call("gateway", patch)).includes("only the operator may change");
-        return actions.length >= 5 && actions.every((action) => schemaOf(s, "gateway").includes(`"${action}"`)) && reaches();
+        return (
+          actions.length >= 5 &&
+          actions.every((action) => schemaOf(s, "gateway").includes(`"${action}"`)) &&
+          reaches()
+        );
       },
     ],
     [
@@ -178,7 +201,9 @@ export const stableClaims: readonly Claim[] = [
       /^The agent's workspace, with the files of Project Context, cannot be reached from it\.( But skills can be read at their locations\.)?$/,
       "`read` does not open a workspace file",
       async ([, but], s) =>
-        s.access === "none" && (await s.read("AGENTS.md")).startsWith("refused: ") && (but === undefined || /<location>\S/.test(s.prompt)),
+        s.access === "none" &&
+        (await s.read("AGENTS.md")).startsWith("refused: ") &&
+        (but === undefined || /<location>\S/.test(s.prompt)),
     ],
     [
       "workspace.shared",
@@ -238,7 +263,10 @@ export const stableClaims: readonly Claim[] = [
       /^(?:Folder of the sandbox: \/workspace|Workspace in the sandbox: \/workspace; on the host: (\/.*))\. Access: the workspace is (not mounted|mounted read-only|mounted read-write)\.$/,
       "the access is the config's, and a host path is told only where it can be reached",
       ([, host, access], s) =>
-        access === { none: "not mounted", ro: "mounted read-only", rw: "mounted read-write" }[sandboxOf(s)?.workspaceAccess ?? "none"] &&
+        access ===
+          { none: "not mounted", ro: "mounted read-only", rw: "mounted read-write" }[
+            sandboxOf(s)?.workspaceAccess ?? "none"
+          ] &&
         (host === undefined) === (s.access === "none") &&
         (host === undefined || host === s.workspace),
     ],
@@ -248,7 +276,12 @@ export const stableClaims: readonly Claim[] = [
       "commands write the workspace",
       (_, s) => s.access === "rw" && hasTool(s, "exec"),
     ],
-    ["sandbox.network", /^Network: (on|off)\.$/, "as the config says", ([, is], s) => (is === "on") === sandboxOf(s)?.network],
+    [
+      "sandbox.network",
+      /^Network: (on|off)\.$/,
+      "as the config says",
+      ([, is], s) => (is === "on") === sandboxOf(s)?.network,
+    ],
     [
       "sandbox.elevated",
       /^Elevated exec is not available\.$/,
@@ -265,12 +298,18 @@ export const stableClaims: readonly Claim[] = [
     ],
   ]),
   ...claimsOf("Current Date & Time", [
-    ["zone", /^Time zone: (.*)$/, "it is the config's", ([, zone], s) => zone === s.config.agents.defaults.userTimezone],
+    [
+      "zone",
+      /^Time zone: (.*)$/,
+      "it is the config's",
+      ([, zone], s) => zone === s.config.agents.defaults.userTimezone,
+    ],
     [
       "zone.clock",
       /^For the current date and time, run `session_status`\.$/,
       "the tool tells a time in this zone",
-      async (_, s) => (await s.call("session_status", {})).includes(`(${s.config.agents.defaults.userTimezone},`),
+      async (_, s) =>
+        (await s.call("session_status", {})).includes(`(${s.config.agents.defaults.userTimezone},`),
     ],
   ]),
 ];

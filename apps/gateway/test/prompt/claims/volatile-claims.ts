@@ -15,12 +15,16 @@ const parsed = (text: string, options: Parameters<typeof replyParser>[0] = {}) =
 };
 const shown = (text: string, options: Parameters<typeof replyParser>[0] = {}): string => {
   const outcome = parsed(text, options);
-  return outcome.kind === "reply" ? outcome.parts.map((part) => (part.kind === "text" ? part.markdown : "")).join("") : "";
+  return outcome.kind === "reply"
+    ? outcome.parts.map((part) => (part.kind === "text" ? part.markdown : "")).join("")
+    : "";
 };
 
 /** By the drivers' own records; programs have none of it. */
 const capabilitiesAt = ({ draw }: Situation) =>
-  ({ telegram: telegramCapabilities, discord: discordCapabilities, web: webCapabilities })[draw.address?.channel ?? ""] ?? null;
+  ({ telegram: telegramCapabilities, discord: discordCapabilities, web: webCapabilities })[
+    draw.address?.channel ?? ""
+  ] ?? null;
 const isShared = ({ draw }: Situation): boolean => draw.address !== null && draw.address.kind !== "dm";
 const dialectOf: { readonly [channel: string]: RegExp } = {
   telegram: /Telegram formatting\. Tables do not show/,
@@ -43,7 +47,8 @@ const said: Inbound = {
   receivedAtMs: 0,
 } as unknown as Inbound;
 
-const maySilently = (s: Situation): boolean => s.draw.address === null || s.draw.address.channel === "hook" || isShared(s);
+const maySilently = (s: Situation): boolean =>
+  s.draw.address === null || s.draw.address.channel === "hook" || isShared(s);
 
 export const volatileClaims: readonly Claim[] = [
   ...claimsOf("Reply Tags", [
@@ -56,7 +61,12 @@ export const volatileClaims: readonly Claim[] = [
         return capabilitiesAt(s)?.replyTags === true && outcome.kind === "reply" && outcome.replyTo === "m";
       },
     ],
-    ["tags.stripped", /^Tags are stripped before sending\.$/, "nothing of a tag is shown", () => shown("[[reply_to:5]] hi") === "hi"],
+    [
+      "tags.stripped",
+      /^Tags are stripped before sending\.$/,
+      "nothing of a tag is shown",
+      () => shown("[[reply_to:5]] hi") === "hi",
+    ],
   ]),
   ...claimsOf("Messaging", [
     [
@@ -71,7 +81,12 @@ export const volatileClaims: readonly Claim[] = [
       "it is a webhook",
       (_, s) => s.draw.address?.channel === "hook",
     ],
-    ["reply.exec", /^- Never use `exec`\/curl for provider messaging;.*$/, "exec is there", (_, s) => hasTool(s, "exec")],
+    [
+      "reply.exec",
+      /^- Never use `exec`\/curl for provider messaging;.*$/,
+      "exec is there",
+      (_, s) => hasTool(s, "exec"),
+    ],
   ]),
   ...claimsOf("Channel", [
     [
@@ -90,7 +105,12 @@ export const volatileClaims: readonly Claim[] = [
       "it is the driver's limit",
       ([, chars], s) => Number(chars) === (capabilitiesAt(s)?.textChars ?? 1_000_000),
     ],
-    ["channel.supports", /^Current channel supports: .*$/, "the message tool is there", (_, s) => hasTool(s, "message")],
+    [
+      "channel.supports",
+      /^Current channel supports: .*$/,
+      "the message tool is there",
+      (_, s) => hasTool(s, "message"),
+    ],
     [
       "channel.thread",
       /^You are in a thread or topic; replies stay in it\.$/,
@@ -133,7 +153,9 @@ export const volatileClaims: readonly Claim[] = [
       (_, s) => s.draw.address?.peer === "-100" && JSON.stringify(s.draw.config).includes("about tea"),
     ],
   ]),
-  ...claimsOf("Subagent Context", [["subagent", /^.*$/, "the session is a subagent with a task: there are none yet", () => false]]),
+  ...claimsOf("Subagent Context", [
+    ["subagent", /^.*$/, "the session is a subagent with a task: there are none yet", () => false],
+  ]),
   ...claimsOf("Silent Replies", [
     [
       "silence",
@@ -185,7 +207,9 @@ export const volatileClaims: readonly Claim[] = [
       /^Runtime: agent=main \| session=(\S+) \|.* model=(\S+) \| default_model=(\S+) .*$/,
       "session and models are these",
       ([, session, model, byDefault], s) =>
-        session === s.draw.session && model === s.model.id && byDefault === s.config.agents.list[0]?.model.primary,
+        session === s.draw.session &&
+        model === s.model.id &&
+        byDefault === s.config.agents.list[0]?.model.primary,
     ],
     [
       "runtime.capabilities",
@@ -194,7 +218,11 @@ export const volatileClaims: readonly Claim[] = [
       ([, names = ""], s) =>
         names
           .split(",")
-          .every((name) => name === "none" || (name === "replyTags" ? capabilitiesAt(s)?.replyTags === true : hasTool(s, "message"))),
+          .every(
+            (name) =>
+              name === "none" ||
+              (name === "replyTags" ? capabilitiesAt(s)?.replyTags === true : hasTool(s, "message")),
+          ),
     ],
     [
       "runtime.repo",

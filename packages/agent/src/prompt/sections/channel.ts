@@ -5,7 +5,8 @@ import type { VolatileSection } from "../section.ts";
 
 const dialects: { readonly [D in Dialect]: string } = {
   telegram: "Write Markdown; Parley turns it into Telegram formatting. Tables do not show there: use lists.",
-  discord: "Write Discord Markdown. Tables do not show there: use lists. Wrap several links in <> to keep previews off.",
+  discord:
+    "Write Discord Markdown. Tables do not show there: use lists. Wrap several links in <> to keep previews off.",
   html: "Write Markdown; tables and code blocks show well.",
   markdown: "Write Markdown; a program reads it as you write it.",
   plain: "Write plain text: Markdown is shown as it stands.",
@@ -19,7 +20,8 @@ export const channel: VolatileSection = {
   modes: ["full"],
   priority: 60,
   render: (facts) => (facts.surface.channel === undefined ? null : text(facts, facts.surface.channel)),
-  why: ({ surface }) => (surface.channel === undefined ? "no conversation" : `the turn answers on ${surface.channel.name}`),
+  why: ({ surface }) =>
+    surface.channel === undefined ? "no conversation" : `the turn answers on ${surface.channel.name}`,
 };
 
 function text(facts: PromptFacts, surface: ChannelFacts): string {
@@ -27,7 +29,9 @@ function text(facts: PromptFacts, surface: ChannelFacts): string {
   return [
     `Current channel: ${name} (${kind}${threaded ? ", in a thread" : ""}). ${dialects[capabilities.dialect]}`,
     `Longer replies are split at ${capabilities.textChars} characters.`,
-    ...(facts.stable.tools.has("message") ? [`Current channel supports: ${supported(surface).join(", ")}.`] : []),
+    ...(facts.stable.tools.has("message")
+      ? [`Current channel supports: ${supported(surface).join(", ")}.`]
+      : []),
     ...(threaded ? ["You are in a thread or topic; replies stay in it."] : []),
     ...approvals(facts),
   ].join("\n");

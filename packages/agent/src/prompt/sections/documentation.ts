@@ -14,7 +14,11 @@ export const documentation: StableSection = {
   priority: 30,
   render: (facts) => (facts.docs === undefined || !opens(facts) ? null : text(facts, facts.docs)),
   why: (facts) =>
-    facts.docs === undefined ? "no docs lie beside this program" : opens(facts) ? "local docs" : "no tool to read the docs with",
+    facts.docs === undefined
+      ? "no docs lie beside this program"
+      : opens(facts)
+        ? "local docs"
+        : "no tool to read the docs with",
 };
 
 function opens({ tools }: StableFacts): boolean {
@@ -27,7 +31,9 @@ function text(facts: StableFacts, docs: DocumentationFacts): string {
     docs.source !== undefined && runsOnHost(facts)
       ? [`Source: ${plainLine(docs.source, pathChars)} (look there when the docs are incomplete or stale)`]
       : [];
-  const schema = tools.has("gateway") ? [`For config keys, first ask \`${tools.name("gateway")}\` for config.schema.lookup.`] : [];
+  const schema = tools.has("gateway")
+    ? [`For config keys, first ask \`${tools.name("gateway")}\` for config.schema.lookup.`]
+    : [];
   return [
     `Parley docs: ${plainLine(docs.path, pathChars)}`,
     ...source,

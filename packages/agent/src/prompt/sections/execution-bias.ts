@@ -17,5 +17,6 @@ export const executionBias: StableSection = {
   modes: ["full", "minimal"],
   priority: 70,
   render: ({ provider }) => provider?.replace?.execution_bias ?? standard,
-  why: ({ provider }) => (provider?.replace?.execution_bias === undefined ? "always" : "replaced by the provider"),
+  why: ({ provider }) =>
+    provider?.replace?.execution_bias === undefined ? "always" : "replaced by the provider",
 };

@@ -17,7 +17,10 @@ export const groupContext: VolatileSection = {
   modes: ["full"],
   priority: neverDropped,
   render: (facts) => {
-    const lines = [...(shared(facts) ? [manners] : []), ...(facts.surface.context === undefined ? [] : [facts.surface.context])];
+    const lines = [
+      ...(shared(facts) ? [manners] : []),
+      ...(facts.surface.context === undefined ? [] : [facts.surface.context]),
+    ];
     return lines.length === 0 ? null : lines.join("\n\n");
   },
   why: (facts) =>

@@ -20,5 +20,8 @@ export const heartbeats: VolatileSection = {
           `If you receive a heartbeat poll (a user message matching the heartbeat prompt above), and there is nothing that needs attention, reply exactly: ${heartbeatToken}`,
           `If something needs attention, do NOT include "${heartbeatToken}"; reply with the alert text instead.`,
         ].join("\n"),
-  why: ({ surface }) => (surface.heartbeatPrompt === undefined ? "heartbeats are off or kept out of the prompt" : "heartbeats are on"),
+  why: ({ surface }) =>
+    surface.heartbeatPrompt === undefined
+      ? "heartbeats are off or kept out of the prompt"
+      : "heartbeats are on",
 };

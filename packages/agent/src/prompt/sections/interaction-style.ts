@@ -10,5 +10,7 @@ export const interactionStyle: StableSection = {
   priority: 50,
   render: ({ provider }) => provider?.replace?.interaction_style ?? null,
   why: ({ provider }) =>
-    provider?.replace?.interaction_style === undefined ? "no provider contribution fills it" : "filled by the provider",
+    provider?.replace?.interaction_style === undefined
+      ? "no provider contribution fills it"
+      : "filled by the provider",
 };

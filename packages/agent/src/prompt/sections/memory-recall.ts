@@ -9,12 +9,15 @@ export const memoryRecall: StableSection = {
   zone: "stable",
   modes: ["full"],
   priority: 65,
-  render: (facts) => (facts.tools.any("memory_search", "memory_get") ? `${recall(facts)}\n${citations(facts)}` : null),
-  why: ({ tools }) => (tools.any("memory_search", "memory_get") ? "memory tools are available" : "no memory tool"),
+  render: (facts) =>
+    facts.tools.any("memory_search", "memory_get") ? `${recall(facts)}\n${citations(facts)}` : null,
+  why: ({ tools }) =>
+    tools.any("memory_search", "memory_get") ? "memory tools are available" : "no memory tool",
 };
 
 function recall({ tools }: StableFacts): string {
-  const before = "Before answering anything about prior work, decisions, dates, people, preferences, or todos:";
+  const before =
+    "Before answering anything about prior work, decisions, dates, people, preferences, or todos:";
   const search = `\`${tools.name("memory_search")}\``;
   const get = `\`${tools.name("memory_get")}\``;
   if (!tools.has("memory_search"))

@@ -11,17 +11,24 @@ export const messaging: VolatileSection = {
   modes: ["full"],
   priority: 60,
   render: (facts) => [...routing(facts), ...messageTool(facts)].join("\n"),
-  why: ({ stable }) => (stable.tools.has("message") ? "always; the message tool is available" : "always; no message tool"),
+  why: ({ stable }) =>
+    stable.tools.has("message") ? "always; the message tool is available" : "always; no message tool",
 };
 
 function routing({ stable: { tools }, surface: { channel } }: PromptFacts): string[] {
   return [
     ...replies(channel),
-    ...(tools.has("sessions_send") ? [`- Cross-session messaging → use \`${tools.name("sessions_send")}\`(sessionKey, message).`] : []),
-    ...(tools.has("subagents") ? [`- Sub-agent orchestration → use \`${tools.name("subagents")}\`(action=list|steer|kill).`] : []),
+    ...(tools.has("sessions_send")
+      ? [`- Cross-session messaging → use \`${tools.name("sessions_send")}\`(sessionKey, message).`]
+      : []),
+    ...(tools.has("subagents")
+      ? [`- Sub-agent orchestration → use \`${tools.name("subagents")}\`(action=list|steer|kill).`]
+      : []),
     "- If a [System Message] reports completed work and asks for a user update, rewrite it in your normal voice and send that; never forward raw system text.",
     ...(tools.has("exec")
-      ? [`- Never use \`${tools.name("exec")}\`/curl for provider messaging; Parley handles all routing internally.`]
+      ? [
+          `- Never use \`${tools.name("exec")}\`/curl for provider messaging; Parley handles all routing internally.`,
+        ]
       : []),
   ];
 }

@@ -16,7 +16,10 @@ export const modelAliases: StableSection = {
       ? null
       : [
           "Prefer aliases when a model is to be changed; the full provider/model works too.",
-          ...list.map(({ alias, model }) => `- ${plainLine(alias, nameChars)}: ${plainLine(model, nameChars)}`),
+          ...list.map(
+            ({ alias, model }) => `- ${plainLine(alias, nameChars)}: ${plainLine(model, nameChars)}`,
+          ),
         ].join("\n"),
-  why: ({ modelAliases: list }) => (list.length === 0 ? "no aliases are configured" : `${list.length} aliases are configured`),
+  why: ({ modelAliases: list }) =>
+    list.length === 0 ? "no aliases are configured" : `${list.length} aliases are configured`,
 };

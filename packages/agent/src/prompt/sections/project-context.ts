@@ -21,7 +21,10 @@ export const projectContext: StableSection = {
   render: (facts) => text(facts, facts.files),
   shrink: (facts, maxChars) => {
     const headings = facts.files.files.length * 32 + soulRule.length;
-    return text(facts, trimToCaps(facts.files, { fileChars: maxChars, totalChars: Math.max(0, maxChars - headings) }));
+    return text(
+      facts,
+      trimToCaps(facts.files, { fileChars: maxChars, totalChars: Math.max(0, maxChars - headings) }),
+    );
   },
   why: ({ files }) => {
     const present = files.files.filter((file) => file.state === "present").length;
@@ -42,12 +45,20 @@ function text(facts: StableFacts, { files }: StableFacts["files"]): string | nul
   ].join("\n\n");
 }
 
-function injected({ name, path, state, text: content, truncated }: BootstrapFile, facts: StableFacts): string {
+function injected(
+  { name, path, state, text: content, truncated }: BootstrapFile,
+  facts: StableFacts,
+): string {
   // Where tools cannot reach the workspace its place on the host says nothing.
   const isHidden = facts.sandbox?.access === "none";
-  if (state === "refused") return `[${plainLine(isHidden ? content.replaceAll(path, name) : content, pathChars)}]`;
-  if (state === "missing") return isHidden ? "[missing]" : `[missing: expected at ${plainLine(path, pathChars)}]`;
+  if (state === "refused")
+    return `[${plainLine(isHidden ? content.replaceAll(path, name) : content, pathChars)}]`;
+  if (state === "missing")
+    return isHidden ? "[missing]" : `[missing: expected at ${plainLine(path, pathChars)}]`;
   const reads = readsWorkspace(facts);
-  if (content === "" && truncated) return reads ? `[...omitted, read ${name} for full content...]` : `[...${name} omitted...]`;
-  return truncated && !reads ? content.replace(cutMarker(name), `\n\n[...${name} truncated...]\n\n`) : content;
+  if (content === "" && truncated)
+    return reads ? `[...omitted, read ${name} for full content...]` : `[...${name} omitted...]`;
+  return truncated && !reads
+    ? content.replace(cutMarker(name), `\n\n[...${name} truncated...]\n\n`)
+    : content;
 }

@@ -9,5 +9,6 @@ export const providerPrefix: StableSection = {
   modes: ["full"],
   priority: 50,
   render: ({ provider }) => provider?.stablePrefix ?? null,
-  why: ({ provider }) => (provider?.stablePrefix === undefined ? "the provider adds no prefix" : "the provider adds a prefix"),
+  why: ({ provider }) =>
+    provider?.stablePrefix === undefined ? "the provider adds no prefix" : "the provider adds a prefix",
 };

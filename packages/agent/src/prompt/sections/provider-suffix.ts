@@ -9,5 +9,8 @@ export const providerSuffix: VolatileSection = {
   modes: ["full"],
   priority: 40,
   render: ({ stable }) => stable.provider?.dynamicSuffix ?? null,
-  why: ({ stable }) => (stable.provider?.dynamicSuffix === undefined ? "the provider adds no suffix" : "the provider adds a suffix"),
+  why: ({ stable }) =>
+    stable.provider?.dynamicSuffix === undefined
+      ? "the provider adds no suffix"
+      : "the provider adds a suffix",
 };

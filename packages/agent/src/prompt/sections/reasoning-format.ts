@@ -15,5 +15,6 @@ export const reasoningFormat: VolatileSection = {
   modes: ["full", "minimal"],
   priority: neverDropped,
   render: ({ surface }) => (surface.reasoningTags ? text : null),
-  why: ({ surface }) => (surface.reasoningTags ? "the model reasons in tags" : "the model needs no reasoning tags"),
+  why: ({ surface }) =>
+    surface.reasoningTags ? "the model reasons in tags" : "the model needs no reasoning tags",
 };

@@ -30,7 +30,8 @@ export const silentReplies: VolatileSection = {
   zone: "volatile",
   modes: ["full"],
   priority: 50,
-  render: ({ surface: { silence, contextTellsSilence } }) => (silence === "none" || contextTellsSilence ? null : text(silence)),
+  render: ({ surface: { silence, contextTellsSilence } }) =>
+    silence === "none" || contextTellsSilence ? null : text(silence),
   why: ({ surface: { silence, contextTellsSilence } }) =>
     silence === "none"
       ? "whoever writes here is owed an answer"

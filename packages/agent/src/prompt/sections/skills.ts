@@ -55,7 +55,9 @@ function entry({ name, description, location }: SkillFact, maxDescriptionChars: 
     "  <skill>",
     `    <name>${xml(name, nameChars)}</name>`,
     // A list over its budget shows names and places alone.
-    ...(description === "" ? [] : [`    <description>${xml(description, maxDescriptionChars)}</description>`]),
+    ...(description === ""
+      ? []
+      : [`    <description>${xml(description, maxDescriptionChars)}</description>`]),
     `    <location>${xml(location, pathChars)}</location>`,
     "  </skill>",
   ].join("\n");

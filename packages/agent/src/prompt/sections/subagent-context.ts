@@ -9,5 +9,6 @@ export const subagentContext: VolatileSection = {
   modes: ["minimal"],
   priority: neverDropped,
   render: ({ surface }) => surface.context ?? null,
-  why: ({ surface }) => (surface.context === undefined ? "no context was handed over" : "the parent handed over a context"),
+  why: ({ surface }) =>
+    surface.context === undefined ? "no context was handed over" : "the parent handed over a context",
 };

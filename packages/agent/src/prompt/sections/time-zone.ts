@@ -11,8 +11,11 @@ export const timeZone: StableSection = {
   priority: 60,
   render: ({ timeZone: zone, tools }) => {
     if (zone === undefined) return null;
-    const clock = tools.has("session_status") ? `\nFor the current date and time, run \`${tools.name("session_status")}\`.` : "";
+    const clock = tools.has("session_status")
+      ? `\nFor the current date and time, run \`${tools.name("session_status")}\`.`
+      : "";
     return `Time zone: ${plainLine(zone, 64)}${clock}`;
   },
-  why: ({ timeZone: zone }) => (zone === undefined ? "no time zone is configured" : "a time zone is configured"),
+  why: ({ timeZone: zone }) =>
+    zone === undefined ? "no time zone is configured" : "a time zone is configured",
 };

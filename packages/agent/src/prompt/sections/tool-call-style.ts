@@ -15,5 +15,6 @@ export const toolCallStyle: StableSection = {
   modes: ["full", "minimal"],
   priority: 70,
   render: ({ provider }) => provider?.replace?.tool_call_style ?? standard,
-  why: ({ provider }) => (provider?.replace?.tool_call_style === undefined ? "always" : "replaced by the provider"),
+  why: ({ provider }) =>
+    provider?.replace?.tool_call_style === undefined ? "always" : "replaced by the provider",
 };

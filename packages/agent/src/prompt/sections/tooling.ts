@@ -15,8 +15,11 @@ export const tooling: StableSection = {
 };
 
 function lines({ tools }: StableFacts, summaries: boolean): string {
-  if (tools.list.length === 0) return "No tools are available in this session: answer from what you know, and say so where it matters.";
-  const list = tools.list.map(({ name, summary }) => (summaries && summary !== "" ? `- ${name}: ${summary}` : `- ${name}`));
+  if (tools.list.length === 0)
+    return "No tools are available in this session: answer from what you know, and say so where it matters.";
+  const list = tools.list.map(({ name, summary }) =>
+    summaries && summary !== "" ? `- ${name}: ${summary}` : `- ${name}`,
+  );
   return [
     "Available tools (filtered by policy). Tool names are case-sensitive. Call tools exactly as listed.",
     ...list,
@@ -29,7 +32,9 @@ function longWork(tools: StableFacts["tools"]): string[] {
   const n = (name: string): string => `\`${tools.name(name)}\``;
   const advice: string[] = [];
   if (tools.has("cron")) {
-    const instead = tools.has("exec") ? `, not ${n("exec")} sleep loops, yieldMs tricks or repeated polling` : "";
+    const instead = tools.has("exec")
+      ? `, not ${n("exec")} sleep loops, yieldMs tricks or repeated polling`
+      : "";
     advice.push(`For later work (check back, reminders, recurring) use ${n("cron")}${instead}.`);
   }
   if (tools.has("exec")) {
@@ -39,7 +44,8 @@ function longWork(tools: StableFacts["tools"]): string[] {
         `For long waits avoid rapid poll loops: use enough yieldMs${wait}.`,
     );
   }
-  if (tools.has("process")) advice.push(`Use ${n("process")} for the logs, status, input or end of a running command.`);
+  if (tools.has("process"))
+    advice.push(`Use ${n("process")} for the logs, status, input or end of a running command.`);
   if (tools.has("sessions_spawn")) {
     advice.push(
       `If a task is larger or takes long, prefer ${n("sessions_spawn")}. Completion is push-based: it announces itself when done.`,
@@ -49,9 +55,12 @@ function longWork(tools: StableFacts["tools"]): string[] {
     ...(tools.has("subagents") ? [`${n("subagents")} list`] : []),
     ...(tools.has("sessions_list") ? [n("sessions_list")] : []),
   ];
-  if (polled.length > 0) advice.push(`Do not poll ${polled.join(" or ")} in a loop; check status only on demand.`);
+  if (polled.length > 0)
+    advice.push(`Do not poll ${polled.join(" or ")} in a loop; check status only on demand.`);
   if (tools.has("update_plan")) {
-    advice.push(`Use ${n("update_plan")} only for non-trivial work, with exactly one step in_progress; do not repeat the plan after it.`);
+    advice.push(
+      `Use ${n("update_plan")} only for non-trivial work, with exactly one step in_progress; do not repeat the plan after it.`,
+    );
   }
   return advice;
 }

@@ -13,7 +13,8 @@ export const workspace: StableSection = {
   zone: "stable",
   modes: ["full", "minimal"],
   priority: neverDropped,
-  render: (facts) => [`Your working directory is: ${plainLine(directory(facts), pathChars)}`, ...paths(facts)].join("\n"),
+  render: (facts) =>
+    [`Your working directory is: ${plainLine(directory(facts), pathChars)}`, ...paths(facts)].join("\n"),
   why: ({ sandbox }) => (sandbox === undefined ? "always" : "always; with sandbox paths"),
 };
 
@@ -25,9 +26,14 @@ function paths(facts: StableFacts): string[] {
   const { sandbox, tools } = facts;
   if (!tools.any(...fileTools, "exec")) return [];
   if (sandbox === undefined)
-    return ["Relative paths resolve against it. Treat it as your only workspace for file work unless told otherwise."];
+    return [
+      "Relative paths resolve against it. Treat it as your only workspace for file work unless told otherwise.",
+    ];
   if (sandbox.access !== "none") return shared(facts, sandbox);
-  const shown = facts.mode === "full" && facts.skills.length > 0 && tools.has("read") ? " But skills can be read at their locations." : "";
+  const shown =
+    facts.mode === "full" && facts.skills.length > 0 && tools.has("read")
+      ? " But skills can be read at their locations."
+      : "";
   return [
     "Relative paths resolve against it. It is a folder of the sandbox's own, kept between turns; all file work happens there.",
     `The agent's workspace, with the files of Project Context, cannot be reached from it.${shown}`,
@@ -36,7 +42,11 @@ function paths(facts: StableFacts): string[] {
 
 function shared({ tools, workspace: dir }: StableFacts, { containerWorkspace }: SandboxFacts): string[] {
   const inside = plainLine(containerWorkspace, pathChars);
-  const forFiles = tools.any(...fileTools) ? [`File tools use host paths under ${plainLine(dir, pathChars)}.`] : [];
-  const forExec = tools.has("exec") ? [`\`${tools.name("exec")}\` sees the same files under ${inside}; prefer relative paths.`] : [];
+  const forFiles = tools.any(...fileTools)
+    ? [`File tools use host paths under ${plainLine(dir, pathChars)}.`]
+    : [];
+  const forExec = tools.has("exec")
+    ? [`\`${tools.name("exec")}\` sees the same files under ${inside}; prefer relative paths.`]
+    : [];
   return [[...forFiles, ...forExec].join(" ")];
 }

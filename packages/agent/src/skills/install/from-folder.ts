@@ -22,7 +22,8 @@ export async function stageFolder(folder: string, into: Stage): Promise<void> {
   async function copy(path: string, isLink: boolean): Promise<void> {
     const named = join(root, path);
     const real = isLink ? await realpath(named).catch(() => null) : named;
-    if (real === null || !real.startsWith(root + sep)) throw refusal(path, "it is a link that leads out of the skill");
+    if (real === null || !real.startsWith(root + sep))
+      throw refusal(path, "it is a link that leads out of the skill");
     const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stat = await handle.stat();
     if (!stat.isFile()) {

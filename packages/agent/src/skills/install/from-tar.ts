@@ -11,7 +11,9 @@ export async function stageTar(file: string, gzipped: boolean, into: Stage): Pro
   const entries = extract();
   const source = createReadStream(file);
   const bounded = bound(installLimits.totalBytes * 2);
-  const feeding = gzipped ? pipeline(source, createGunzip(), bounded, entries) : pipeline(source, bounded, entries);
+  const feeding = gzipped
+    ? pipeline(source, createGunzip(), bounded, entries)
+    : pipeline(source, bounded, entries);
   // Awaited below; until then its failure reaches us as the end of the entries.
   feeding.catch(() => {});
   try {
@@ -20,7 +22,8 @@ export async function stageTar(file: string, gzipped: boolean, into: Stage): Pro
       const { name, type, mode } = entry.header;
       const content = contentOf(entry);
       seen += 1;
-      if (seen > installLimits.files * 2) throw new Fault("invalid", `it has more than ${installLimits.files} files`);
+      if (seen > installLimits.files * 2)
+        throw new Fault("invalid", `it has more than ${installLimits.files} files`);
       const plain = name.replace(/\/+$/, "");
       if (type === "directory") {
         if (!/^(?:\.\/*)?$/.test(name)) into.check(plain);
@@ -32,7 +35,11 @@ export async function stageTar(file: string, gzipped: boolean, into: Stage): Pro
     await feeding;
   } catch (error) {
     if (isFault(error)) throw error;
-    throw new Fault("invalid", `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Fault(
+      "invalid",
+      `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   } finally {
     source.destroy();
     entries.destroy();

@@ -12,9 +12,15 @@ const folder = 0o040000;
 export async function stageZip(file: string, into: Stage): Promise<void> {
   try {
     // Names are checked by the stage, whose words are ours; the library would put "\" right silently.
-    const zip = await openPromise(file, { lazyEntries: true, autoClose: false, validateEntrySizes: true, strictFileNames: true });
+    const zip = await openPromise(file, {
+      lazyEntries: true,
+      autoClose: false,
+      validateEntrySizes: true,
+      strictFileNames: true,
+    });
     try {
-      if (zip.entryCount > installLimits.files * 2) throw new Fault("invalid", `it has more than ${installLimits.files} files`);
+      if (zip.entryCount > installLimits.files * 2)
+        throw new Fault("invalid", `it has more than ${installLimits.files} files`);
       for await (const entry of zip.eachEntry()) {
         const mode = entry.externalFileAttributes >>> 16;
         const type = mode & typeMask;
@@ -27,7 +33,8 @@ export async function stageZip(file: string, into: Stage): Promise<void> {
           continue;
         }
         if (entry.isEncrypted()) throw refusal(name, "it is encrypted");
-        if (entry.uncompressedSize > installLimits.fileBytes) throw refusal(name, `it has more than ${installLimits.fileBytes} bytes`);
+        if (entry.uncompressedSize > installLimits.fileBytes)
+          throw refusal(name, `it has more than ${installLimits.fileBytes} bytes`);
         const stream = await zip.openReadStreamPromise(entry);
         try {
           await into.add({ path: name, executable: (mode & 0o100) !== 0, content: contentOf(stream) });
@@ -41,6 +48,10 @@ export async function stageZip(file: string, into: Stage): Promise<void> {
     }
   } catch (error) {
     if (isFault(error)) throw error;
-    throw new Fault("invalid", `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Fault(
+      "invalid",
+      `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
 }

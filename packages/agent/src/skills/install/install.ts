@@ -41,7 +41,13 @@ const leftoverMs = 3_600_000;
 const scannedBytes = 1_048_576;
 
 /** Throws Fault: "missing" without a source, "invalid" for what is refused, "conflict" for a name that is taken. */
-export async function installSkill({ from, into, force, run, nowMs }: InstallRequest): Promise<InstalledSkill> {
+export async function installSkill({
+  from,
+  into,
+  force,
+  run,
+  nowMs,
+}: InstallRequest): Promise<InstalledSkill> {
   await mkdir(into, { recursive: true, mode: 0o700 });
   await clearLeftovers(into, nowMs);
   const staging = join(into, `.staging-${run}`);
@@ -77,7 +83,8 @@ async function fill(from: string, staged: Stage): Promise<void> {
   if (source === null) throw new Fault("missing", `there is no ${from}`);
   if (source.isDirectory()) return stageFolder(from, staged);
   if (!source.isFile()) throw new Fault("invalid", `${from} is neither a folder nor an archive`);
-  if (source.size > installLimits.archiveBytes) throw new Fault("invalid", `the archive has more than ${installLimits.archiveBytes} bytes`);
+  if (source.size > installLimits.archiveBytes)
+    throw new Fault("invalid", `the archive has more than ${installLimits.archiveBytes} bytes`);
   switch (await kindOf(from)) {
     case "zip":
       return (await import("./from-zip.ts")).stageZip(from, staged);
@@ -86,7 +93,10 @@ async function fill(from: string, staged: Stage): Promise<void> {
     case "tar":
       return (await import("./from-tar.ts")).stageTar(from, false, staged);
     case null:
-      throw new Fault("invalid", `${from} is no folder and no archive: .zip, .tar.gz, .tgz and .tar are taken`);
+      throw new Fault(
+        "invalid",
+        `${from} is no folder and no archive: .zip, .tar.gz, .tgz and .tar are taken`,
+      );
   }
 }
 
@@ -110,7 +120,10 @@ function skillFolderOf(files: readonly string[]): string {
     .filter((file) => /^skill\.md$/i.test(basename(file)))
     .map((file) => (file.includes("/") ? dirname(file) : ""))
     .toSorted((a, b) => a.length - b.length);
-  const own = folders.filter((folder) => !folders.some((other) => other !== folder && (other === "" || folder.startsWith(`${other}/`))));
+  const own = folders.filter(
+    (folder) =>
+      !folders.some((other) => other !== folder && (other === "" || folder.startsWith(`${other}/`))),
+  );
   const [first, second] = own;
   if (first === undefined) throw new Fault("invalid", "there is no SKILL.md in it");
   if (second !== undefined) {
@@ -122,10 +135,16 @@ function skillFolderOf(files: readonly string[]): string {
   return first;
 }
 
-async function checked(folder: string, named: string): Promise<{ readonly manifest: SkillManifest; readonly notes: readonly string[] }> {
+async function checked(
+  folder: string,
+  named: string,
+): Promise<{ readonly manifest: SkillManifest; readonly notes: readonly string[] }> {
   const file = (await readdir(folder)).find((name) => /^skill\.md$/i.test(name)) ?? "SKILL.md";
   if (file !== "SKILL.md") await rename(join(folder, file), join(folder, "SKILL.md"));
-  const found = await skillText({ root: folder, path: join(folder, "SKILL.md") }, defaultSkillLimits.maxSkillFileBytes);
+  const found = await skillText(
+    { root: folder, path: join(folder, "SKILL.md") },
+    defaultSkillLimits.maxSkillFileBytes,
+  );
   if (found.kind === "refused") throw new Fault("invalid", `its SKILL.md: ${found.reason}`);
   const reading = readingOf(found.kind === "text" ? found.text : null, named);
   if (!reading.ok) throw new Fault("invalid", `its SKILL.md: ${reading.reason}`);
@@ -145,12 +164,19 @@ async function place(
   });
   const same = shelf.skills.find((skill) => skillId(skill.manifest.name) === skillId(name));
   if (same !== undefined && same.folder !== into) {
-    if (!force) throw new Fault("conflict", `a skill "${same.manifest.name}" is installed already in ${same.folder}; --force replaces it`);
+    if (!force)
+      throw new Fault(
+        "conflict",
+        `a skill "${same.manifest.name}" is installed already in ${same.folder}; --force replaces it`,
+      );
     return { target: same.folder, replaced: true };
   }
   const alike = shelf.skills.find((skill) => skill !== same && lookOf(skill.manifest.name) === lookOf(name));
   if (alike !== undefined) {
-    throw new Fault("conflict", `its name looks like that of the skill "${alike.manifest.name}" in ${alike.folder}; rename one of them`);
+    throw new Fault(
+      "conflict",
+      `its name looks like that of the skill "${alike.manifest.name}" in ${alike.folder}; rename one of them`,
+    );
   }
   const target = join(into, folderName(name));
   if ((await lstat(target).catch(() => null)) === null) return { target, replaced: false };
@@ -165,7 +191,9 @@ function folderName(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, 64);
-  return plain === "" ? `skill-${createHash("sha256").update(skillId(name)).digest("hex").slice(0, 12)}` : plain;
+  return plain === ""
+    ? `skill-${createHash("sha256").update(skillId(name)).digest("hex").slice(0, 12)}`
+    : plain;
 }
 
 async function looked(
@@ -178,7 +206,9 @@ async function looked(
   const own = staged
     .filter((file) => below === "" || file.startsWith(`${below}/`))
     .map((file) => (below === "" ? file : file.slice(below.length + 1)));
-  const names = own.map((file) => (/^skill\.md$/i.test(file) ? "SKILL.md" : file)).toSorted((a, b) => (a < b ? -1 : 1));
+  const names = own
+    .map((file) => (/^skill\.md$/i.test(file) ? "SKILL.md" : file))
+    .toSorted((a, b) => (a < b ? -1 : 1));
   for (const name of names) {
     const bytes = await readFile(join(folder, name));
     hash.update(`${name}\0${bytes.length}\0`).update(bytes);
@@ -194,7 +224,8 @@ async function clearLeftovers(into: string, nowMs: number): Promise<void> {
     if (!/^\.(?:staging|old)-/.test(name)) continue;
     const path = join(into, name);
     const found = await lstat(path).catch(() => null);
-    if (found !== null && nowMs - found.mtimeMs > leftoverMs) await rm(path, { recursive: true, force: true });
+    if (found !== null && nowMs - found.mtimeMs > leftoverMs)
+      await rm(path, { recursive: true, force: true });
   }
 }
 

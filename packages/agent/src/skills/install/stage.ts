@@ -45,7 +45,8 @@ export function stage(folder: string): Stage {
     async add({ path: raw, executable, content }) {
       const path = safePath(raw);
       claim(path);
-      if (files.length >= installLimits.files) throw new Fault("invalid", `it has more than ${installLimits.files} files`);
+      if (files.length >= installLimits.files)
+        throw new Fault("invalid", `it has more than ${installLimits.files} files`);
       const target = join(folder, ...path.split("/"));
       await mkdir(dirname(target), { recursive: true });
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -55,7 +56,8 @@ export function stage(folder: string): Stage {
         for await (const chunk of content) {
           bytes += chunk.length;
           totalBytes += chunk.length;
-          if (bytes > installLimits.fileBytes) throw refusal(path, `it has more than ${installLimits.fileBytes} bytes`);
+          if (bytes > installLimits.fileBytes)
+            throw refusal(path, `it has more than ${installLimits.fileBytes} bytes`);
           if (totalBytes > installLimits.totalBytes)
             throw new Fault("invalid", `it holds more than ${installLimits.totalBytes} bytes in all`);
           await handle.writeFile(chunk);
@@ -77,9 +79,11 @@ export function safePath(raw: string): string {
   const parts = raw.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes("..")) throw refusal(raw, "its path leads out of the skill");
   if (parts.length === 0) throw refusal(raw, "it has no name");
-  if (parts.length > installLimits.depth) throw refusal(raw, `it lies more than ${installLimits.depth} folders deep`);
+  if (parts.length > installLimits.depth)
+    throw refusal(raw, `it lies more than ${installLimits.depth} folders deep`);
   const path = parts.join("/");
-  if (path.length > installLimits.pathChars) throw refusal(raw, `its path has more than ${installLimits.pathChars} characters`);
+  if (path.length > installLimits.pathChars)
+    throw refusal(raw, `its path has more than ${installLimits.pathChars} characters`);
   return path;
 }
 
@@ -96,7 +100,9 @@ export function contentOf(
 
 /** What package tools and systems leave behind; never part of a skill. */
 export function isLitter(path: string): boolean {
-  return path.split("/").some((part) => [".git", "node_modules", "__MACOSX", ".DS_Store", "__pycache__"].includes(part));
+  return path
+    .split("/")
+    .some((part) => [".git", "node_modules", "__MACOSX", ".DS_Store", "__pycache__"].includes(part));
 }
 
 export function refusal(path: string, reason: string): Fault {

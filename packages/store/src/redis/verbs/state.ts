@@ -137,7 +137,10 @@ local events = call('ZRANGEBYSCORE', key.stream(arg.stream), '(' .. arg.seq, '+i
 return { events, first and tonumber(first) or 0, last and tonumber(last) or 0 }`,
 );
 
-export const newestEventsScript = script([], "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)");
+export const newestEventsScript = script(
+  [],
+  "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)",
+);
 
 /** Answers the identity of the store; `fresh` is that of one that is made here. */
 export const identifyScript = script(

@@ -1,6 +1,10 @@
 // One WebSocket of the gateway: frames out in order, the limits on what comes in, and how it ends.
 import type { Clock } from "@parley/protocol";
-import { GatewayCloseCodes as Code, type GatewayReceivePayload, type GatewaySendPayload } from "discord-api-types/v10";
+import {
+  GatewayCloseCodes as Code,
+  type GatewayReceivePayload,
+  type GatewaySendPayload,
+} from "discord-api-types/v10";
 import type { WebSocket } from "ws";
 import { type Pack, packer, type Packing } from "./packing.ts";
 import type { Session } from "./session.ts";

@@ -1,12 +1,23 @@
 // The gateway's protocol, version 10: hello, identify, resume, heartbeats, and every reason to close. A client that breaks the
 // rules is closed with the code that Discord's documentation names; what only a bug can cause is also put on record.
 import { systemClock } from "@parley/protocol";
-import { GatewayCloseCodes as Code, GatewayOpcodes as Op, type GatewaySendPayload } from "discord-api-types/v10";
+import {
+  GatewayCloseCodes as Code,
+  GatewayOpcodes as Op,
+  type GatewaySendPayload,
+} from "discord-api-types/v10";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Bot } from "../model.ts";
 import type { Notice } from "../world.ts";
 import { type Connection, connection } from "./connection.ts";
-import { type GatewayControls, gatewayControls, type GatewayState, type GatewayStep, noTrouble, type StartLimit } from "./controls.ts";
+import {
+  type GatewayControls,
+  gatewayControls,
+  type GatewayState,
+  type GatewayStep,
+  noTrouble,
+  type StartLimit,
+} from "./controls.ts";
 import { type GatewayOptions, identify, resume, startLimit } from "./login.ts";
 import type { Packing } from "./packing.ts";
 import { dispatch } from "./session.ts";
@@ -34,7 +45,8 @@ export function gateway(options: GatewayOptions): Gateway {
   let connections = 0;
   options.server.on("upgrade", (request, socket, head) => {
     const url = new URL(request.url ?? "/", "ws://127.0.0.1");
-    if (!paths.includes(url.pathname.replace(/(?<=.)\/$/, ""))) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
+    if (!paths.includes(url.pathname.replace(/(?<=.)\/$/, "")))
+      return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
     server.handleUpgrade(request, socket, head, (client) => serve(options, held, client, url, ++connections));
   });
   options.state.onNotice((notice) => tell(held, notice));
@@ -56,7 +68,13 @@ function tell({ sessions }: GatewayState, { event, to, intents, body }: Notice):
   }
 }
 
-function serve(options: GatewayOptions, held: GatewayState, socket: WebSocket, url: URL, number: number): void {
+function serve(
+  options: GatewayOptions,
+  held: GatewayState,
+  socket: WebSocket,
+  url: URL,
+  number: number,
+): void {
   const { clock } = options.state;
   const { trouble } = held;
   const compress = url.searchParams.get("compress");
@@ -68,7 +86,8 @@ function serve(options: GatewayOptions, held: GatewayState, socket: WebSocket, u
     socket,
     number,
     isAtResumeUrl,
-    packing: compress === "zlib-stream" || compress === "zstd-stream" ? (compress satisfies Packing) : "plain",
+    packing:
+      compress === "zlib-stream" || compress === "zstd-stream" ? (compress satisfies Packing) : "plain",
     clock,
     onPayload: (payload) => receive(options, held, line, payload, note),
     onGone(code) {
@@ -117,7 +136,13 @@ function leave(options: GatewayOptions, held: GatewayState, line: Connection, co
 /** Puts a step of the client on record. */
 type Note = (step: Omit<GatewayStep, "connection" | "atMs">) => void;
 
-function receive(options: GatewayOptions, held: GatewayState, line: Connection, payload: GatewaySendPayload, note: Note): void {
+function receive(
+  options: GatewayOptions,
+  held: GatewayState,
+  line: Connection,
+  payload: GatewaySendPayload,
+  note: Note,
+): void {
   const { trouble } = held;
   switch (payload?.op) {
     case Op.Heartbeat:
@@ -141,7 +166,9 @@ function receive(options: GatewayOptions, held: GatewayState, line: Connection, 
       if (line.session === null) line.close(Code.NotAuthenticated, "Not authenticated.");
       return;
     default:
-      options.violations.push(`gateway: opcode ${String((payload as { op?: unknown } | null)?.op)} is none that a client sends`);
+      options.violations.push(
+        `gateway: opcode ${String((payload as { op?: unknown } | null)?.op)} is none that a client sends`,
+      );
       return line.close(Code.UnknownOpcode, "Unknown opcode.");
   }
 }

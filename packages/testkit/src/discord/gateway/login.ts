@@ -28,7 +28,10 @@ export interface GatewayOptions {
   readonly identifyEveryMs: number;
 }
 
-const knownIntents = Object.values(Intent).reduce<number>((all, bit) => (typeof bit === "number" ? all | bit : all), 0);
+const knownIntents = Object.values(Intent).reduce<number>(
+  (all, bit) => (typeof bit === "number" ? all | bit : all),
+  0,
+);
 
 export function startLimit(held: GatewayState, bot: Bot): StartLimit {
   const now = held.clock.now();
@@ -42,12 +45,21 @@ export function startLimit(held: GatewayState, bot: Bot): StartLimit {
   return fresh;
 }
 
-export function identify(options: GatewayOptions, held: GatewayState, line: Connection, sent: GatewayIdentifyData): void {
+export function identify(
+  options: GatewayOptions,
+  held: GatewayState,
+  line: Connection,
+  sent: GatewayIdentifyData,
+): void {
   const { state, violations } = options;
   const { trouble } = held;
   if (line.session !== null) return line.close(Code.AlreadyAuthenticated, "Already authenticated.");
   const refuse = (code: number, reason: string): void => line.close(code, reason);
-  if (typeof sent?.token !== "string" || typeof sent.intents !== "number" || typeof sent.properties?.os !== "string") {
+  if (
+    typeof sent?.token !== "string" ||
+    typeof sent.intents !== "number" ||
+    typeof sent.properties?.os !== "string"
+  ) {
     violations.push("gateway: identify needs token, intents and properties {os, browser, device}");
     return refuse(Code.DecodeError, "Error while decoding payload.");
   }
@@ -55,8 +67,10 @@ export function identify(options: GatewayOptions, held: GatewayState, line: Conn
   if (bot === null) return refuse(Code.AuthenticationFailed, "Authentication failed.");
   const [shard = 0, shards = 1] = sent.shard ?? [];
   if (shard < 0 || shard >= shards) return refuse(Code.InvalidShard, "Invalid shard.");
-  if ((sent.intents & ~knownIntents) !== 0 || sent.intents < 0) return refuse(Code.InvalidIntents, "Invalid intent(s).");
-  if ((sent.intents & ~allowedIntents(bot)) !== 0) return refuse(Code.DisallowedIntents, "Disallowed intent(s).");
+  if ((sent.intents & ~knownIntents) !== 0 || sent.intents < 0)
+    return refuse(Code.InvalidIntents, "Invalid intent(s).");
+  if ((sent.intents & ~allowedIntents(bot)) !== 0)
+    return refuse(Code.DisallowedIntents, "Disallowed intent(s).");
   if (trouble.refusedIdentifies > 0) {
     trouble.refusedIdentifies--;
     if (trouble.identifyCloseCode !== undefined) return refuse(trouble.identifyCloseCode, "");
@@ -64,8 +78,11 @@ export function identify(options: GatewayOptions, held: GatewayState, line: Conn
   }
   const limit = startLimit(held, bot);
   const now = state.clock.now();
-  const isMine = (step: GatewayStep): boolean => (step.sent as GatewayIdentifyData | undefined)?.token === sent.token;
-  const recent = held.steps.filter((step) => step.what === "identify" && now - step.atMs < options.identifyEveryMs && isMine(step));
+  const isMine = (step: GatewayStep): boolean =>
+    (step.sent as GatewayIdentifyData | undefined)?.token === sent.token;
+  const recent = held.steps.filter(
+    (step) => step.what === "identify" && now - step.atMs < options.identifyEveryMs && isMine(step),
+  );
   if (recent.length > 1) return line.send({ op: Op.InvalidSession, d: false } as never);
   if (limit.remaining === 0) {
     violations.push("gateway: identified beyond session_start_limit: Discord would have reset the token");
@@ -110,7 +127,12 @@ function greet({ state }: GatewayOptions, session: Session, shard: GatewayIdenti
   for (const guild of guilds) dispatch(session, Event.GuildCreate, guildEvent(state, guild, bot));
 }
 
-export function resume(options: GatewayOptions, held: GatewayState, line: Connection, sent: GatewayResumeData): void {
+export function resume(
+  options: GatewayOptions,
+  held: GatewayState,
+  line: Connection,
+  sent: GatewayResumeData,
+): void {
   const { state } = options;
   const { trouble } = held;
   if (line.session !== null) return line.close(Code.AlreadyAuthenticated, "Already authenticated.");
@@ -121,13 +143,15 @@ export function resume(options: GatewayOptions, held: GatewayState, line: Connec
     return line.send({ op: Op.InvalidSession, d: trouble.areRefusalsResumable } as never);
   }
   const session = held.sessions.get(sent.session_id);
-  const isLate = session?.connection === null && state.clock.mono() - session.goneAtMono > options.sessionLifeMs;
+  const isLate =
+    session?.connection === null && state.clock.mono() - session.goneAtMono > options.sessionLifeMs;
   const isForgotten = (session?.events[0]?.s ?? 1) > sent.seq + 1;
   if (session === undefined || session.bot !== bot || isLate || isForgotten) {
     held.sessions.delete(sent.session_id);
     return line.send({ op: Op.InvalidSession, d: false } as never);
   }
-  if (!Number.isInteger(sent.seq) || sent.seq > session.seq || sent.seq < 0) return line.close(Code.InvalidSeq, "Invalid seq.");
+  if (!Number.isInteger(sent.seq) || sent.seq > session.seq || sent.seq < 0)
+    return line.close(Code.InvalidSeq, "Invalid seq.");
   // A second client with the same session takes it from the first.
   session.connection?.close(Code.UnknownError, "Session resumed elsewhere.");
   line.session = session;

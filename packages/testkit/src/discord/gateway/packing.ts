@@ -21,7 +21,10 @@ export function packer(packing: Packing): Pack {
 }
 
 /** Every frame ends with the compressor's flush: a client can read each one as soon as it has it. */
-function streamed(compressor: Transform & { flush(kind: number, done: () => void): void }, kind: number): Pack {
+function streamed(
+  compressor: Transform & { flush(kind: number, done: () => void): void },
+  kind: number,
+): Pack {
   let chunks: Buffer[] = [];
   compressor.on("data", (chunk: Buffer) => chunks.push(chunk));
   let turn: Promise<unknown> = Promise.resolve();

@@ -1,5 +1,9 @@
 // A gateway session: what one identified client was told, kept for a while after it went, so that it can resume where it was.
-import { type GatewayDispatchPayload, GatewayOpcodes, type GatewayReceivePayload } from "discord-api-types/v10";
+import {
+  type GatewayDispatchPayload,
+  GatewayOpcodes,
+  type GatewayReceivePayload,
+} from "discord-api-types/v10";
 import type { Bot } from "../model.ts";
 
 /** The connection of a session, as far as the session needs it. */
@@ -27,7 +31,12 @@ const keptEvents = 5_000;
 
 /** Appends an event and sends it when the client is there. */
 export function dispatch(session: Session, event: string, body: unknown): void {
-  const payload = { op: GatewayOpcodes.Dispatch, t: event, s: ++session.seq, d: body } as GatewayDispatchPayload;
+  const payload = {
+    op: GatewayOpcodes.Dispatch,
+    t: event,
+    s: ++session.seq,
+    d: body,
+  } as GatewayDispatchPayload;
   session.events.push(payload);
   if (session.events.length > keptEvents) session.events.shift();
   session.connection?.send(payload);

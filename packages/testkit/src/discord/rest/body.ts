@@ -14,10 +14,16 @@ export async function readRestBody(incoming: IncomingMessage): Promise<RestBody>
   const bytes = await readAll(incoming);
   const type = incoming.headers["content-type"] ?? "";
   if (bytes.length === 0) return { json: undefined, files: [] };
-  if (type.startsWith("application/json")) return { json: parsed(new TextDecoder().decode(bytes)), files: [] };
+  if (type.startsWith("application/json"))
+    return { json: parsed(new TextDecoder().decode(bytes)), files: [] };
   if (!type.startsWith("multipart/form-data"))
     throw refuse("badForm", {
-      _errors: [{ code: "CONTENT_TYPE_INVALID", message: `Expected "Content-Type" header to be one of {'application/json'}.` }],
+      _errors: [
+        {
+          code: "CONTENT_TYPE_INVALID",
+          message: `Expected "Content-Type" header to be one of {'application/json'}.`,
+        },
+      ],
     });
   const form = await readForm(bytes, type);
   const files: RestBody["files"][number][] = [];
@@ -28,7 +34,11 @@ export async function readRestBody(incoming: IncomingMessage): Promise<RestBody>
       continue;
     }
     const index = Number(/^files?\[?(\d+)\]?$/.exec(name)?.[1] ?? files.length);
-    files.push({ index, field: name, file: { name: value.name, mediaType: value.type, bytes: new Uint8Array(await value.arrayBuffer()) } });
+    files.push({
+      index,
+      field: name,
+      file: { name: value.name, mediaType: value.type, bytes: new Uint8Array(await value.arrayBuffer()) },
+    });
   }
   const { payload_json: payload, ...rest } = fields;
   return { json: payload === undefined ? rest : parsed(payload), files };
@@ -39,7 +49,9 @@ async function readForm(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<F
     return await new Response(bytes, { headers: { "content-type": type } }).formData();
   } catch {
     // The client's mistake: a boundary that does not fit, a part without its headers.
-    throw refuse("badForm", { _errors: [{ code: "MULTIPART_INVALID", message: "Failed to parse the multipart body." }] });
+    throw refuse("badForm", {
+      _errors: [{ code: "MULTIPART_INVALID", message: "Failed to parse the multipart body." }],
+    });
   }
 }
 

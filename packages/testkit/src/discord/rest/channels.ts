@@ -12,9 +12,21 @@ import { badField, refuse } from "./refusal.ts";
 const maxPins = 50;
 
 export const channelRoutes: Routes = {
-  "GET /gateway": { isOpen: true, run: ({ gatewayBot, bot }) => ({ url: (gatewayBot(bot) as { readonly url: string }).url }) },
+  "GET /gateway": {
+    isOpen: true,
+    run: ({ gatewayBot, bot }) => ({ url: (gatewayBot(bot) as { readonly url: string }).url }),
+  },
   "GET /gateway/bot": { run: ({ gatewayBot, bot }) => gatewayBot(bot) },
-  "GET /users/@me": { run: ({ bot }) => ({ ...bot.user, bio: "", verified: true, mfa_enabled: true, locale: "en-US", email: null }) },
+  "GET /users/@me": {
+    run: ({ bot }) => ({
+      ...bot.user,
+      bio: "",
+      verified: true,
+      mfa_enabled: true,
+      locale: "en-US",
+      email: null,
+    }),
+  },
   "GET /users/@me/guilds": {
     run: ({ state, bot }) =>
       [...state.guilds.values()]
@@ -42,7 +54,9 @@ export const channelRoutes: Routes = {
   "GET /channels/:channel": { run: (call) => channelJson(reachChannel(call), call.bot) },
   "PATCH /channels/:channel": {
     form: ({ state, params }) =>
-      isThread(state.channels.get(params["channel"] ?? "")?.type ?? ChannelType.GuildText) ? "UpdateThreadRequestPartial" : null,
+      isThread(state.channels.get(params["channel"] ?? "")?.type ?? ChannelType.GuildText)
+        ? "UpdateThreadRequestPartial"
+        : null,
     limit: { calls: 5, perMs: 5_000 },
     run(call) {
       const channel = reachChannel(call, "manage");
@@ -92,21 +106,37 @@ export const channelRoutes: Routes = {
     },
   },
   "PUT /channels/:channel/pins/:message": { bucket: "pins", limit: { calls: 5, perMs: 4_000 }, run: pin },
-  "PUT /channels/:channel/messages/pins/:message": { bucket: "pins", limit: { calls: 5, perMs: 4_000 }, run: pin },
-  "DELETE /channels/:channel/pins/:message": { bucket: "pins", limit: { calls: 5, perMs: 4_000 }, run: unpin },
-  "DELETE /channels/:channel/messages/pins/:message": { bucket: "pins", limit: { calls: 5, perMs: 4_000 }, run: unpin },
+  "PUT /channels/:channel/messages/pins/:message": {
+    bucket: "pins",
+    limit: { calls: 5, perMs: 4_000 },
+    run: pin,
+  },
+  "DELETE /channels/:channel/pins/:message": {
+    bucket: "pins",
+    limit: { calls: 5, perMs: 4_000 },
+    run: unpin,
+  },
+  "DELETE /channels/:channel/messages/pins/:message": {
+    bucket: "pins",
+    limit: { calls: 5, perMs: 4_000 },
+    run: unpin,
+  },
   "GET /guilds/:guild": { run: (call) => guildJson(reachGuild(call)) },
   "GET /guilds/:guild/channels": {
     run(call) {
       const guild = reachGuild(call);
-      const own = [...call.state.channels.values()].filter((channel) => channel.guild === guild && !isThread(channel.type));
+      const own = [...call.state.channels.values()].filter(
+        (channel) => channel.guild === guild && !isThread(channel.type),
+      );
       return own.map((channel) => channelJson(channel, call.bot));
     },
   },
   "GET /guilds/:guild/roles": { run: (call) => [...reachGuild(call).roles.values()] },
   "GET /guilds/:guild/members/:user": {
     run(call) {
-      const member = reachGuild(call).members.get(call.params["user"] === "@me" ? call.bot.user.id : (call.params["user"] ?? ""));
+      const member = reachGuild(call).members.get(
+        call.params["user"] === "@me" ? call.bot.user.id : (call.params["user"] ?? ""),
+      );
       if (member === undefined) throw refuse("unknownMember");
       return memberJson(member);
     },
@@ -114,7 +144,9 @@ export const channelRoutes: Routes = {
   "GET /guilds/:guild/threads/active": {
     run(call) {
       const guild = reachGuild(call);
-      const active = [...call.state.channels.values()].filter((channel) => channel.guild === guild && channel.thread?.archived === false);
+      const active = [...call.state.channels.values()].filter(
+        (channel) => channel.guild === guild && channel.thread?.archived === false,
+      );
       const seen = active.filter((channel) => maySee(call.state, channel, call.bot));
       return threadList(
         seen.toSorted((a, b) => olderFirst(b.id, a.id)),
@@ -133,11 +165,19 @@ export const channelRoutes: Routes = {
   },
 };
 
-function threadList(threads: readonly Channel[], bot: Bot): { readonly threads: unknown; readonly members: unknown } {
+function threadList(
+  threads: readonly Channel[],
+  bot: Bot,
+): { readonly threads: unknown; readonly members: unknown } {
   const joined = threads.filter((channel) => channel.thread?.members.has(bot.user.id) === true);
   return {
     threads: threads.map((channel) => channelJson(channel, bot)),
-    members: joined.map(({ id, thread }) => ({ id, user_id: bot.user.id, join_timestamp: thread?.createdAt, flags: 1 })),
+    members: joined.map(({ id, thread }) => ({
+      id,
+      user_id: bot.user.id,
+      join_timestamp: thread?.createdAt,
+      flags: 1,
+    })),
   };
 }
 
@@ -158,16 +198,23 @@ function application(bot: Bot): unknown {
 }
 
 function rename({ state, bot }: RouteCall, channel: Channel, name: string): void {
-  if (name.length < 1 || name.length > 100) throw badField(["name"], "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
+  if (name.length < 1 || name.length > 100)
+    throw badField(["name"], "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
   if (channel.name === name) return;
   channel.name = name;
   if (channel.thread !== undefined)
-    tellMessage(state, channel, state.addMessage(channel, { type: MessageType.ChannelNameChange, content: name, author: bot.user }));
+    tellMessage(
+      state,
+      channel,
+      state.addMessage(channel, { type: MessageType.ChannelNameChange, content: name, author: bot.user }),
+    );
 }
 
 /** A channel goes with its threads. */
 export function removeChannel({ state }: Pick<RouteCall, "state">, channel: Channel): void {
-  const children = [...state.channels.values()].filter((other) => other.thread !== undefined && other.parentId === channel.id);
+  const children = [...state.channels.values()].filter(
+    (other) => other.thread !== undefined && other.parentId === channel.id,
+  );
   for (const gone of [...children, channel]) {
     tellChannel(state, gone, "Delete");
     state.channels.delete(gone.id);
@@ -191,7 +238,11 @@ function pin(call: RouteCall): void {
   tellMessage(
     call.state,
     channel,
-    call.state.addMessage(channel, { type: MessageType.ChannelPinnedMessage, message_reference: reference, author: call.bot.user }),
+    call.state.addMessage(channel, {
+      type: MessageType.ChannelPinnedMessage,
+      message_reference: reference,
+      author: call.bot.user,
+    }),
   );
 }
 

@@ -5,7 +5,11 @@ import { Answer, type RouteCall, type Routes } from "./call.ts";
 import { badField, refuse } from "./refusal.ts";
 
 /** Discord's documentation, "Application Commands": counts by kind, and creations in a day. */
-const maxOfKind: { readonly [kind: number]: number } = { [Kind.ChatInput]: 100, [Kind.User]: 15, [Kind.Message]: 15 };
+const maxOfKind: { readonly [kind: number]: number } = {
+  [Kind.ChatInput]: 100,
+  [Kind.User]: 15,
+  [Kind.Message]: 15,
+};
 const maxCreatesPerDay = 200;
 const dayMs = 86_400_000;
 /** Names, descriptions and choice values of one command together. */
@@ -30,29 +34,40 @@ interface CommandBody {
 }
 
 const overwriteLimit = { calls: 2, perMs: 5_000 };
-const places = ["/applications/:application/commands", "/applications/:application/guilds/:guild/commands"] as const;
+const places = [
+  "/applications/:application/commands",
+  "/applications/:application/guilds/:guild/commands",
+] as const;
 
 export const commandRoutes: Routes = Object.fromEntries(
   places.flatMap((path) => [
     [`GET ${path}`, { run: (call: RouteCall) => [...commandsAt(call).values()] }],
     [`PUT ${path}`, { form: listForm, limit: overwriteLimit, run: overwrite }],
-    [`POST ${path}`, { form: "ApplicationCommandCreateRequest", limit: { calls: 5, perMs: 20_000 }, run: create }],
+    [
+      `POST ${path}`,
+      { form: "ApplicationCommandCreateRequest", limit: { calls: 5, perMs: 20_000 }, run: create },
+    ],
     [`GET ${path}/:command`, { run: commandAt }],
-    [`PATCH ${path}/:command`, { form: "ApplicationCommandPatchRequestPartial", limit: { calls: 5, perMs: 20_000 }, run: change }],
+    [
+      `PATCH ${path}/:command`,
+      { form: "ApplicationCommandPatchRequestPartial", limit: { calls: 5, perMs: 20_000 }, run: change },
+    ],
     [`DELETE ${path}/:command`, { limit: { calls: 5, perMs: 20_000 }, run: remove }],
   ]),
 ) as Routes;
 
 /** A list is checked item by item. */
 function listForm({ body }: RouteCall): "ApplicationCommandUpdateRequest" {
-  if (!Array.isArray(body)) throw badField([], "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType");
+  if (!Array.isArray(body))
+    throw badField([], "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType");
   return "ApplicationCommandUpdateRequest";
 }
 
 function commandsAt({ state, bot, params }: RouteCall): Map<string, APIApplicationCommand> {
   if (params["application"] !== bot.user.id) throw refuse("missingAccess");
   const guild = params["guild"] ?? "";
-  if (guild !== "" && state.guilds.get(guild)?.members.has(bot.user.id) !== true) throw refuse("missingAccess");
+  if (guild !== "" && state.guilds.get(guild)?.members.has(bot.user.id) !== true)
+    throw refuse("missingAccess");
   const known = bot.commands.get(guild) ?? new Map<string, APIApplicationCommand>();
   bot.commands.set(guild, known);
   return known;
@@ -64,10 +79,15 @@ function overwrite(call: RouteCall): readonly APIApplicationCommand[] {
   bodies.forEach((body, index) => checkCommand(body, [index]));
   bodies.forEach((body, index) => {
     if (bodies.findIndex((other) => keyOf(other) === keyOf(body)) < index)
-      throw badField([index, "name"], "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique");
+      throw badField(
+        [index, "name"],
+        "APPLICATION_COMMANDS_DUPLICATE_NAME",
+        "Application command names must be unique",
+      );
   });
   for (const kind of [Kind.ChatInput, Kind.User, Kind.Message])
-    if (bodies.filter((body) => kindOf(body) === kind).length > (maxOfKind[kind] ?? 0)) throw refuse("tooManyCommands");
+    if (bodies.filter((body) => kindOf(body) === kind).length > (maxOfKind[kind] ?? 0))
+      throw refuse("tooManyCommands");
   countCreations(call, bodies.filter((body) => !known.has(keyOf(body))).length);
   const next = bodies.map((body) => made(call, body, known.get(keyOf(body))));
   known.clear();
@@ -111,7 +131,11 @@ function commandAt(call: RouteCall): APIApplicationCommand {
   return found;
 }
 
-function made({ state, bot, params }: RouteCall, body: CommandBody, before: APIApplicationCommand | undefined): APIApplicationCommand {
+function made(
+  { state, bot, params }: RouteCall,
+  body: CommandBody,
+  before: APIApplicationCommand | undefined,
+): APIApplicationCommand {
   const { guild } = params;
   return {
     default_member_permissions: null,
@@ -142,9 +166,15 @@ function keyOf(command: { readonly name: string; readonly type?: number }): stri
 }
 
 /** The command that people see under this name in a guild (or in direct messages). */
-export function shownCommand(bot: Bot, name: string, guild: string | undefined): APIApplicationCommand | undefined {
+export function shownCommand(
+  bot: Bot,
+  name: string,
+  guild: string | undefined,
+): APIApplicationCommand | undefined {
   const key = keyOf({ name });
-  return (guild === undefined ? undefined : bot.commands.get(guild)?.get(key)) ?? bot.commands.get("")?.get(key);
+  return (
+    (guild === undefined ? undefined : bot.commands.get(guild)?.get(key)) ?? bot.commands.get("")?.get(key)
+  );
 }
 
 function checkCommand(body: CommandBody, path: readonly number[]): void {
@@ -158,9 +188,11 @@ function checkCommand(body: CommandBody, path: readonly number[]): void {
     return;
   }
   checkName(body.name, path);
-  if ((body.description ?? "") === "") throw badField([...path, "description"], "BASE_TYPE_REQUIRED", "This field is required");
+  if ((body.description ?? "") === "")
+    throw badField([...path, "description"], "BASE_TYPE_REQUIRED", "This field is required");
   checkOptions(body.options ?? [], path);
-  if (charsOf(body) > maxChars) throw badField(path, "APPLICATION_COMMAND_TOO_LARGE", `Command exceeds maximum size (${maxChars})`);
+  if (charsOf(body) > maxChars)
+    throw badField(path, "APPLICATION_COMMAND_TOO_LARGE", `Command exceeds maximum size (${maxChars})`);
 }
 
 function checkName(name: string, path: readonly (string | number)[]): void {
@@ -176,7 +208,11 @@ function checkOptions(options: readonly Option[], path: readonly (string | numbe
     if (options.findIndex((other) => other.name === option.name) < index)
       throw badField(here, "APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS", "Option name already exists");
     if (option.required === true && isOptionalBefore)
-      throw badField(here, "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options");
+      throw badField(
+        here,
+        "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
+        "Required options must be placed before non-required options",
+      );
     isOptionalBefore ||= option.required !== true && option.type > 2;
     checkOptions(option.options ?? [], here);
   });

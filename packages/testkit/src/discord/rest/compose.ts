@@ -1,6 +1,12 @@
 // From the body of a create or an edit to a message as people see it: the rules for content, files, components and mentions that
 // Discord's API description leaves out, with the server's own codes.
-import { type APIAttachment, type APIMessage, MessageFlags, MessageReferenceType, MessageType } from "discord-api-types/v10";
+import {
+  type APIAttachment,
+  type APIMessage,
+  MessageFlags,
+  MessageReferenceType,
+  MessageType,
+} from "discord-api-types/v10";
 import { type AllowedMentions, mentionsIn } from "../mentions.ts";
 import type { Channel } from "../model.ts";
 import type { RouteCall } from "./call.ts";
@@ -13,7 +19,10 @@ const maxEmbedChars = 6_000;
 /** By boost tier, beside what the options say of unboosted guilds. */
 const tierBytes: { readonly [tier: number]: number } = { 2: 50 * 2 ** 20, 3: 100 * 2 ** 20 };
 const keptFlags =
-  MessageFlags.SuppressEmbeds | MessageFlags.SuppressNotifications | MessageFlags.IsVoiceMessage | MessageFlags.IsComponentsV2;
+  MessageFlags.SuppressEmbeds |
+  MessageFlags.SuppressNotifications |
+  MessageFlags.IsVoiceMessage |
+  MessageFlags.IsComponentsV2;
 
 export interface MessageBody {
   readonly content?: string | null;
@@ -21,7 +30,9 @@ export interface MessageBody {
   readonly allowed_mentions?: AllowedMentions | null;
   readonly components?: readonly any[] | null;
   readonly flags?: number | null;
-  readonly attachments?: readonly { readonly id: string | number; readonly filename?: string; readonly description?: string }[] | null;
+  readonly attachments?:
+    | readonly { readonly id: string | number; readonly filename?: string; readonly description?: string }[]
+    | null;
   readonly message_reference?: MessageReference | null;
   readonly nonce?: string | number | null;
   readonly enforce_nonce?: boolean | null;
@@ -40,7 +51,12 @@ interface MessageReference {
 type Shaped = Partial<APIMessage>;
 
 /** The fields of a new message. Throws DiscordRefusal. */
-export function composed(call: RouteCall, channel: Channel, body: MessageBody, prefix: readonly string[] = []): Shaped {
+export function composed(
+  call: RouteCall,
+  channel: Channel,
+  body: MessageBody,
+  prefix: readonly string[] = [],
+): Shaped {
   const flags = (body.flags ?? 0) & keptFlags;
   const content = contentOf(body, prefix);
   checkComponents(body.components ?? [], flags, prefix);
@@ -53,19 +69,32 @@ export function composed(call: RouteCall, channel: Channel, body: MessageBody, p
     flags,
     tts: body.tts === true,
     ...(body.nonce === undefined || body.nonce === null ? {} : { nonce: body.nonce }),
-    ...(body.poll === undefined || body.poll === null ? {} : { poll: body.poll as NonNullable<APIMessage["poll"]> }),
+    ...(body.poll === undefined || body.poll === null
+      ? {}
+      : { poll: body.poll as NonNullable<APIMessage["poll"]> }),
     ...referenceOf(call, channel, body.message_reference),
   };
   const isEmpty =
-    content === "" && [fields.embeds, fields.components, attachments, body.sticker_ids].every((list) => (list ?? []).length === 0);
+    content === "" &&
+    [fields.embeds, fields.components, attachments, body.sticker_ids].every(
+      (list) => (list ?? []).length === 0,
+    );
   if (isEmpty && fields.poll === undefined && fields.message_snapshots === undefined) throw refuse("empty");
   if ((flags & MessageFlags.IsComponentsV2) !== 0 && (content !== "" || fields.embeds?.length !== 0))
     throw legacyFields(content === "" ? "embeds" : "content", prefix);
-  return { ...fields, ...mentionsIn(call.state, channel, content, body.allowed_mentions, fields.referenced_message?.author) };
+  return {
+    ...fields,
+    ...mentionsIn(call.state, channel, content, body.allowed_mentions, fields.referenced_message?.author),
+  };
 }
 
 /** The fields that an edit changes. What the body leaves out stays. */
-export function recomposed(call: RouteCall, channel: Channel, message: APIMessage, body: MessageBody): Shaped {
+export function recomposed(
+  call: RouteCall,
+  channel: Channel,
+  message: APIMessage,
+  body: MessageBody,
+): Shaped {
   const flags =
     body.flags === undefined || body.flags === null
       ? (message.flags ?? 0)
@@ -77,16 +106,26 @@ export function recomposed(call: RouteCall, channel: Channel, message: APIMessag
       ? {}
       : {
           content: contentOf(body, []),
-          ...mentionsIn(call.state, channel, body.content ?? "", body.allowed_mentions, message.referenced_message?.author),
+          ...mentionsIn(
+            call.state,
+            channel,
+            body.content ?? "",
+            body.allowed_mentions,
+            message.referenced_message?.author,
+          ),
         }),
     ...(body.embeds === undefined ? {} : { embeds: embedsOf(body, []) }),
-    ...(body.components === undefined ? {} : { components: [...(body.components ?? [])] as NonNullable<APIMessage["components"]> }),
+    ...(body.components === undefined
+      ? {}
+      : { components: [...(body.components ?? [])] as NonNullable<APIMessage["components"]> }),
     ...(body.attachments === undefined && call.files.length === 0
       ? {}
       : { attachments: attached(call, channel, body, message.attachments, []) }),
   };
   const after = { ...message, ...changed };
-  const isEmpty = after.content === "" && [after.embeds, after.components ?? [], after.attachments].every((list) => list.length === 0);
+  const isEmpty =
+    after.content === "" &&
+    [after.embeds, after.components ?? [], after.attachments].every((list) => list.length === 0);
   if (isEmpty && after.poll === undefined) throw refuse("empty");
   return changed;
 }
@@ -94,7 +133,11 @@ export function recomposed(call: RouteCall, channel: Channel, message: APIMessag
 function contentOf(body: MessageBody, prefix: readonly string[]): string {
   const content = body.content ?? "";
   if (content.length > maxContentChars)
-    throw badField([...prefix, "content"], "BASE_TYPE_MAX_LENGTH", `Must be ${maxContentChars} or fewer in length.`);
+    throw badField(
+      [...prefix, "content"],
+      "BASE_TYPE_MAX_LENGTH",
+      `Must be ${maxContentChars} or fewer in length.`,
+    );
   // The real server keeps no white space around a text.
   return content.trim();
 }
@@ -104,12 +147,17 @@ function embedsOf(body: MessageBody, prefix: readonly string[]): APIMessage["emb
   const texts = (value: unknown): number =>
     typeof value === "object" && value !== null
       ? Object.entries(value).reduce(
-          (sum, [key, inner]) => sum + (countedOfEmbeds.has(key) && typeof inner === "string" ? inner.length : texts(inner)),
+          (sum, [key, inner]) =>
+            sum + (countedOfEmbeds.has(key) && typeof inner === "string" ? inner.length : texts(inner)),
           0,
         )
       : 0;
   if (texts(embeds) > maxEmbedChars)
-    throw badField([...prefix, "embeds"], "MAX_EMBED_SIZE_EXCEEDED", `Embed size exceeds maximum size of ${maxEmbedChars}`);
+    throw badField(
+      [...prefix, "embeds"],
+      "MAX_EMBED_SIZE_EXCEEDED",
+      `Embed size exceeds maximum size of ${maxEmbedChars}`,
+    );
   return embeds.map((embed) => ({ type: "rich", ...embed })) as unknown as APIMessage["embeds"];
 }
 
@@ -126,22 +174,35 @@ function attached(
   const { state, files, options } = call;
   const limit = tierBytes[channel.guild?.tier ?? 0] ?? options.uploadBytes;
   if (files.some(({ file }) => file.bytes.length > limit)) throw refuse("tooLarge");
-  if (files.length > 10) throw badField([...prefix, "attachments"], "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
+  if (files.length > 10)
+    throw badField([...prefix, "attachments"], "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.");
   const kept = (body.attachments ?? before).flatMap((entry, index) => {
     const old = before.find((attachment) => attachment.id === String(entry.id));
     if (old !== undefined) return [old];
     if (files.some((upload) => String(upload.index) === String(entry.id))) return [];
-    throw badField([...prefix, "attachments", index, "id"], "ATTACHMENT_NOT_FOUND", `No uploaded file found for attachment ${entry.id}`);
+    throw badField(
+      [...prefix, "attachments", index, "id"],
+      "ATTACHMENT_NOT_FOUND",
+      `No uploaded file found for attachment ${entry.id}`,
+    );
   });
   const uploaded = files.map(({ index, file }) => {
     const entry = body.attachments?.find((candidate) => String(candidate.id) === String(index));
     const name = (entry?.filename ?? file.name).replaceAll(/[^\w.-]+/g, "_");
-    return state.addFile(channel, { ...file, name }, entry?.description === undefined ? {} : { description: entry.description });
+    return state.addFile(
+      channel,
+      { ...file, name },
+      entry?.description === undefined ? {} : { description: entry.description },
+    );
   });
   return [...kept, ...uploaded];
 }
 
-function referenceOf(call: RouteCall, channel: Channel, reference: MessageReference | null | undefined): Shaped {
+function referenceOf(
+  call: RouteCall,
+  channel: Channel,
+  reference: MessageReference | null | undefined,
+): Shaped {
   if (reference === undefined || reference === null) return {};
   const from = call.state.channels.get(reference.channel_id ?? channel.id);
   const quoted = from?.messages.get(reference.message_id);
@@ -162,8 +223,16 @@ function referenceOf(call: RouteCall, channel: Channel, reference: MessageRefere
     throw badField(["message_reference"], "REPLIES_UNKNOWN_MESSAGE", "Unknown message");
   }
   if (![MessageType.Default, MessageType.Reply, MessageType.ChatInputCommand].includes(quoted.type))
-    throw badField(["message_reference"], "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message");
-  return { type: MessageType.Reply, message_reference: { type: MessageReferenceType.Default, ...where }, referenced_message: quoted };
+    throw badField(
+      ["message_reference"],
+      "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE",
+      "Cannot reply to a system message",
+    );
+  return {
+    type: MessageType.Reply,
+    message_reference: { type: MessageReferenceType.Default, ...where },
+    referenced_message: quoted,
+  };
 }
 
 function legacyFields(field: string, prefix: readonly string[]): Error {

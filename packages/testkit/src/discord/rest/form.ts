@@ -36,7 +36,11 @@ export interface Forms {
 }
 
 type Schema = {
-  safeParse(body: unknown): { readonly success: true; readonly data: unknown } | { readonly success: false; readonly error: z.$ZodError };
+  safeParse(
+    body: unknown,
+  ):
+    | { readonly success: true; readonly data: unknown }
+    | { readonly success: false; readonly error: z.$ZodError };
 };
 
 let once: Promise<Forms> | undefined;
@@ -67,7 +71,10 @@ function asDescribed(value: unknown, field = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => asDescribed(item, field));
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, key === "id" && field !== "attachments" ? inner : asDescribed(inner, key)]),
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        key === "id" && field !== "attachments" ? inner : asDescribed(inner, key),
+      ]),
     );
   }
   if (field === "id" && typeof value === "number") return String(value);
@@ -85,7 +92,8 @@ function lostFields(sent: unknown, kept: unknown, path: string): string[] {
 
 function formErrors(issues: readonly z.$ZodIssue[], body: unknown): FormErrors {
   const merged: FormErrors = {};
-  for (const { path, code, message } of issues.flatMap((issue) => flat(issue, body, []))) merge(merged, nested(path, [{ code, message }]));
+  for (const { path, code, message } of issues.flatMap((issue) => flat(issue, body, [])))
+    merge(merged, nested(path, [{ code, message }]));
   return merged;
 }
 
@@ -108,20 +116,25 @@ function flat(issue: z.$ZodIssue, body: unknown, under: readonly (string | numbe
   if (issue.code === "invalid_union") {
     const branch = likeliest(issue.errors);
     if (branch !== undefined) return branch.flatMap((inner) => flat(inner, body, path));
-    return [{ path, code: "UNION_TYPE_CHOICES", message: "Value fits none of the types that this field takes." }];
+    return [
+      { path, code: "UNION_TYPE_CHOICES", message: "Value fits none of the types that this field takes." },
+    ];
   }
   return [{ path, ...worded(issue, valueAt(body, path)) }];
 }
 
 /** The branch of a union that was meant: the one whose `type` fits, with the fewest problems. */
 function likeliest(branches: readonly (readonly z.$ZodIssue[])[]): readonly z.$ZodIssue[] | undefined {
-  const meant = branches.filter((issues) => !issues.some((issue) => issue.path.length === 1 && issue.path[0] === "type"));
+  const meant = branches.filter(
+    (issues) => !issues.some((issue) => issue.path.length === 1 && issue.path[0] === "type"),
+  );
   return meant.toSorted((a, b) => a.length - b.length)[0];
 }
 
 function valueAt(body: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
-    (value, step) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[step] : undefined),
+    (value, step) =>
+      typeof value === "object" && value !== null ? (value as Record<string, unknown>)[step] : undefined,
     body,
   );
 }
@@ -132,20 +145,34 @@ function worded(issue: z.$ZodIssue, value: unknown): { readonly code: string; re
   switch (issue.code) {
     case "too_big":
       if (issue.origin === "number" || issue.origin === "int")
-        return { code: "NUMBER_TYPE_MAX", message: `int value should be less than or equal to ${issue.maximum}.` };
+        return {
+          code: "NUMBER_TYPE_MAX",
+          message: `int value should be less than or equal to ${issue.maximum}.`,
+        };
       return { code: "BASE_TYPE_MAX_LENGTH", message: `Must be ${issue.maximum} or fewer in length.` };
     case "too_small":
       if (issue.origin === "number" || issue.origin === "int")
-        return { code: "NUMBER_TYPE_MIN", message: `int value should be greater than or equal to ${issue.minimum}.` };
+        return {
+          code: "NUMBER_TYPE_MIN",
+          message: `int value should be greater than or equal to ${issue.minimum}.`,
+        };
       return { code: "BASE_TYPE_MIN_LENGTH", message: `Must be ${issue.minimum} or more in length.` };
     case "invalid_format":
       return issue.format === "url"
         ? { code: "URL_TYPE_INVALID_URL", message: "Not a well formed URL." }
         : { code: "NUMBER_TYPE_COERCE", message: `Value ${shown(value)} is not snowflake.` };
     case "invalid_value":
-      return { code: "BASE_TYPE_CHOICES", message: `Value must be one of {${issue.values.map(String).join(", ")}}.` };
+      return {
+        code: "BASE_TYPE_CHOICES",
+        message: `Value must be one of {${issue.values.map(String).join(", ")}}.`,
+      };
     case "invalid_type":
-      return typeWords[issue.expected] ?? { code: "NUMBER_TYPE_COERCE", message: `Value ${shown(value)} is not ${issue.expected}.` };
+      return (
+        typeWords[issue.expected] ?? {
+          code: "NUMBER_TYPE_COERCE",
+          message: `Value ${shown(value)} is not ${issue.expected}.`,
+        }
+      );
     default:
       return { code: "BASE_TYPE_INVALID", message: issue.message };
   }

@@ -41,7 +41,8 @@ export const interactionRoutes: Routes = {
     isOpen: true,
     form({ body }) {
       const form = callbackForms[Number((body as { type?: unknown } | null)?.type)];
-      if (form === undefined) throw badField(["type"], "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7, 8, 9}.");
+      if (form === undefined)
+        throw badField(["type"], "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7, 8, 9}.");
       return form;
     },
     run: answer,
@@ -54,7 +55,8 @@ export const interactionRoutes: Routes = {
       const interaction = interactionOf(call);
       // Documented: the first follow-up to a deferral edits the loading message.
       const { originalId, messageId, isDeferred } = interaction;
-      if (isDeferred && originalId !== undefined && originalId !== messageId) return edit(call, interaction, originalId);
+      if (isDeferred && originalId !== undefined && originalId !== messageId)
+        return edit(call, interaction, originalId);
       const body = call.body as MessageBody;
       const isEphemeral = ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0;
       const message = post(call, interaction, composed(call, interaction.channel, body), isEphemeral);
@@ -98,22 +100,38 @@ function answer(call: RouteCall): unknown {
   if (before !== "waiting") throw refuse("alreadyAnswered");
   const response = call.body as APIInteractionResponse & { readonly data?: MessageBody };
   if (answersOf[interaction.type]?.includes(response.type) !== true)
-    throw badField(["type"], "BASE_TYPE_CHOICES", `Value must be one of {${answersOf[interaction.type]?.join(", ") ?? ""}}.`);
+    throw badField(
+      ["type"],
+      "BASE_TYPE_CHOICES",
+      `Value must be one of {${answersOf[interaction.type]?.join(", ") ?? ""}}.`,
+    );
   const message = act(call, interaction, response.type, response.data ?? {});
   interaction.response = response;
   if (call.query.get("with_response") !== "true") return undefined;
   const resource =
     message === undefined
       ? { type: response.type }
-      : { type: response.type, message: messageJson(state, interaction.channel, message, interaction.bot, true) };
+      : {
+          type: response.type,
+          message: messageJson(state, interaction.channel, message, interaction.bot, true),
+        };
   const { id, type } = interaction;
-  return new Answer(200, { interaction: { id, type, ...(message === undefined ? {} : { response_message_id: message.id }) }, resource });
+  return new Answer(200, {
+    interaction: { id, type, ...(message === undefined ? {} : { response_message_id: message.id }) },
+    resource,
+  });
 }
 
-function act(call: RouteCall, interaction: Interaction, type: Type, body: MessageBody): APIMessage | undefined {
+function act(
+  call: RouteCall,
+  interaction: Interaction,
+  type: Type,
+  body: MessageBody,
+): APIMessage | undefined {
   const { channel } = interaction;
   const isEphemeral = ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0;
-  interaction.isDeferred = type === Type.DeferredChannelMessageWithSource || type === Type.DeferredMessageUpdate;
+  interaction.isDeferred =
+    type === Type.DeferredChannelMessageWithSource || type === Type.DeferredMessageUpdate;
   switch (type) {
     case Type.ChannelMessageWithSource: {
       const message = post(call, interaction, composed(call, channel, body), isEphemeral);
@@ -139,7 +157,12 @@ function act(call: RouteCall, interaction: Interaction, type: Type, body: Messag
 }
 
 /** A message that the bot writes by the interaction's token: no right of the channel is asked. */
-function post({ state }: RouteCall, interaction: Interaction, fields: Partial<APIMessage>, isEphemeral: boolean): APIMessage {
+function post(
+  { state }: RouteCall,
+  interaction: Interaction,
+  fields: Partial<APIMessage>,
+  isEphemeral: boolean,
+): APIMessage {
   const { bot, channel, user, type, id } = interaction;
   const isCommand = type === InteractionType.ApplicationCommand;
   const message = state.addMessage(channel, {
@@ -161,7 +184,8 @@ function post({ state }: RouteCall, interaction: Interaction, fields: Partial<AP
 /** The interaction that the token stands for. Throws once its fifteen minutes are over, and before it was answered. */
 function interactionOf({ state, params }: RouteCall): Interaction {
   const interaction = [...state.interactions.values()].find(({ token }) => token === params["token"]);
-  if (interaction === undefined || interaction.bot.user.id !== params["application"]) throw refuse("unknownWebhook");
+  if (interaction === undefined || interaction.bot.user.id !== params["application"])
+    throw refuse("unknownWebhook");
   if (state.clock.now() - interaction.atMs > tokenLifeMs) throw refuse("badWebhookToken");
   if (interaction.response === null) throw refuse("unknownWebhook");
   return interaction;
@@ -182,7 +206,12 @@ function edit(call: RouteCall, interaction: Interaction, messageId: string): API
   const message: APIMessage = { ...before, flags: (before.flags ?? 0) & ~MessageFlags.Loading };
   const body = call.body as MessageBody;
   // What a loading message becomes is no edit to the eye.
-  const edited = replaceMessage(call, channel, { ...message, ...recomposed(call, channel, message, body) }, !wasLoading);
+  const edited = replaceMessage(
+    call,
+    channel,
+    { ...message, ...recomposed(call, channel, message, body) },
+    !wasLoading,
+  );
   if (messageId === interaction.originalId) interaction.isDeferred = false;
   return messageJson(call.state, channel, edited, bot, true);
 }

@@ -21,7 +21,13 @@ export interface Verdict {
 
 export interface Limits {
   /** Counts a call. Without a limit only the global one applies; interactions are free of that. */
-  take(token: string, route: string, resource: string, limit: RateLimit | undefined, isOpen: boolean): Verdict;
+  take(
+    token: string,
+    route: string,
+    resource: string,
+    limit: RateLimit | undefined,
+    isOpen: boolean,
+  ): Verdict;
   noteInvalid(token: string): void;
   isBanned(token: string): boolean;
 }
@@ -40,14 +46,18 @@ export function limits(clock: Clock, areOn: boolean): Limits {
     windows.set(key, fresh);
     return fresh;
   };
-  const leftMs = (window: Window, perMs: number): number => Math.max(1, window.startMs + perMs - clock.mono());
+  const leftMs = (window: Window, perMs: number): number =>
+    Math.max(1, window.startMs + perMs - clock.mono());
   return {
     take(token, route, resource, limit, isOpen) {
       if (areOn && !isOpen) {
         const all = current(`global ${token}`, globalPerMs);
         if (all.used >= globalCalls) {
           const retryAfterMs = leftMs(all, globalPerMs);
-          return { headers: refusedHeaders("global", retryAfterMs), refusal: { scope: "global", retryAfterMs } };
+          return {
+            headers: refusedHeaders("global", retryAfterMs),
+            refusal: { scope: "global", retryAfterMs },
+          };
         }
         all.used++;
       }
@@ -64,7 +74,10 @@ export function limits(clock: Clock, areOn: boolean): Limits {
         "x-ratelimit-bucket": createHash("sha256").update(route).digest("hex").slice(0, 32),
       };
       if (!isOver) return { headers, refusal: null };
-      return { headers: { ...headers, ...refusedHeaders("user", resetMs) }, refusal: { scope: "user", retryAfterMs: resetMs } };
+      return {
+        headers: { ...headers, ...refusedHeaders("user", resetMs) },
+        refusal: { scope: "user", retryAfterMs: resetMs },
+      };
     },
     noteInvalid(token) {
       current(`invalid ${token}`, invalidPerMs).used++;
@@ -84,7 +97,12 @@ export function refusedHeaders(scope: LimitScope, retryAfterMs: number): Readonl
 
 /** What a fault rule sends for a limit that the client could not foresee. */
 export function discordLimited(scope: LimitScope, retryAfterMs: number): Trouble {
-  return { kind: "answer", status: 429, headers: refusedHeaders(scope, retryAfterMs), body: refusedBody(scope, retryAfterMs) };
+  return {
+    kind: "answer",
+    status: 429,
+    headers: refusedHeaders(scope, retryAfterMs),
+    body: refusedBody(scope, retryAfterMs),
+  };
 }
 
 export function refusedBody(scope: LimitScope, retryAfterMs: number): unknown {

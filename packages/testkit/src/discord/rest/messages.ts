@@ -17,14 +17,16 @@ export const messageRoutes: Routes = {
       const channel = reachChannel(call, "send");
       const { state, bot, body } = call;
       if (!takesMessages(channel)) throw refuse("notText");
-      if (channel.recipient !== undefined && state.closedDms.has(channel.recipient.id)) throw refuse("dmRefused");
+      if (channel.recipient !== undefined && state.closedDms.has(channel.recipient.id))
+        throw refuse("dmRefused");
       if (call.files.length > 0) reachChannel(call, "attach");
       const known = knownNonce(call, body);
       if (known !== undefined) return messageJson(state, known.channel, known.message, bot);
       const fields = composed(call, channel, body);
       if (wakeThread(channel)) tellChannel(state, channel, "Update");
       const message = state.addMessage(channel, { ...fields, author: bot.user });
-      if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), { channel, message, atMs: state.clock.now() });
+      if (message.nonce !== undefined)
+        bot.nonces.set(String(message.nonce), { channel, message, atMs: state.clock.now() });
       channel.typing.delete(bot.user.id);
       tellMessage(state, channel, message);
       return messageJson(state, channel, message, bot);
@@ -35,7 +37,9 @@ export const messageRoutes: Routes = {
     run(call) {
       const { state, bot, query } = call;
       const channel = reachChannel(call, "history");
-      return history(channel, query).map((message) => withoutNonce(messageJson(state, channel, message, bot)));
+      return history(channel, query).map((message) =>
+        withoutNonce(messageJson(state, channel, message, bot)),
+      );
     },
   },
   "GET /channels/:channel/messages/:message": {
@@ -81,7 +85,8 @@ export const messageRoutes: Routes = {
       if (!Array.isArray(ids) || ids.length < 2 || ids.length > 100)
         throw badField(["messages"], "BASE_TYPE_BAD_LENGTH", "Must be between 2 and 100 in length.");
       const tooOldMs = 14 * 86_400_000;
-      if (ids.some((id) => call.state.clock.now() - snowflakeMs(id) > tooOldMs)) throw refuse("tooOldForBulk");
+      if (ids.some((id) => call.state.clock.now() - snowflakeMs(id) > tooOldMs))
+        throw refuse("tooOldForBulk");
       removeMessages(
         call,
         channel,
@@ -111,10 +116,15 @@ function withoutNonce({ nonce: _nonce, ...message }: APIMessage): APIMessage {
 function history(channel: Channel, query: URLSearchParams): readonly APIMessage[] {
   const limit = Number(query.get("limit") ?? 50);
   if (!Number.isInteger(limit) || limit < 1 || limit > 100)
-    throw badField(["limit"], limit > 100 ? "NUMBER_TYPE_MAX" : "NUMBER_TYPE_MIN", "int value should be between 1 and 100.");
+    throw badField(
+      ["limit"],
+      limit > 100 ? "NUMBER_TYPE_MAX" : "NUMBER_TYPE_MIN",
+      "int value should be between 1 and 100.",
+    );
   const pivots = ["around", "before", "after"].filter((name) => query.has(name));
   for (const name of pivots)
-    if (!/^\d+$/.test(query.get(name) ?? "")) throw badField([name], "NUMBER_TYPE_COERCE", `Value "${query.get(name)}" is not snowflake.`);
+    if (!/^\d+$/.test(query.get(name) ?? ""))
+      throw badField([name], "NUMBER_TYPE_COERCE", `Value "${query.get(name)}" is not snowflake.`);
   const all = [...channel.messages.values()]
     .filter((message) => !channel.ephemeral.has(message.id))
     .toSorted((a, b) => olderFirst(b.id, a.id));
@@ -130,7 +140,12 @@ function history(channel: Channel, query: URLSearchParams): readonly APIMessage[
 }
 
 /** Puts an edited message in its place and tells it. Hiding embeds is no edit that people see. */
-export function replaceMessage({ state }: Pick<RouteCall, "state">, channel: Channel, edited: APIMessage, isEdit: boolean): APIMessage {
+export function replaceMessage(
+  { state }: Pick<RouteCall, "state">,
+  channel: Channel,
+  edited: APIMessage,
+  isEdit: boolean,
+): APIMessage {
   const message: APIMessage = { ...edited, ...(isEdit ? { edited_timestamp: state.nowIso() } : {}) };
   const shown = (message.flags ?? 0) & MessageFlags.SuppressEmbeds ? { ...message, embeds: [] } : message;
   channel.messages.set(shown.id, shown);
@@ -138,7 +153,11 @@ export function replaceMessage({ state }: Pick<RouteCall, "state">, channel: Cha
   return shown;
 }
 
-export function removeMessages({ state }: Pick<RouteCall, "state">, channel: Channel, ids: readonly string[]): void {
+export function removeMessages(
+  { state }: Pick<RouteCall, "state">,
+  channel: Channel,
+  ids: readonly string[],
+): void {
   const seen = ids.filter((id) => !channel.ephemeral.has(id));
   for (const id of ids) {
     channel.messages.delete(id);

@@ -13,7 +13,8 @@ interface Asked {
 /** The channel of the path, in which the bot has the rights named. Throws DiscordRefusal. */
 export function reachChannel({ state, bot, params }: Asked, ...rights: readonly Right[]): Channel {
   const channel = state.channels.get(params["channel"] ?? "");
-  if (channel === undefined || (channel.bot !== undefined && channel.bot !== bot)) throw refuse("unknownChannel");
+  if (channel === undefined || (channel.bot !== undefined && channel.bot !== bot))
+    throw refuse("unknownChannel");
   requireRights(state, channel, bot, rights);
   return channel;
 }
@@ -59,5 +60,6 @@ export function requireAwake({ thread }: Channel): void {
 }
 
 export function requireOrdinary(message: APIMessage): void {
-  if (![MessageType.Default, MessageType.Reply, MessageType.ChatInputCommand].includes(message.type)) throw refuse("systemMessage");
+  if (![MessageType.Default, MessageType.Reply, MessageType.ChatInputCommand].includes(message.type))
+    throw refuse("systemMessage");
 }

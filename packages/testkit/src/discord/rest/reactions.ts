@@ -36,7 +36,13 @@ export const reactionRoutes: Routes = {
     bucket: "reactions",
     run(call) {
       const channel = reachChannel(call, "manage");
-      removeReaction(call.state, channel, reachMessage(call, channel).id, call.params["user"] ?? "", emojiOf(call));
+      removeReaction(
+        call.state,
+        channel,
+        reachMessage(call, channel).id,
+        call.params["user"] ?? "",
+        emojiOf(call),
+      );
     },
   },
   [`DELETE ${path}`]: {
@@ -73,11 +79,20 @@ function emojiOf({ params }: RouteCall): APIEmoji {
 export function parsedEmoji(text: string): APIEmoji | null {
   const [, name, id] = /^(?:<a?:)?(\w+):(\d+)>?$/.exec(text) ?? [];
   if (name !== undefined && id !== undefined) return { id, name };
-  return /^(?:\p{RGI_Emoji}|\p{Extended_Pictographic}\u{FE0F}?)$/v.test(text) ? { id: null, name: text } : null;
+  return /^(?:\p{RGI_Emoji}|\p{Extended_Pictographic}\u{FE0F}?)$/v.test(text)
+    ? { id: null, name: text }
+    : null;
 }
 
-export function addReaction(state: World, channel: Channel, messageId: string, userId: string, emoji: APIEmoji): void {
-  const kinds = channel.reactions.get(messageId) ?? new Map<string, { emoji: APIEmoji; users: Set<string> }>();
+export function addReaction(
+  state: World,
+  channel: Channel,
+  messageId: string,
+  userId: string,
+  emoji: APIEmoji,
+): void {
+  const kinds =
+    channel.reactions.get(messageId) ?? new Map<string, { emoji: APIEmoji; users: Set<string> }>();
   const key = emojiKey(emoji);
   const reaction = kinds.get(key) ?? { emoji, users: new Set<string>() };
   if (!kinds.has(key) && kinds.size >= maxKinds) throw refuse("tooManyReactions");
@@ -87,7 +102,13 @@ export function addReaction(state: World, channel: Channel, messageId: string, u
   tellReaction(state, channel, messageId, userId, emoji, true);
 }
 
-export function removeReaction(state: World, channel: Channel, messageId: string, userId: string, emoji: APIEmoji): void {
+export function removeReaction(
+  state: World,
+  channel: Channel,
+  messageId: string,
+  userId: string,
+  emoji: APIEmoji,
+): void {
   const kinds = channel.reactions.get(messageId);
   const key = emojiKey(emoji);
   const reaction = kinds?.get(key);

@@ -20,7 +20,11 @@ export class DiscordRefusal extends Error {
   }
 
   body(): unknown {
-    return { message: this.message, code: this.code, ...(this.errors === undefined ? {} : { errors: this.errors }) };
+    return {
+      message: this.message,
+      code: this.code,
+      ...(this.errors === undefined ? {} : { errors: this.errors }),
+    };
   }
 }
 
@@ -41,7 +45,11 @@ const refusals = {
   tooManyCommands: [400, 30_032, "Maximum number of application commands reached (100)"],
   tooManyPins: [400, 30_003, "Maximum number of pins reached (50)"],
   tooManyReactions: [400, 30_010, "Maximum number of reactions reached (20)"],
-  tooManyCommandCreates: [400, 30_034, "Max number of daily application command creates has been reached (200)"],
+  tooManyCommandCreates: [
+    400,
+    30_034,
+    "Max number of daily application command creates has been reached (200)",
+  ],
   tooLarge: [413, 40_005, "Request entity too large"],
   alreadyAnswered: [400, 40_060, "Interaction has already been acknowledged."],
   missingAccess: [403, 50_001, "Missing Access"],

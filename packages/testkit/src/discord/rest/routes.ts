@@ -7,7 +7,14 @@ import { messageRoutes } from "./messages.ts";
 import { reactionRoutes } from "./reactions.ts";
 import { threadRoutes } from "./threads.ts";
 
-const routes: Routes = { ...channelRoutes, ...messageRoutes, ...reactionRoutes, ...threadRoutes, ...commandRoutes, ...interactionRoutes };
+const routes: Routes = {
+  ...channelRoutes,
+  ...messageRoutes,
+  ...reactionRoutes,
+  ...threadRoutes,
+  ...commandRoutes,
+  ...interactionRoutes,
+};
 
 export interface Found {
   /** As `POST /channels/:channel/messages`. */
@@ -25,7 +32,12 @@ interface Compiled {
 
 /** Literal steps win over parameters: `@me` before `:user`. */
 const compiled: readonly Compiled[] = Object.entries(routes)
-  .map(([name, route]) => ({ name, route, method: name.split(" ")[0] ?? "", steps: name.replace(/^\w+ \//, "").split("/") }))
+  .map(([name, route]) => ({
+    name,
+    route,
+    method: name.split(" ")[0] ?? "",
+    steps: name.replace(/^\w+ \//, "").split("/"),
+  }))
   .toSorted((a, b) => a.name.split(":").length - b.name.split(":").length);
 
 /** null: no such path; "method": the path exists, but not for this method. */
@@ -33,7 +45,8 @@ export function routeOf(method: string, path: string): Found | "method" | null {
   const steps = path.replace(/^\//, "").split("/").map(decodeURIComponent);
   const fitting = compiled.filter(
     (candidate) =>
-      candidate.steps.length === steps.length && candidate.steps.every((step, index) => step.startsWith(":") || step === steps[index]),
+      candidate.steps.length === steps.length &&
+      candidate.steps.every((step, index) => step.startsWith(":") || step === steps[index]),
   );
   const found = fitting.find((candidate) => candidate.method === method);
   if (found === undefined) return fitting.length > 0 ? "method" : null;

@@ -41,7 +41,8 @@ export async function restServer(options: RestServerOptions, port = 0): Promise<
     connections.set(incoming.socket, connection);
     serve(options, incoming, outgoing, connection).catch((error: unknown) => {
       // A bug of the fake, or a client that went away in the middle of its request.
-      if (!outgoing.headersSent) writeJson(outgoing, 500, { message: `500: Internal Server Error (${String(error)})`, code: 0 });
+      if (!outgoing.headersSent)
+        writeJson(outgoing, 500, { message: `500: Internal Server Error (${String(error)})`, code: 0 });
     });
   });
   // Longer than any client keeps an idle connection, so that the fake never closes one under a request.
@@ -58,7 +59,12 @@ export async function restServer(options: RestServerOptions, port = 0): Promise<
   };
 }
 
-async function serve(options: RestServerOptions, incoming: IncomingMessage, outgoing: ServerResponse, connection: number): Promise<void> {
+async function serve(
+  options: RestServerOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  connection: number,
+): Promise<void> {
   const url = new URL(incoming.url ?? "/", "http://127.0.0.1");
   if (url.pathname.startsWith("/_control")) return await options.control(incoming, outgoing, url);
   if (url.pathname.startsWith("/attachments/")) return await serveFile(options, outgoing, url.pathname);
@@ -78,7 +84,10 @@ interface Exchange {
   readonly connection: number;
 }
 
-async function serveCall(options: RestServerOptions, { incoming, outgoing, url, path, connection }: Exchange): Promise<void> {
+async function serveCall(
+  options: RestServerOptions,
+  { incoming, outgoing, url, path, connection }: Exchange,
+): Promise<void> {
   const { state, faults, limits } = options;
   const method = incoming.method ?? "GET";
   const found = routeOf(method, path);
@@ -104,7 +113,9 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
   if (rule !== null && rule.when !== "after" && replacesAnswer(rule.trouble))
     return await answerBadly(state.clock, rule.trouble, outgoing, 200, {});
   if (limits.isBanned(token))
-    return void outgoing.writeHead(429, { "content-type": "text/html", "retry-after": "600" }).end("<html>error code: 1015</html>");
+    return void outgoing
+      .writeHead(429, { "content-type": "text/html", "retry-after": "600" })
+      .end("<html>error code: 1015</html>");
   let result: { readonly status: number; readonly body: unknown };
   try {
     if (body instanceof Error) throw body;
@@ -113,12 +124,15 @@ async function serveCall(options: RestServerOptions, { incoming, outgoing, url, 
     call.acted = result.status < 300;
   } catch (error) {
     if (!(error instanceof DiscordRefusal)) throw error;
-    if (ownMistakes.has(error.code)) options.violations.push(`${name}: ${error.message} ${JSON.stringify(error.errors ?? {})}`);
+    if (ownMistakes.has(error.code))
+      options.violations.push(`${name}: ${error.message} ${JSON.stringify(error.errors ?? {})}`);
     result = { status: error.status, body: error.body() };
   }
-  if ([401, 403, 429].includes(result.status) && headers["x-ratelimit-scope"] !== "shared") limits.noteInvalid(token);
+  if ([401, 403, 429].includes(result.status) && headers["x-ratelimit-scope"] !== "shared")
+    limits.noteInvalid(token);
   for (const [header, value] of Object.entries(headers)) outgoing.setHeader(header, value);
-  if (rule !== null) return await answerBadly(state.clock, rule.trouble, outgoing, result.status, result.body);
+  if (rule !== null)
+    return await answerBadly(state.clock, rule.trouble, outgoing, result.status, result.body);
   call.status = result.status;
   call.answer = result.body;
   if (result.status === 204) outgoing.writeHead(204).end();
@@ -149,11 +163,19 @@ async function act(
   if (found === "method") throw refuse("methodNotAllowed");
   const { route, params } = found;
   const bot = route.isOpen === true ? botOfToken(state, params) : options.botFor(token);
-  if (bot === null || (route.isOpen !== true && !(incoming.headers.authorization ?? "").startsWith("Bot "))) throw refuse("unauthorized");
+  if (bot === null || (route.isOpen !== true && !(incoming.headers.authorization ?? "").startsWith("Bot ")))
+    throw refuse("unauthorized");
   const resource = params["channel"] ?? params["guild"] ?? params["token"] ?? "";
-  const verdict = limits.take(bot.token, route.bucket ?? found.name, resource, route.limit, route.isOpen === true);
+  const verdict = limits.take(
+    bot.token,
+    route.bucket ?? found.name,
+    resource,
+    route.limit,
+    route.isOpen === true,
+  );
   Object.assign(headers, verdict.headers);
-  if (verdict.refusal !== null) return { status: 429, body: refusedBody(verdict.refusal.scope, verdict.refusal.retryAfterMs) };
+  if (verdict.refusal !== null)
+    return { status: 429, body: refusedBody(verdict.refusal.scope, verdict.refusal.retryAfterMs) };
   const call: RouteCall = {
     state,
     bot,
@@ -194,7 +216,10 @@ function checkForm({ forms, violations }: RestServerOptions, { name, route }: Fo
 
 async function serveFile(options: RestServerOptions, outgoing: ServerResponse, path: string): Promise<void> {
   const file = options.state.files.get(path);
-  if (file === undefined) return void outgoing.writeHead(404, { "content-type": "text/plain" }).end("This content is no longer available.");
+  if (file === undefined)
+    return void outgoing
+      .writeHead(404, { "content-type": "text/plain" })
+      .end("This content is no longer available.");
   const rule = options.faults.next("download", "");
   if (rule !== null) return await answerBadly(options.state.clock, rule.trouble, outgoing, 200, {});
   // No content length, as a server that streams: a client must count for itself.

@@ -26,9 +26,16 @@ export const threadRoutes: Routes = {
     run(call) {
       const channel = reachChannel(call, "threads");
       const message = reachMessage(call, channel);
-      if (channel.guild === undefined || isThread(channel.type) || isForum(channel.type)) throw refuse("wrongChannelType");
+      if (channel.guild === undefined || isThread(channel.type) || isForum(channel.type))
+        throw refuse("wrongChannelType");
       if (call.state.channels.has(message.id)) throw refuse("hasThread");
-      return new Answer(201, channelJson(openThread(call.state, channel, call.bot.user, { title: call.body.name, message }), call.bot));
+      return new Answer(
+        201,
+        channelJson(
+          openThread(call.state, channel, call.bot.user, { title: call.body.name, message }),
+          call.bot,
+        ),
+      );
     },
   },
   "POST /channels/:channel/threads": {
@@ -44,13 +51,23 @@ export const threadRoutes: Routes = {
       if (channel.guild === undefined || isThread(channel.type)) throw refuse("wrongChannelType");
       if (!isForum(channel.type)) {
         const isPrivate = (body.type ?? ChannelType.PrivateThread) === ChannelType.PrivateThread;
-        return new Answer(201, channelJson(openThread(state, channel, bot.user, { title: body.name, isPrivate }), bot));
+        return new Answer(
+          201,
+          channelJson(openThread(state, channel, bot.user, { title: body.name, isPrivate }), bot),
+        );
       }
       reachChannel(call, "send");
-      const unknownTag = body.applied_tags?.findIndex((id) => !channel.tags.some((tag) => tag.id === id)) ?? -1;
+      const unknownTag =
+        body.applied_tags?.findIndex((id) => !channel.tags.some((tag) => tag.id === id)) ?? -1;
       if (unknownTag >= 0) throw badField(["applied_tags", unknownTag], "FORUM_TAG_INVALID", "Unknown tag");
       const fields = composed(call, channel, body.message ?? {}, ["message"]);
-      const { post, message } = openPost(state, channel, bot.user, { title: body.name, tags: body.applied_tags ?? [] }, fields);
+      const { post, message } = openPost(
+        state,
+        channel,
+        bot.user,
+        { title: body.name, tags: body.applied_tags ?? [] },
+        fields,
+      );
       return new Answer(201, { ...channelJson(post, bot), message: messageJson(state, post, message, bot) });
     },
   },
@@ -102,7 +119,12 @@ export function openThread(
     tellMessage(
       state,
       parent,
-      state.addMessage(parent, { type: MessageType.ThreadCreated, content: title, author: owner, message_reference: reference }),
+      state.addMessage(parent, {
+        type: MessageType.ThreadCreated,
+        content: title,
+        author: owner,
+        message_reference: reference,
+      }),
     );
   }
   return thread;
@@ -131,7 +153,8 @@ function addThread(
   { title, isPrivate, tags }: Required<Omit<NewThread, "message">>,
   id: string,
 ): Channel {
-  const publicType = parent.type === ChannelType.GuildAnnouncement ? ChannelType.AnnouncementThread : ChannelType.PublicThread;
+  const publicType =
+    parent.type === ChannelType.GuildAnnouncement ? ChannelType.AnnouncementThread : ChannelType.PublicThread;
   return state.addChannel({
     id,
     type: isPrivate ? ChannelType.PrivateThread : publicType,

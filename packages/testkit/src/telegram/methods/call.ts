@@ -23,7 +23,10 @@ export function messageFor(chat: Chat, id: unknown, whatIfMissing: string): Mess
 }
 
 /** Appends a message of the bot after the checks that all sending methods share. */
-export function post({ state, bot, params }: MethodCall, content: { readonly [field: string]: unknown }): Message {
+export function post(
+  { state, bot, params }: MethodCall,
+  content: { readonly [field: string]: unknown },
+): Message {
   const chat = chatFor(state, bot, params["chat_id"]);
   if (chat.muted === true) throw badRequest(`not enough rights to send text messages to the chat`);
   const thread = threadFields(chat, params["message_thread_id"]);
@@ -41,7 +44,10 @@ interface ReplyParameters {
   readonly allow_sending_without_reply?: boolean;
 }
 
-function replyFields(chat: Chat, reply: ReplyParameters | undefined): { readonly reply_to_message?: Message } {
+function replyFields(
+  chat: Chat,
+  reply: ReplyParameters | undefined,
+): { readonly reply_to_message?: Message } {
   if (reply === undefined) return {};
   const quoted = chat.messages.get(reply.message_id);
   if (quoted !== undefined) return { reply_to_message: quoted };
@@ -50,7 +56,10 @@ function replyFields(chat: Chat, reply: ReplyParameters | undefined): { readonly
 }
 
 /** General (topic 1) takes no thread id in sends: the real server answers "message thread not found". */
-function threadFields(chat: Chat, threadId: unknown): { readonly message_thread_id?: number; readonly is_topic_message?: true } {
+function threadFields(
+  chat: Chat,
+  threadId: unknown,
+): { readonly message_thread_id?: number; readonly is_topic_message?: true } {
   if (threadId === undefined) return {};
   const id = Number(threadId);
   const topic = chat.topics.get(id);
@@ -64,13 +73,19 @@ export function keyboardFields(markup: unknown): Pick<Message, "reply_markup"> {
   const keyboard = markup as NonNullable<Message["reply_markup"]> | undefined;
   if (keyboard === undefined || (keyboard.inline_keyboard ?? []).length === 0) return {};
   for (const button of keyboard.inline_keyboard.flat()) {
-    if (button.text === "") throw badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard");
+    if (button.text === "")
+      throw badRequest(
+        "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
+      );
     const bytes = new TextEncoder().encode(button.callback_data ?? "x").length;
     if (bytes < 1 || bytes > 64) throw badRequest("BUTTON_DATA_INVALID");
     if (button.url !== undefined && !URL.canParse(button.url)) {
-      throw badRequest(`inline keyboard button URL '${button.url}' is invalid: Wrong port number specified in the URL`);
+      throw badRequest(
+        `inline keyboard button URL '${button.url}' is invalid: Wrong port number specified in the URL`,
+      );
     }
-    if (button.url === undefined && button.callback_data === undefined) throw badRequest("BUTTON_TYPE_INVALID");
+    if (button.url === undefined && button.callback_data === undefined)
+      throw badRequest("BUTTON_TYPE_INVALID");
   }
   return { reply_markup: keyboard };
 }

@@ -49,7 +49,10 @@ export const chatMethods: Methods = {
     if (!chat.isForum) throw badRequest("the chat is not a forum");
     const name = String(params["name"]);
     if (name.length < 1 || name.length > 128) throw badRequest("TOPIC_TITLE_INVALID");
-    const created = state.addMessage(chat, { from: bot.me, forum_topic_created: { name, icon_color: 7322096 } });
+    const created = state.addMessage(chat, {
+      from: bot.me,
+      forum_topic_created: { name, icon_color: 7322096 },
+    });
     chat.topics.set(created.message_id, { name, closed: false, deleted: false });
     return { message_thread_id: created.message_id, name, icon_color: 7322096 };
   },
@@ -66,11 +69,15 @@ export const chatMethods: Methods = {
     return true;
   },
   setMyCommands({ bot, params }) {
-    const commands = params["commands"] as readonly { readonly command: string; readonly description: string }[];
+    const commands = params["commands"] as readonly {
+      readonly command: string;
+      readonly description: string;
+    }[];
     if (commands.length > 100) throw badRequest("BOT_COMMANDS_TOO_MUCH");
     for (const { command, description } of commands) {
       if (!/^[a-z0-9_]{1,32}$/.test(command)) throw badRequest("BOT_COMMAND_INVALID");
-      if (description.length < 1 || description.length > 256) throw badRequest("BOT_COMMAND_DESCRIPTION_INVALID");
+      if (description.length < 1 || description.length > 256)
+        throw badRequest("BOT_COMMAND_DESCRIPTION_INVALID");
     }
     bot.commands = commands;
     return true;

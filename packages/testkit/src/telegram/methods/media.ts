@@ -16,12 +16,17 @@ export const mediaMethods: Methods = {
   sendAnimation: sends("animation"),
   sendVoice: sends("voice"),
   sendMediaGroup(call) {
-    const media = call.params["media"] as readonly { readonly type: string; readonly media: string; readonly caption?: string }[];
+    const media = call.params["media"] as readonly {
+      readonly type: string;
+      readonly media: string;
+      readonly caption?: string;
+    }[];
     if (media.length === 0) throw badRequest("There are no messages to send");
     if (media.length === 1) throw badRequest("Too few messages to send as an album");
     if (media.length > 10) throw badRequest("Too many messages to send as an album");
     const kinds = new Set(media.map((item) => item.type));
-    if ((kinds.has("audio") || kinds.has("document")) && kinds.size > 1) throw badRequest("DOCUMENT_MEDIA_INVALID");
+    if ((kinds.has("audio") || kinds.has("document")) && kinds.size > 1)
+      throw badRequest("DOCUMENT_MEDIA_INVALID");
     const contents = media.map((item) => ({
       ...mediaFields(call, item.type, item.media),
       ...textFields({ ...call, params: { ...item } }, "caption"),
@@ -30,11 +35,16 @@ export const mediaMethods: Methods = {
     return contents.map((content) => post(call, { ...content, media_group_id: group }));
   },
   sendPoll(call) {
-    const { question, options } = call.params as { question: string; options: readonly { readonly text: string }[] };
-    if (question.length < 1 || question.length > 300) throw badRequest("poll question length must not exceed 300");
+    const { question, options } = call.params as {
+      question: string;
+      options: readonly { readonly text: string }[];
+    };
+    if (question.length < 1 || question.length > 300)
+      throw badRequest("poll question length must not exceed 300");
     if (options.length < 2) throw badRequest("poll must have at least 2 option");
     if (options.length > 12) throw badRequest("poll can't have more than 12 options");
-    if (options.some(({ text }) => text.length < 1 || text.length > 100)) throw badRequest("poll options length must not exceed 100");
+    if (options.some(({ text }) => text.length < 1 || text.length > 100))
+      throw badRequest("poll options length must not exceed 100");
     const anonymous = call.params["is_anonymous"] !== false;
     const multiple = call.params["allows_multiple_answers"] === true;
     return post(call, {
@@ -55,15 +65,25 @@ export const mediaMethods: Methods = {
     const file = state.files.get(String(params["file_id"]));
     if (file === undefined) throw badRequest("invalid file_id");
     if (file.statedBytes > downloadLimit) throw badRequest("file is too big");
-    return { file_id: file.id, file_unique_id: `unique-${file.id}`, file_size: file.statedBytes, file_path: file.path };
+    return {
+      file_id: file.id,
+      file_unique_id: `unique-${file.id}`,
+      file_size: file.statedBytes,
+      file_path: file.path,
+    };
   },
 };
 
 function sends(kind: string): Method {
-  return (call) => post(call, { ...mediaFields(call, kind, call.params[kind]), ...textFields(call, "caption") });
+  return (call) =>
+    post(call, { ...mediaFields(call, kind, call.params[kind]), ...textFields(call, "caption") });
 }
 
-function mediaFields(call: MethodCall, kind: string, reference: unknown): { readonly [field: string]: unknown } {
+function mediaFields(
+  call: MethodCall,
+  kind: string,
+  reference: unknown,
+): { readonly [field: string]: unknown } {
   const file = fileFor(call, reference);
   if (file.bytes.length > uploadLimit) throw new Refusal(413, "Request Entity Too Large");
   if (kind === "photo" && file.bytes.length > photoLimit) throw badRequest("too big for a photo");

@@ -35,12 +35,19 @@ export const messageMethods: Methods = {
 };
 
 /** The text or caption of a call with its entities, as it will show. */
-export function textFields({ params }: MethodCall, what: "text" | "caption"): { readonly [field: string]: unknown } {
+export function textFields(
+  { params }: MethodCall,
+  what: "text" | "caption",
+): { readonly [field: string]: unknown } {
   if (params["parse_mode"] !== undefined) throw badRequest("unsupported parse_mode");
   const raw = params[what] as string | undefined;
   if (raw === undefined && what === "caption") return {};
   const entityField = what === "text" ? "entities" : "caption_entities";
-  const { text, entities } = shownText(raw ?? "", (params[entityField] as readonly Entity[] | undefined) ?? [], what);
+  const { text, entities } = shownText(
+    raw ?? "",
+    (params[entityField] as readonly Entity[] | undefined) ?? [],
+    what,
+  );
   return { [what]: text, ...(entities.length === 0 ? {} : { [entityField]: entities }) };
 }
 
@@ -52,7 +59,11 @@ function editable({ state, bot, params }: MethodCall): Message {
 }
 
 /** Telegram drops the keyboard when an edit does not repeat it. */
-function changed({ state, bot, params }: MethodCall, message: Message, content: { readonly [field: string]: unknown }): Message {
+function changed(
+  { state, bot, params }: MethodCall,
+  message: Message,
+  content: { readonly [field: string]: unknown },
+): Message {
   const chat = chatFor(state, bot, params["chat_id"]);
   const { reply_markup: _keyboard, edit_date: _date, ...kept } = message;
   const { entities: _entities, caption_entities: _captionEntities, ...unmarked } = kept;
@@ -66,6 +77,7 @@ function changed({ state, bot, params }: MethodCall, message: Message, content: 
 }
 
 function sameJson(a: object, b: object): boolean {
-  const sorted = (value: object): string => JSON.stringify(Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+  const sorted = (value: object): string =>
+    JSON.stringify(Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)));
   return sorted(a) === sorted(b);
 }

@@ -7,7 +7,9 @@ export const updateMethods: Methods = {
   getMe: ({ bot }) => bot.me,
   async getUpdates({ bot, params, signal }) {
     if (bot.webhook !== null) {
-      throw conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
+      throw conflict(
+        "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+      );
     }
     const allowed = params["allowed_updates"] as readonly string[] | undefined;
     if (allowed !== undefined) bot.queue.setAllowed(allowed);
@@ -36,12 +38,17 @@ export const updateMethods: Methods = {
     has_custom_certificate: false,
     pending_update_count: bot.queue.pending().length,
     ...(bot.webhook === null ? {} : { max_connections: bot.webhook.maxConnections }),
-    ...(bot.webhookError === null ? {} : { last_error_date: bot.webhookError.date, last_error_message: bot.webhookError.message }),
+    ...(bot.webhookError === null
+      ? {}
+      : { last_error_date: bot.webhookError.date, last_error_message: bot.webhookError.message }),
     ...(bot.queue.allowed().length === 0 ? {} : { allowed_updates: bot.queue.allowed() }),
   }),
 };
 
-function removeWebhook(bot: Parameters<Methods[string]>[0]["bot"], params: { readonly [name: string]: unknown }): true {
+function removeWebhook(
+  bot: Parameters<Methods[string]>[0]["bot"],
+  params: { readonly [name: string]: unknown },
+): true {
   if (params["drop_pending_updates"] === true) bot.queue.clear();
   bot.webhook = null;
   bot.webhookError = null;
