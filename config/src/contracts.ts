@@ -17,7 +17,7 @@ interface Contract {
 const contracts: readonly Contract[] = [
   { member: "packages/channels", drivers: ["src/"], makes: /^\w*Channel$/, suite: "channelContract" },
   { member: "packages/store", drivers: ["src/"], makes: /^\w*Store$/, suite: "storeContract" },
-  { member: "packages/queue", drivers: ["src/"], makes: /^\w*Waker$/, suite: "wakerContract" },
+  { member: "packages/queue", drivers: ["src/"], makes: /^\w*WorkNotifier$/, suite: "workNotifierContract" },
   {
     member: "packages/models",
     drivers: ["src/providers/", "src/rehearsal/"],

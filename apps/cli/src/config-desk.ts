@@ -2,9 +2,9 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
-  configDesk,
+  configEditor,
   placesIn,
-  type ConfigDesk,
+  type ConfigEditor,
   type ConfigProblem,
   type ConfigReading,
   type parseConfigPath,
@@ -50,8 +50,8 @@ export function problemsOf(told: MethodResult<"config.validate">["problems"]): r
   }));
 }
 
-export function localDesk({ env }: Pick<Console, "env">): ConfigDesk {
-  return configDesk({ env, home: placesIn(env).home });
+export function localConfigEditor({ env }: Pick<Console, "env">): ConfigEditor {
+  return configEditor({ env, home: placesIn(env).home });
 }
 
 export function readConfig(terminal: Console): Promise<Reading> {
@@ -61,13 +61,13 @@ export function readConfig(terminal: Console): Promise<Reading> {
       const { path, file, config, problems } = await client.request("config.get", {});
       return { path, file, config, problems: problemsOf(problems) };
     },
-    () => localDesk(terminal).read(),
+    () => localConfigEditor(terminal).read(),
   );
 }
 
 export function checkConfig(terminal: Console): Promise<Verdict> {
   const local = async (): Promise<Verdict> => {
-    const { problems, warnings } = await localDesk(terminal).read();
+    const { problems, warnings } = await localConfigEditor(terminal).read();
     return { problems, warnings };
   };
   return throughGateway(
@@ -102,7 +102,7 @@ export function changeConfig(terminal: Console, changes: readonly Change[]): Pro
         value === undefined ? { remove: path } : { set: path, to: value as never },
       );
       await mkdir(dirname(placesIn(terminal.env).configPath), { recursive: true, mode: 0o700 });
-      return { ...(await localDesk(terminal).change(edits)), live: false, restartNeeded: [] };
+      return { ...(await localConfigEditor(terminal).change(edits)), live: false, restartNeeded: [] };
     },
   );
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { DocumentationFacts } from "@parley/agent";
 import { type Config, gatewayTokenIn } from "@parley/config";
 import type { Ids } from "@parley/protocol";
-import type { House } from "@parley/runner";
+import type { InstallationFacts } from "@parley/runner";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
 
@@ -31,13 +31,18 @@ export function commandLine(folder: string = root): string | undefined {
 }
 
 /** Without a configured key one is made and kept: another key would change the codes, and with them the stable prompt (I12). */
-export async function houseOf(
+export async function installationFacts(
   { commands }: Config,
   home: string,
   shell: string | undefined,
   ids: Ids,
-): Promise<House> {
-  const base: House = { docs: documentation(), cli: commandLine(), templates: templatesFolder, shell };
+): Promise<InstallationFacts> {
+  const base: InstallationFacts = {
+    docs: documentation(),
+    cli: commandLine(),
+    templates: templatesFolder,
+    shell,
+  };
   if (commands.ownerDisplay === "raw") return base;
   return {
     ...base,

@@ -11,14 +11,14 @@ import { whyCommand } from "./commands/why.ts";
 import type { Hub } from "@parley/control";
 import type { CoreMemory } from "./message-path/process-memory.ts";
 import { gatewayCore, type Core, type CoreOptions } from "./message-path/core.ts";
-import { templatesFolder, houseOf } from "./installation.ts";
+import { templatesFolder, installationFacts } from "./installation.ts";
 import { findMessage } from "./trace/find-message.ts";
 import { storyTeller } from "./trace/story.ts";
 import { misspeltSkills, misspeltSkillWarning } from "./reload/misspelt-skills.ts";
 import { misspeltTools, misspeltWarning } from "./reload/misspelt-tools.ts";
 import { live } from "./reload/live.ts";
 import type { GatewayState } from "./daemon/state.ts";
-import { toolHooks, bootstrapHooks, type SkillBook } from "@parley/runner";
+import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
 import { uncappedModels, uncappedWarning } from "./reload/uncapped-models.ts";
 import {
   wireMedia,
@@ -33,7 +33,7 @@ export interface MessagePath {
   readonly config: Config;
   readonly core: Core;
   readonly models: Models;
-  readonly skills: SkillBook;
+  readonly skills: SkillRegistry;
 }
 
 type FromConfig =
@@ -136,7 +136,7 @@ export function messagePaths(options: MessagePathOptions): (config: Config) => P
       showProgress: wireProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,
-      house: await houseOf(config, places.home, env["SHELL"], ids),
+      house: await installationFacts(config, places.home, env["SHELL"], ids),
       kept,
     });
     return { config, core, models, skills };

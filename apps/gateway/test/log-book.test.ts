@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { logBook } from "../src/log/recent-log.ts";
+import { recentLog } from "../src/log/recent-log.ts";
 
 test("the newest lines are kept, in order, however many there were", () => {
-  const book = logBook();
+  const book = recentLog();
   for (let nth = 1; nth <= 5_000; nth += 1) book.add(`${JSON.stringify({ nth })}\n`);
   expect(book.last(3)).toEqual(['{"nth":4998}', '{"nth":4999}', '{"nth":5000}']);
   expect(book.last(9_999)).toHaveLength(1_000);
@@ -10,7 +10,7 @@ test("the newest lines are kept, in order, however many there were", () => {
 });
 
 test("long lines are shortened and stay objects; what is kept never grows past a mebibyte", () => {
-  const book = logBook();
+  const book = recentLog();
   book.add(JSON.stringify({ text: "x".repeat(100_000) }));
   expect(JSON.parse(book.last(1)[0] ?? "")).toMatchObject({ msg: "a line too long to show" });
   for (let nth = 0; nth < 2_000; nth += 1) book.add(JSON.stringify({ text: "x".repeat(10_000) }));
@@ -20,7 +20,7 @@ test("long lines are shortened and stay objects; what is kept never grows past a
 });
 
 test("who follows hears every line until he stops", () => {
-  const book = logBook();
+  const book = recentLog();
   const heard: string[] = [];
   const stop = book.follow((line) => heard.push(line));
   book.add("{}\n");

@@ -1,10 +1,10 @@
 import { get } from "node:http";
 import { expect, test } from "vitest";
-import { metricBook } from "@parley/control";
+import { metricRegistry } from "@parley/control";
 import { gatewayToken, startControl } from "./control/control-fixture.ts";
 
 test("counters, histograms and what is looked at, in Prometheus' words", async () => {
-  const book = metricBook();
+  const book = metricRegistry();
   const turns = book.counter("turns_total", "Turns.\nAll of them.");
   turns.add({ outcome: 'a "b"\\\n' });
   turns.add({ outcome: 'a "b"\\\n' }, 2);
@@ -35,7 +35,7 @@ test("counters, histograms and what is looked at, in Prometheus' words", async (
 });
 
 test("series are bounded: what is new beyond that is counted together", async () => {
-  const book = metricBook();
+  const book = metricRegistry();
   const counter = book.counter("c_total", "C.");
   for (let n = 0; n < 1_000; n += 1) counter.add({ model: `m${n}` });
   const lines = (await book.text()).split("\n").filter((line) => line.startsWith("c_total"));

@@ -2,14 +2,14 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { misspeltSkills, misspeltSkillWarning } from "../src/reload/misspelt-skills.ts";
-import { skillBook } from "@parley/runner";
+import { skillRegistry } from "@parley/runner";
 import { loaded } from "./receive/loaded.ts";
 
 const folder = fileURLToPath(new URL("../../../config/skills", import.meta.url));
 
 async function found(skills: object): Promise<readonly string[]> {
   const config = await loaded(JSON.stringify({ skills }));
-  const book = skillBook({
+  const book = skillRegistry({
     config,
     home: "/nowhere",
     bundled: folder,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { configDesk, loadConfig } from "@parley/config";
+import { configEditor, loadConfig } from "@parley/config";
 import { systemClock, systemIds, type JsonObject } from "@parley/protocol";
 import { expect } from "vitest";
 import { startDaemon } from "../src/daemon/daemon.ts";
@@ -23,7 +23,7 @@ export async function bothWords(config: JsonObject): Promise<BothWords> {
     mkdirSync(join(home, "there"));
     symlinkSync(join(home, "nowhere"), join(home, "dangling"));
     writeFileSync(join(home, "parley.json5"), JSON.stringify(config));
-    const { problems } = await configDesk({ env, home }).read();
+    const { problems } = await configEditor({ env, home }).read();
     return {
       validate: problems.length === 0 ? null : JSON.stringify(problems),
       start: await startWords(home, env),

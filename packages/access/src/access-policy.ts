@@ -1,10 +1,10 @@
 // What the config says about who may speak on an account. An account that the config does not have gets null: nobody may speak there (I13).
 import type { Config } from "@parley/config";
 import type { AccessPolicy, PolicyOf } from "./admit.ts";
-import type { MovedChats } from "./migrated-chats.ts";
+import type { MigratedChats } from "./migrated-chats.ts";
 import { discordRules, openRules, telegramRules } from "./place-rules.ts";
 
-export function accessPolicy(channels: Config["channels"], moved: Pick<MovedChats, "ids">): PolicyOf {
+export function accessPolicy(channels: Config["channels"], moved: Pick<MigratedChats, "ids">): PolicyOf {
   return ({ channel, account }) => {
     switch (channel) {
       // The control plane has checked the token of everyone who gets as far as this channel.

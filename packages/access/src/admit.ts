@@ -4,7 +4,7 @@ import type { DmPolicy } from "@parley/config";
 import type { Inbound } from "@parley/protocol";
 import type { RefusalReason } from "./refusal-log.ts";
 import type { BotLoops } from "./bot-loop-guard.ts";
-import type { PairingBook } from "./pairing.ts";
+import type { PairingStore } from "./pairing.ts";
 import type { Place, PlaceRules, Senders } from "./place-rules.ts";
 
 const refusalWords = {
@@ -52,7 +52,7 @@ export type Admission =
 export interface AdmitOptions {
   readonly policy: PolicyOf;
   readonly isOwner: (who: Pick<Inbound, "channel" | "account" | "sender">) => Promise<boolean>;
-  readonly pairing: Pick<PairingBook, "isPaired" | "ask">;
+  readonly pairing: Pick<PairingStore, "isPaired" | "ask">;
   readonly botLoops: BotLoops;
   /** Default: whether the sender is an owner. */
   readonly authority?: (inbound: Inbound, owner: boolean) => string;

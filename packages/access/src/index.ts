@@ -11,13 +11,13 @@ export { admission, type Activation, type Admit, type AdmitOptions } from "./adm
 export { authorityOf, senderId, senderRules, speakersAt, type Speakers } from "./authority.ts";
 export { botLoops, type BotLoops } from "./bot-loop-guard.ts";
 export { firstBot } from "./first-bot.ts";
-export { movedChats, type MovedChats } from "./migrated-chats.ts";
+export { migratedChats, type MigratedChats } from "./migrated-chats.ts";
 export { sessionOwnership, webAddress, webSender, type OwnsSession, type WebCaller } from "./own-session.ts";
 export { owners, type Owners } from "./owners.ts";
-export { pairingDesk, type PairingDesk } from "./pairing-decisions.ts";
-export { pairingBook } from "./pairing.ts";
+export { pairingDecisions, type PairingDecisions } from "./pairing-decisions.ts";
+export { pairingStore } from "./pairing.ts";
 export type { Place, PlaceRules } from "./place-rules.ts";
 export { apiAddress, hookAddress, isProgram, programAccount, type ApiUser } from "./program-address.ts";
 export { programSinks } from "./program-channel.ts";
-export { noRefusals, refusalBook, type RefusalReason, type Refusals } from "./refusal-log.ts";
+export { noRefusals, refusalLog, type RefusalReason, type Refusals } from "./refusal-log.ts";
 export { router, type Route, type RouteInbound } from "./routing.ts";

@@ -4,7 +4,7 @@
 import { accountKey, encodeKeyPart, type Address } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
-export interface MovedChats {
+export interface MigratedChats {
   /** Reads what earlier runs learned. To be awaited before anything is received or delivered. */
   load(): Promise<void>;
   /** Durable once resolved; may be told twice. */
@@ -23,7 +23,7 @@ const mostMoves = 10_000;
 /** A circle can only come from damaged cells; walking ends all the same. */
 const mostSteps = 8;
 
-export function movedChats(cells: Pick<Cells, "list" | "put">): MovedChats {
+export function migratedChats(cells: Pick<Cells, "list" | "put">): MigratedChats {
   const next = new Map<string, string>();
   const before = new Map<string, string>();
   const place = (account: Pick<Address, "channel" | "account">, peer: string): string =>

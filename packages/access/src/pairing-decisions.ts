@@ -2,9 +2,9 @@
 // somebody has to be able to answer approvals. Putting that person out takes the ownership along.
 import { Fault } from "@parley/protocol";
 import type { Owners } from "./owners.ts";
-import type { Paired, PairingBook, PairingRequest } from "./pairing.ts";
+import type { Paired, PairingStore, PairingRequest } from "./pairing.ts";
 
-export interface PairingDesk {
+export interface PairingDecisions {
   list(): Promise<{ readonly pending: readonly PairingRequest[]; readonly paired: readonly Paired[] }>;
   /** Throws Fault("missing") for a code that is unknown, used or expired. */
   approve(code: string): Promise<Paired>;
@@ -12,7 +12,7 @@ export interface PairingDesk {
   revoke(id: string): Promise<Paired>;
 }
 
-export function pairingDesk(book: PairingBook, owners: Owners): PairingDesk {
+export function pairingDecisions(book: PairingStore, owners: Owners): PairingDecisions {
   return {
     async list() {
       const [pending, paired] = await Promise.all([book.pending(), book.paired()]);

@@ -38,7 +38,7 @@ export type PairingAnswer =
   | { readonly kind: "pending" }
   | { readonly kind: "full" };
 
-export interface PairingBook {
+export interface PairingStore {
   isPaired(who: Pick<Inbound, "channel" | "account" | "sender">): Promise<boolean>;
   /** Repeatable: the same event gets the same answer. */
   ask(who: Pick<Inbound, "id" | "channel" | "account" | "sender">): Promise<PairingAnswer>;
@@ -55,7 +55,7 @@ export interface PairingBook {
   }): Promise<boolean>;
 }
 
-export function pairingBook(cells: Cells, clock: Clock, ids: Ids): PairingBook {
+export function pairingStore(cells: Cells, clock: Clock, ids: Ids): PairingStore {
   const place = (who: { readonly channel: string; readonly account: string }, senderId: string): string =>
     `${accountKey(who)}:${encodeKeyPart(senderId)}`;
 

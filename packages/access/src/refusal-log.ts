@@ -60,12 +60,12 @@ const mostSources = 20;
 
 export const noRefusals: Refusals = { note() {} };
 
-export interface RefusalBook extends Refusals {
+export interface RefusalLog extends Refusals {
   /** Tells what was not told yet. */
   end(): void;
 }
 
-export function refusalBook({ say, count, clock }: RefusalsOptions): RefusalBook {
+export function refusalLog({ say, count, clock }: RefusalsOptions): RefusalLog {
   /** What was not told yet, by reason: of each source that has had its line, and of all others together. */
   let minute = new Map<RefusalReason, { readonly sources: Map<string, number>; others: number }>();
   let timer: Timer | null = null;

@@ -4,7 +4,7 @@ import { guestRole } from "@parley/channels";
 import type { BindingConfig } from "@parley/config";
 import { Fault, sessionKeyOf, type DmScope, type Inbound, type SessionKey } from "@parley/protocol";
 import { programRoute } from "./program-address.ts";
-import type { MovedChats } from "./migrated-chats.ts";
+import type { MigratedChats } from "./migrated-chats.ts";
 import type { Place, PlaceRules } from "./place-rules.ts";
 
 export interface Route {
@@ -20,7 +20,7 @@ export interface RouteOptions {
   readonly identityLinks: { readonly [person: string]: readonly string[] };
   /** What the config says of a shared place; its own agent comes before every binding. */
   readonly rules: (place: Place) => Pick<PlaceRules, "agent"> | null;
-  readonly moved: Pick<MovedChats, "first" | "ids">;
+  readonly moved: Pick<MigratedChats, "first" | "ids">;
 }
 
 /** What routing looks at. Without its sender no role matches. */

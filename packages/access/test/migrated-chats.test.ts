@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Address } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
-import { movedChats } from "../src/migrated-chats.ts";
+import { migratedChats } from "../src/migrated-chats.ts";
 import { memoryStore } from "./store.ts";
 
 const account = { channel: "telegram", account: "default" };
@@ -15,12 +15,12 @@ const chat = (peer: string, account_ = "default"): Address => ({
 
 test("a chat that moved is found by every id it had, also by the next process", async () => {
   const store = await memoryStore(virtualClock());
-  const before = movedChats(store.cells);
+  const before = migratedChats(store.cells);
   await before.load();
   await before.learn(account, "-1", "-2");
   await before.learn(account, "-2", "-3");
   await before.learn(account, "-1", "-2");
-  const after = movedChats(store.cells);
+  const after = migratedChats(store.cells);
   await after.load();
   for (const moved of [before, after]) {
     expect(["-1", "-2", "-3", "-4"].map((peer) => moved.current(chat(peer)).peer)).toEqual([
@@ -43,13 +43,13 @@ test("a chat that moved is found by every id it had, also by the next process", 
 });
 
 test("what could not be kept is not believed", async () => {
-  const moved = movedChats({ list: async () => [], put: () => Promise.reject(new Error("disk full")) });
+  const moved = migratedChats({ list: async () => [], put: () => Promise.reject(new Error("disk full")) });
   await expect(moved.learn(account, "-1", "-2")).rejects.toThrow("disk full");
   expect(moved.current(chat("-1")).peer).toBe("-1");
 });
 
 test("a circle of damaged cells ends", async () => {
-  const moved = movedChats({ list: async () => [], put: async () => null });
+  const moved = migratedChats({ list: async () => [], put: async () => null });
   await moved.learn(account, "-1", "-2");
   await moved.learn(account, "-2", "-1");
   expect(moved.current(chat("-1")).peer).toBe("-2");

@@ -2,20 +2,20 @@ import { isFault } from "@parley/protocol";
 import { seededIds, virtualClock, directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
 import { owners } from "../src/owners.ts";
-import { pairingBook } from "../src/pairing.ts";
-import { pairingDesk } from "../src/pairing-decisions.ts";
+import { pairingStore } from "../src/pairing.ts";
+import { pairingDecisions } from "../src/pairing-decisions.ts";
 import { memoryStore } from "./store.ts";
 
 async function desk(configured: readonly string[] = []) {
   const clock = virtualClock();
   const { cells } = await memoryStore(clock);
-  const book = pairingBook(cells, clock, seededIds(1));
+  const book = pairingStore(cells, clock, seededIds(1));
   const own = owners(configured, cells);
   const letIn = async (id: string, channel = "telegram"): Promise<void> => {
     const answer = await book.ask(directMessage({ sender: { id }, address: { channel } }));
     if (answer.kind === "asked") await at.approve(answer.code);
   };
-  const at = pairingDesk(book, own);
+  const at = pairingDecisions(book, own);
   return { at, book, own, letIn, clock };
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { GroupPolicy, TelegramAccountConfig, TelegramGroupConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
 import { accessPolicy } from "../src/access-policy.ts";
-import { movedChats } from "../src/migrated-chats.ts";
+import { migratedChats } from "../src/migrated-chats.ts";
 import { telegramRules, type Place, type PlaceRules } from "../src/place-rules.ts";
 import { loaded } from "./loaded.ts";
 import { groupMessage } from "@parley/testkit";
@@ -11,7 +11,7 @@ async function rulesOf(block: string, place: Place): Promise<PlaceRules | undefi
   const { channels } = await loaded(
     `{ channels: { ${place.address.channel}: { ${block} } }, agents: { list: [{ id: "main" }, { id: "helper" }] } }`,
   );
-  const moved = movedChats({ list: async () => [], put: async () => null });
+  const moved = migratedChats({ list: async () => [], put: async () => null });
   await moved.learn({ channel: "telegram", account: "default" }, "-50", "-500");
   return accessPolicy(channels, moved)(place.address)?.rules(place);
 }
@@ -281,7 +281,7 @@ describe("taking something out of a list of the config", () => {
 
 test("an account that the config does not have has no rules at all", async () => {
   const { channels } = await loaded("{}");
-  const policy = accessPolicy(channels, movedChats({ list: async () => [], put: async () => null }));
+  const policy = accessPolicy(channels, migratedChats({ list: async () => [], put: async () => null }));
   for (const account of ["gone", "constructor"]) expect(policy({ channel: "telegram", account })).toBeNull();
   expect(policy({ channel: "signal", account: "default" })).toBeNull();
 });

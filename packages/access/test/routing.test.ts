@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import type { BindingConfig } from "@parley/config";
 import { describe, expect, test } from "vitest";
-import { movedChats } from "../src/migrated-chats.ts";
+import { migratedChats } from "../src/migrated-chats.ts";
 import { router, type Routable, type RouteOptions } from "../src/routing.ts";
 import { loaded } from "./loaded.ts";
 import { directMessage, groupMessage } from "@parley/testkit";
 
-const nothingMoved = movedChats({ list: async () => [], put: async () => null });
+const nothingMoved = migratedChats({ list: async () => [], put: async () => null });
 
 function agentFor(
   message: Routable,
@@ -187,7 +187,7 @@ describe("the session", () => {
   });
 
   test("of a group that moved is the one that it had", async () => {
-    const moved = movedChats({ list: async () => [], put: async () => null });
+    const moved = migratedChats({ list: async () => [], put: async () => null });
     await moved.learn({ channel: "telegram", account: "default" }, "-100", "-200");
     const bindings: readonly BindingConfig[] = [
       {

@@ -53,25 +53,25 @@ export {
   type SkillSurroundings,
   type SkillVerdict,
   type Unmet,
-} from "./skills/gates.ts";
+} from "./skills/eligibility.ts";
 export { installSkill, type InstalledSkill, type InstallRequest } from "./skills/install/install.ts";
 export { listSkills, type SkillListing } from "./skills/listing.ts";
-export type { SkillGates, SkillManifest } from "./skills/manifest.ts";
+export type { SkillEligibility, SkillManifest } from "./skills/manifest.ts";
 export {
   defaultSkillLimits,
   type RejectedSkill,
   type Skill,
   type SkillLimits,
   type SkillRoot,
-  type SkillShelf,
+  type LoadedSkills,
   type SkillShelves,
   skillShelves,
   type SkillSource,
   skillSources,
-} from "./skills/shelf.ts";
+} from "./skills/skill-loader.ts";
 export { skillText } from "./skills/skill-file.ts";
 export { skillId } from "./skills/skill-name.ts";
-export { suspicionsIn } from "./skills/suspicions.ts";
+export { riskSignsIn } from "./skills/risk-signs.ts";
 export { disarm, disarmedLine, fence, stripChatTokens } from "./untrusted.ts";
 export { type ToldMessage, type UserMessageInput, userMessage } from "./user-message.ts";
 export {
@@ -93,7 +93,7 @@ export { type BootstrapCaps, defaultCaps } from "./workspace/trim.ts";
 export { type TruncationPolicy, truncationWarning, warnOnce } from "./workspace/warning.ts";
 export { essentialsOf } from "./context/essentials.ts";
 export { flushRequest, flushSystem } from "./context/flush-prompt.ts";
-export { contextKeeper, type Keeper, longLog } from "./context/keeper.ts";
+export { openContextWindow, type ContextWindow, longLog } from "./context/context-window.ts";
 export { narrowed } from "./context/narrow.ts";
 export {
   defaultCompaction,

@@ -3,15 +3,15 @@
 import type { Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
-import { movedChats, type MovedChats } from "@parley/access";
+import { migratedChats, type MigratedChats } from "@parley/access";
 
 /** Resolves once what earlier runs learned is known. */
-export async function movedChatsOfNodes(
+export async function clusterMigratedChats(
   { cells }: Pick<Store, "cells">,
   bus: Bus,
   log: Log,
-): Promise<MovedChats> {
-  const book = movedChats(cells);
+): Promise<MigratedChats> {
+  const book = migratedChats(cells);
   await book.load();
   bus.hear(
     "moved",

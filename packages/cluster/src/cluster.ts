@@ -2,15 +2,15 @@
 import { accountKey, Fault, sleep, type Clock, type Log } from "@parley/protocol";
 import type { Channel, Receive } from "@parley/channels";
 import type { Config } from "@parley/config";
-import type { Bus, Waker, Pools } from "@parley/queue";
+import type { Bus, WorkNotifier, Pools } from "@parley/queue";
 import type { DeadLeases, Store } from "@parley/store";
-import { whenAiling } from "./silent-connection.ts";
+import { whenSilent } from "./silent-connection.ts";
 import { oneTooMany } from "./rebalance.ts";
-import { distantChannel, hearTyping } from "./remote-channel.ts";
+import { remoteChannel, hearTyping } from "./remote-channel.ts";
 import { leaderEdits } from "./remote-edits.ts";
-import { leadership, type Leadership } from "./leader-election.ts";
+import { leaderElection, type LeaderElection } from "./leader-election.ts";
 import type { Role } from "./node-identity.ts";
-import type { Roll } from "./node-registry.ts";
+import type { NodeRegistry } from "./node-registry.ts";
 
 /** Every account's connection, made by the wiring. */
 export interface AccountChannels {
@@ -43,11 +43,11 @@ export interface ClusterOptions {
 /** What the running daemon lends. */
 export interface ClusterWork {
   readonly pools: Pick<Pools, "lead">;
-  readonly waker: Pick<Waker, "serve">;
+  readonly waker: Pick<WorkNotifier, "serve">;
   readonly receive: Receive;
   /** Begins to receive; trouble shows in the state. */
   readonly startChannel: (channel: Channel, signal: AbortSignal, receive: Receive) => Promise<void>;
-  readonly roll: Pick<Roll, "list" | "othersLead">;
+  readonly roll: Pick<NodeRegistry, "list" | "othersLead">;
 }
 
 export interface Cluster {
@@ -78,7 +78,7 @@ const balanceEveryMs = 20_000;
 export const isWeb = (account: string): boolean => account.startsWith("web:");
 
 export function cluster({ role, node, bootId, store, bus, wired, clock, log }: ClusterOptions): Cluster {
-  const led = new Map<string, Leadership>();
+  const led = new Map<string, LeaderElection>();
   /** Null until channels open: a worker leads nothing, and neither does anybody in safe mode. */
   let lent: ClusterWork | null = null;
   const term = (account: string): number | undefined => led.get(account)?.term() ?? undefined;
@@ -93,7 +93,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     else
       channels.set(
         account,
-        distantChannel({
+        remoteChannel({
           bus,
           channel: () => wired.channels.get(account) ?? made,
           leads: () => term(account) !== undefined,
@@ -128,7 +128,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
     };
     led.set(
       account,
-      leadership({
+      leaderElection({
         account,
         node,
         bootId,
@@ -142,7 +142,7 @@ export function cluster({ role, node, bootId, store, bus, wired, clock, log }: C
           const stopServing = work.waker.serve(account);
           const delivering = work.pools.lead(account, () => term(account) ?? 0);
           const channel = wired.channels.get(account);
-          const stopLooking = whenAiling({
+          const stopLooking = whenSilent({
             health: () => wired.channels.get(account)?.health(),
             clock,
             ails: leave,

@@ -4,7 +4,7 @@
 import { isFault, type Clock, type Log, type Timer } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
-export interface LeadershipOptions {
+export interface LeaderElectionOptions {
   /** `<channel>:<account>`. */
   readonly account: string;
   readonly bootId: string;
@@ -18,7 +18,7 @@ export interface LeadershipOptions {
   readonly lost: () => Promise<void>;
 }
 
-export interface Leadership {
+export interface LeaderElection {
   /** The term, while it is certain that nobody else leads; null otherwise. */
   term(): number | null;
   /** Ends what leading began, does this, and begins again, in the same term; does only this where another one leads. */
@@ -51,7 +51,7 @@ export function readLeader(value: string): Leader {
   return { node, boot };
 }
 
-export function leadership(options: LeadershipOptions): Leadership {
+export function leaderElection(options: LeaderElectionOptions): LeaderElection {
   const { account, cells, clock, log } = options;
   const key = leaderCell(account);
   const mine = JSON.stringify({ node: options.node, boot: options.bootId });

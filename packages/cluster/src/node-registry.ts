@@ -31,7 +31,7 @@ export interface NodeView extends NodeLine {
 export const canLead = ({ up, role, state }: NodeView): boolean =>
   up && role !== "worker" && state === "running";
 
-export interface Roll {
+export interface NodeRegistry {
   list(): Promise<readonly NodeView[]>;
   /** Whether another node could lead an account now. Says first how it is with this one, for others that ask at the same moment. */
   othersLead(): Promise<boolean>;
@@ -46,7 +46,7 @@ const silentAfterMs = 10_000;
 const shownMs = 24 * 3_600_000;
 const mostNodes = 1_000;
 
-export function readRoll(
+export function readNodeRegistry(
   cells: Pick<Cells, "list">,
   clock: Pick<Clock, "now">,
 ): () => Promise<readonly NodeView[]> {
@@ -66,7 +66,7 @@ export function readRoll(
   };
 }
 
-export interface KeepRollOptions {
+export interface NodeRegistryOptions {
   /** No other process reads the roll. */
   readonly alone: boolean;
   readonly cells: Pick<Cells, "list" | "put">;
@@ -75,7 +75,7 @@ export interface KeepRollOptions {
   readonly log: Log;
 }
 
-export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): Roll {
+export function keepNodeRegistry({ alone, cells, line, clock, log }: NodeRegistryOptions): NodeRegistry {
   let left = false;
   const write = (state?: string): Promise<unknown> => {
     const now = line();
@@ -93,8 +93,8 @@ export function keepRoll({ alone, cells, line, clock, log }: KeepRollOptions): R
       });
   };
   let timer = clock.after(0, beat);
-  const read = readRoll(cells, clock);
-  const list: Roll["list"] = async () => {
+  const read = readNodeRegistry(cells, clock);
+  const list: NodeRegistry["list"] = async () => {
     if (alone && !left) await write();
     return read();
   };

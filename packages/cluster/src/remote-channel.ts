@@ -14,7 +14,7 @@ export interface DistantOptions {
 
 const topic = "typing";
 
-export function distantChannel({ bus, channel, leads }: DistantOptions): Channel {
+export function remoteChannel({ bus, channel, leads }: DistantOptions): Channel {
   const first = channel();
   return {
     name: first.name,

@@ -3,7 +3,7 @@
 import type { ChannelHealth } from "@parley/channels";
 import type { Clock } from "@parley/protocol";
 
-export interface AilingOptions {
+export interface SilentConnectionOptions {
   readonly health: () => ChannelHealth | undefined;
   readonly clock: Clock;
   /** Called again for as long as nothing is heard. Never rejects. */
@@ -15,7 +15,7 @@ const lookEveryMs = 2_000;
 const patienceMs = 20_000;
 
 /** Returns how to stop looking. */
-export function whenAiling({ health, clock, ails }: AilingOptions): () => void {
+export function whenSilent({ health, clock, ails }: SilentConnectionOptions): () => void {
   let stopped = false;
   let sinceMono: number | null = null;
   let heardAtMs: number | undefined;

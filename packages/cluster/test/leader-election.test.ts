@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { leadership, type Leadership } from "../src/leader-election.ts";
+import { leaderElection, type LeaderElection } from "../src/leader-election.ts";
 
 const account = "telegram:default";
 let clock: VirtualClock;
 let store: SqliteStore;
 let dir: string;
 let told: string[];
-let standing: Leadership[];
+let standing: LeaderElection[];
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "parley-leaders-"));
@@ -39,7 +39,7 @@ function stand(
   node: string,
   weather: () => Weather = () => "fine",
   begins: () => Promise<void> = async () => {},
-): Leadership {
+): LeaderElection {
   const through =
     <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
@@ -53,7 +53,7 @@ function stand(
     put: through(store.cells.put),
     touch: through(store.cells.touch),
   };
-  const made = leadership({
+  const made = leaderElection({
     account,
     node,
     bootId: `boot-${node}`,

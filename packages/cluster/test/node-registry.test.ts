@@ -3,7 +3,7 @@ import { silentLog } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { sqliteStore } from "@parley/store";
 import { expect, onTestFinished, test } from "vitest";
-import { keepRoll, type NodeLine } from "../src/node-registry.ts";
+import { keepNodeRegistry, type NodeLine } from "../src/node-registry.ts";
 
 const line: NodeLine = {
   node: "here",
@@ -37,7 +37,7 @@ test.each([
   onTestFinished(close);
   let written = 0;
   let turns = 0;
-  const roll = keepRoll({
+  const roll = keepNodeRegistry({
     alone,
     cells: { ...cells, put: (...args) => ((written += 1), cells.put(...args)) },
     line: () => ({ ...line, turns }),

@@ -2,13 +2,13 @@
 import type { ChannelHealth } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { whenAiling } from "../src/silent-connection.ts";
+import { whenSilent } from "../src/silent-connection.ts";
 
 async function told(healthAt: (ms: number) => ChannelHealth): Promise<number> {
   const clock = virtualClock();
   const began = clock.mono();
   let times = 0;
-  const stop = whenAiling({
+  const stop = whenSilent({
     health: () => healthAt(clock.mono() - began),
     clock,
     ails: async () => void (times += 1),

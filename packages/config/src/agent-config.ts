@@ -10,7 +10,7 @@ export interface ModelChoice {
 }
 
 /** By `PROVIDER/MODEL`: what people may choose. Empty: every declared model. */
-export interface ModelBook {
+export interface ModelCatalog {
   readonly [ref: string]: {
     readonly alias?: string;
     readonly params?: { readonly thinking?: ThinkingLevel };
@@ -29,7 +29,7 @@ export interface AgentDefaults {
   /** Absolute. */
   readonly workspace: string;
   readonly model: ModelChoice;
-  readonly models: ModelBook;
+  readonly models: ModelCatalog;
   readonly thinkingDefault?: ThinkingLevel;
   readonly reasoningDefault?: ReasoningLevel;
   readonly spend?: SpendConfig;

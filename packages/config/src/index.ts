@@ -8,13 +8,13 @@ export type * from "./provider-config.ts";
 export type * from "./skill-config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
 export {
-  configDesk,
-  type ConfigDesk,
-  type ConfigDeskOptions,
+  configEditor,
+  type ConfigEditor,
+  type ConfigEditorOptions,
   type ConfigReading,
   type ConfigVerdict,
   type ConfigWritten,
-} from "./desk.ts";
+} from "./config-editor.ts";
 export { editConfig, type ConfigChange } from "./edit.ts";
 export { configJsonSchema, configSchemaAt } from "./json-schema.ts";
 export { fileFault } from "./file-fault.ts";

@@ -1,7 +1,7 @@
 // What a broken file still says: single blocks of it, with everything else at its default. So an operator can reach the gateway that runs,
 // and the records of one that cannot start.
 import { readFile } from "node:fs/promises";
-import { configDesk } from "./desk.ts";
+import { configEditor } from "./config-editor.ts";
 import { editConfig } from "./edit.ts";
 import { placesIn, type Env } from "./home.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
@@ -16,7 +16,7 @@ export async function loadBlocks(
   const { configPath, home } = placesIn(env);
   try {
     const text = await readFile(path, "utf8");
-    const { file } = await configDesk({ env: { ...env, PARLEY_CONFIG: path }, home }).read();
+    const { file } = await configEditor({ env: { ...env, PARLEY_CONFIG: path }, home }).read();
     const others = Object.keys(file ?? {}).filter((key) => !(blocks as readonly string[]).includes(key));
     const alone = editConfig(
       text,

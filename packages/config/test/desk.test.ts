@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Fault, type JsonObject } from "@parley/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
-import { configDesk, type ConfigDesk } from "../src/index.ts";
+import { configEditor, type ConfigEditor } from "../src/index.ts";
 
 const text = `{
   // Mine.
@@ -20,13 +20,13 @@ const text = `{
 `;
 let home: string;
 let path: string;
-let desk: ConfigDesk;
+let desk: ConfigEditor;
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "parley-desk-"));
   path = join(home, "parley.json5");
   await writeFile(path, text, { mode: 0o640 });
-  desk = configDesk({ env: { KEY: "env-canary" }, home });
+  desk = configEditor({ env: { KEY: "env-canary" }, home });
 });
 
 const now = (): Promise<string> => readFile(path, "utf8");
@@ -55,7 +55,7 @@ describe("reading", () => {
   test("there need be no file: the first change makes one that only its owner reads", async () => {
     const other = join(home, "other");
     await mkdir(other);
-    desk = configDesk({ env: {}, home: other });
+    desk = configEditor({ env: {}, home: other });
     const { hash, exists } = await desk.read();
     expect(exists).toBe(false);
     await desk.patch({ gateway: { port: 1 } }, hash);
@@ -156,7 +156,7 @@ test("single places are set and removed in one step", async () => {
 test("a link stays a link, the file behind it is changed", async () => {
   const link = join(home, "link.json5");
   await symlink(path, link);
-  const linked = configDesk({ env: { KEY: "k", PARLEY_CONFIG: link }, home });
+  const linked = configEditor({ env: { KEY: "k", PARLEY_CONFIG: link }, home });
   await linked.change([{ set: ["gateway", "port"], to: 1 }]);
   expect(await now()).toContain("port: 1,");
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
@@ -168,7 +168,7 @@ describe("a change that a running gateway takes up", () => {
   beforeEach(() => {
     refusals = [];
     taken = [];
-    desk = configDesk({
+    desk = configEditor({
       env: { KEY: "env-canary" },
       home,
       async takeUp() {
@@ -203,7 +203,7 @@ describe("a change that a running gateway takes up", () => {
   test("leaves no file where there was none", async () => {
     const other = join(home, "other");
     await mkdir(other);
-    desk = configDesk({
+    desk = configEditor({
       env: {},
       home: other,
       takeUp: async () => (refusals.length === 0 ? [] : (refusals.shift() ?? [])),
@@ -214,7 +214,7 @@ describe("a change that a running gateway takes up", () => {
   });
 
   test("does not take back what an editor saved meanwhile", async () => {
-    desk = configDesk({
+    desk = configEditor({
       env: {},
       home,
       async takeUp() {
@@ -229,7 +229,7 @@ describe("a change that a running gateway takes up", () => {
   });
 
   test("is taken back too when nobody could be asked", async () => {
-    desk = configDesk({
+    desk = configEditor({
       env: { KEY: "k" },
       home,
       takeUp: () => Promise.reject(new Fault("unavailable", "just starting")),

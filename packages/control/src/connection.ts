@@ -25,7 +25,7 @@ import { wireErrorOf, type Dispatch } from "./dispatch.ts";
 import { follow } from "./subscription.ts";
 import { readFrame } from "./parse-request.ts";
 import type { Hub } from "./event-hub.ts";
-import { socketOutlet } from "./send-buffer.ts";
+import { socketSendBuffer } from "./send-buffer.ts";
 import type { Remote } from "./auth/remote-address.ts";
 
 export interface ConnectionOptions {
@@ -62,7 +62,7 @@ const restartClose = 1012;
 
 export function serveConnection(socket: WebSocket, remote: Remote, options: ConnectionOptions): Connection {
   const { clock, log } = options;
-  const outlet = socketOutlet(socket, clock);
+  const outlet = socketSendBuffer(socket, clock);
   const atWork = new Map<string, Promise<void>>();
   let caller: Caller | null = null;
   let handshake: Promise<void> | null = null;

@@ -2,7 +2,7 @@
 export { originTrouble } from "./auth/allowed-hosts.ts";
 export type { Caller } from "./auth/authenticate.ts";
 export { Unauthorized, bearerToken, pathOf, type CallerOf } from "./auth/bearer.ts";
-export { deviceBook, type Devices } from "./auth/devices.ts";
+export { deviceStore, type Devices } from "./auth/devices.ts";
 export type { Attempts, WrongCredential } from "./auth/login-attempts.ts";
 export type { Remote, RemoteOf } from "./auth/remote-address.ts";
 export { connectedClients, type Clients } from "./connected-clients.ts";
@@ -10,6 +10,6 @@ export { dispatcher, type Handlers } from "./dispatch.ts";
 export { eventHub, type Hub } from "./event-hub.ts";
 export type { ProgramRoutes } from "./http.ts";
 export { readFrame } from "./parse-request.ts";
-export { metricBook, type MetricBook, type Sample } from "./prometheus-text.ts";
+export { metricRegistry, type MetricRegistry, type Sample } from "./prometheus-text.ts";
 export { TooLarge, readBody } from "./read-body.ts";
 export { controlServer, type ApiCallers, type ControlServer, type ControlServerOptions } from "./server.ts";

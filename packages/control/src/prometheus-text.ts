@@ -14,7 +14,7 @@ export interface Histogram {
 /** What is asked for when somebody looks. */
 export type Sample = readonly [labels: Labels, value: number];
 
-export interface MetricBook {
+export interface MetricRegistry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string, buckets: readonly number[]): Histogram;
   /** `read` may reject: then the metric is left out this time. */
@@ -31,7 +31,7 @@ export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 const mostSeries = 200;
 
-export function metricBook(): MetricBook {
+export function metricRegistry(): MetricRegistry {
   const families: (() => Promise<string>)[] = [];
 
   const head = (name: string, help: string, kind: string): string =>

@@ -6,7 +6,7 @@ import type { Clock } from "@parley/protocol";
 /** Sent to a client that cannot keep up: "try again later" (RFC 6455 registry). */
 export const slowClose = 1013;
 
-export interface OutletLimits {
+export interface SendBufferLimits {
   /** Bytes in the buffer from which on shown events are dropped and durable ones wait. */
   readonly softBytes: number;
   /** Bytes in the buffer at which the client is closed, when more is to be sent: one answer may be larger than that. */
@@ -15,9 +15,13 @@ export interface OutletLimits {
   readonly stalledMs: number;
 }
 
-export const outletLimits: OutletLimits = { softBytes: 1_048_576, hardBytes: 8_388_608, stalledMs: 30_000 };
+export const sendBufferLimits: SendBufferLimits = {
+  softBytes: 1_048_576,
+  hardBytes: 8_388_608,
+  stalledMs: 30_000,
+};
 
-export interface Outlet {
+export interface SendBuffer {
   /** Queued; beyond the hard limit the client is closed in its place. */
   send(frame: string): void;
   /** Dropped when the client lags. */
@@ -32,7 +36,11 @@ export interface Outlet {
 /** Time in which a client may answer a close before the socket is cut. */
 const closeGraceMs = 2_000;
 
-export function socketOutlet(socket: WebSocket, clock: Clock, limits: OutletLimits = outletLimits): Outlet {
+export function socketSendBuffer(
+  socket: WebSocket,
+  clock: Clock,
+  limits: SendBufferLimits = sendBufferLimits,
+): SendBuffer {
   let waiting: (() => void)[] = [];
   let progressAtMs = clock.mono();
   let closing = false;

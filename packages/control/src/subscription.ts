@@ -3,7 +3,7 @@
 import { isFault, type Log } from "@parley/protocol";
 import type { Events, StoredEvent } from "@parley/store";
 import type { Hub } from "./event-hub.ts";
-import type { Outlet } from "./send-buffer.ts";
+import type { SendBuffer } from "./send-buffer.ts";
 
 export interface FollowOptions {
   readonly stream: string;
@@ -11,7 +11,7 @@ export interface FollowOptions {
   readonly afterSeq: number;
   readonly events: Pick<Events, "after">;
   readonly hub: Hub;
-  readonly outlet: Outlet;
+  readonly outlet: SendBuffer;
   readonly log: Log;
 }
 

@@ -3,12 +3,12 @@
 import type { Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
 import { isPaced } from "@parley/access";
-import { pacer, unpaced, type Pacer } from "./rate-limit.ts";
+import { rateLimit, unlimitedRate, type RateLimit } from "./rate-limit.ts";
 
-export interface AccountPacersOptions {
+export interface AccountRateLimitsOptions {
   readonly config: Config;
   /** By account; what is made is put in here. */
-  readonly kept: Map<string, Pacer>;
+  readonly kept: Map<string, RateLimit>;
   readonly clock: Clock;
 }
 
@@ -26,11 +26,15 @@ const discordRates = {
   account: { burst: 50, everyMs: 20 },
 } as const;
 
-export function accountPacers({ config, kept, clock }: AccountPacersOptions): (account: string) => Pacer {
+export function accountRateLimits({
+  config,
+  kept,
+  clock,
+}: AccountRateLimitsOptions): (account: string) => RateLimit {
   return (account) => {
-    if (!isPaced(config, account)) return unpaced;
+    if (!isPaced(config, account)) return unlimitedRate;
     const rates = account.startsWith("telegram:") ? telegramRates : discordRates;
-    const known = kept.get(account) ?? pacer({ ...rates, clock });
+    const known = kept.get(account) ?? rateLimit({ ...rates, clock });
     kept.set(account, known);
     return known;
   };

@@ -11,12 +11,12 @@ import {
   deadline,
 } from "@parley/protocol";
 import type { Channel } from "@parley/channels";
-import type { Change, DeliveryView, Outbox, Parcel } from "@parley/store";
-import { type Held, type WorkEnd, untilStored } from "@parley/queue";
-import type { MovedChats } from "@parley/access";
-import type { ClosedChats } from "./unreachable-chats.ts";
+import type { Change, DeliveryView, Outbox, DeliveryBatch } from "@parley/store";
+import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
+import type { MigratedChats } from "@parley/access";
+import type { UnreachableChats } from "./unreachable-chats.ts";
 import { partSender } from "./send-part.ts";
-import type { Pacer } from "./rate-limit.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { failedSends } from "./send-failures.ts";
 import {
   ambiguousFenceMs,
@@ -33,10 +33,10 @@ export interface DeliverOptions {
   /** The channel of the account; null while the config has none. */
   readonly channel: () => Channel | null;
   /** The lane keeps a chat's old id; what is sent goes to where the chat is now. */
-  readonly moved: Pick<MovedChats, "current" | "learn">;
-  readonly closed: Pick<ClosedChats, "reason" | "close">;
+  readonly moved: Pick<MigratedChats, "current" | "learn">;
+  readonly closed: Pick<UnreachableChats, "reason" | "close">;
   readonly render: RenderMeant;
-  readonly pacer: Pacer;
+  readonly rateLimit: RateLimit;
   /** Resolves when nobody else edits this message of ours any more. */
   readonly beforeEdit?: (messageId: string) => Promise<void>;
   readonly clock: Clock;
@@ -61,10 +61,10 @@ const missingAccountRetryMs = 30_000;
 /** Where our messages cannot be read back, an idempotency key is trusted this long: Discord keeps one for "a few minutes". */
 const keyLivesMs = 120_000;
 
-export type Deliver = (parcel: Parcel, held: Held) => Promise<WorkEnd>;
+export type Deliver = (parcel: DeliveryBatch, held: LeaseHandle) => Promise<WorkEnd>;
 
 export function deliverer(options: DeliverOptions): Deliver {
-  const { outbox, pacer, clock, log } = options;
+  const { outbox, rateLimit, clock, log } = options;
   const sender = partSender();
   const failed = failedSends({ ...options, record, mayRepeat: sender.mayRepeat });
 
@@ -165,7 +165,7 @@ export function deliverer(options: DeliverOptions): Deliver {
       options.onFailed(delivery);
       return { next: true, change: { ...name, to: "failed", reason: "older than a day" } };
     }
-    const waitMs = pacer.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
+    const waitMs = rateLimit.reserve(delivery.lane, place.to.kind !== "dm", holdWaitMs);
     let { owed } = at;
     if (owed.length > 0 && (waitMs > 0 || place.held.signal.aborted)) {
       // What arrived is known now; a crash or a stop before the next part must not make it unknown again.
@@ -280,7 +280,7 @@ export function deliverer(options: DeliverOptions): Deliver {
 }
 
 /** A parcel was read when it was taken: it does not have the receipts of what was sent out of it since. */
-function editsEarlier({ deliveries }: Parcel, delivery: DeliveryView): boolean {
+function editsEarlier({ deliveries }: DeliveryBatch, delivery: DeliveryView): boolean {
   const into = delivery.parts[0]?.into;
   return (
     into !== undefined &&

@@ -1,5 +1,5 @@
 // From a durable delivery to platform messages, each sent once. Sending cannot see the agent.
-export { accountPacers } from "./account-rate-limits.ts";
+export { accountRateLimits } from "./account-rate-limits.ts";
 export { pressedValue, withShortValues, type ButtonPlace, type Pressed } from "./button-values.ts";
 export { causeRows } from "./cause-rows.ts";
 export { deliverer } from "./deliver.ts";
@@ -7,6 +7,6 @@ export { dropAnswers, type DropAnswers } from "./drop-answers.ts";
 export { noticeDelivery, textDelivery } from "./notice.ts";
 export { ownerNotices } from "./owner-notices.ts";
 export { personNotices } from "./person-notices.ts";
-export type { Pacer } from "./rate-limit.ts";
+export type { RateLimit } from "./rate-limit.ts";
 export { channelRender, previewText } from "./render.ts";
-export { closedChats, type ClosedChats } from "./unreachable-chats.ts";
+export { unreachableChats, type UnreachableChats } from "./unreachable-chats.ts";

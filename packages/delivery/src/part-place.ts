@@ -2,12 +2,12 @@
 // part and not yet journaled is `owed`: it goes into the next commit, whatever that is.
 import type { Channel } from "@parley/channels";
 import type { Address, Log, RenderedPart } from "@parley/protocol";
-import type { Held, WorkEnd } from "@parley/queue";
-import type { Change, DeliveryView, Parcel, PartView } from "@parley/store";
+import type { LeaseHandle, WorkEnd } from "@parley/queue";
+import type { Change, DeliveryView, DeliveryBatch, PartView } from "@parley/store";
 
 export interface LanePlace {
-  readonly parcel: Parcel;
-  readonly held: Held;
+  readonly parcel: DeliveryBatch;
+  readonly held: LeaseHandle;
   readonly channel: Channel;
   readonly to: Address;
 }

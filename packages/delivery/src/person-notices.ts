@@ -2,12 +2,12 @@
 // never about such a notice itself.
 import { parseConversationKey, type Log, parseContent } from "@parley/protocol";
 import type { DeliveryView, Outbox } from "@parley/store";
-import type { ClosedChats } from "./unreachable-chats.ts";
+import type { UnreachableChats } from "./unreachable-chats.ts";
 import { textDelivery } from "./notice.ts";
 
 export interface PersonNoticesOptions {
   readonly outbox: Pick<Outbox, "post">;
-  readonly closed: Pick<ClosedChats, "reason">;
+  readonly closed: Pick<UnreachableChats, "reason">;
   readonly log: Log;
 }
 

@@ -9,7 +9,7 @@ export interface Rate {
   readonly everyMs: number;
 }
 
-export interface PacerOptions {
+export interface RateLimitOptions {
   readonly chat: Rate;
   /** Groups are held to less: Telegram allows about 20 messages a minute in one. */
   readonly group: Rate;
@@ -17,7 +17,7 @@ export interface PacerOptions {
   readonly clock: Clock;
 }
 
-export interface Pacer {
+export interface RateLimit {
   /** How long to wait for the next place, in milliseconds; reserves it unless that is longer than `patienceMs`. */
   reserve(lane: string, group: boolean, patienceMs: number): number;
   /**
@@ -36,7 +36,7 @@ interface Bucket {
 const mostChats = 10_000;
 const repeatWithinMs = 60_000;
 
-export function pacer(options: PacerOptions): Pacer {
+export function rateLimit(options: RateLimitOptions): RateLimit {
   const { clock } = options;
   const chats = new Map<string, Bucket>();
   const account: Bucket = { fullAtMs: 0, pausedUntilMs: 0 };
@@ -93,4 +93,4 @@ export function pacer(options: PacerOptions): Pacer {
 }
 
 /** For a local Bot API server, the web and tests. */
-export const unpaced: Pacer = { reserve: () => 0, limited() {} };
+export const unlimitedRate: RateLimit = { reserve: () => 0, limited() {} };

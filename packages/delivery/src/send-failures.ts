@@ -3,9 +3,9 @@
 import { chatIsClosed, limitReach, migratedChatId } from "@parley/channels";
 import { isFault, type Clock, type Fault, type Log } from "@parley/protocol";
 import type { Change, DeliveryView } from "@parley/store";
-import type { MovedChats } from "@parley/access";
-import type { ClosedChats } from "./unreachable-chats.ts";
-import type { Pacer } from "./rate-limit.ts";
+import type { MigratedChats } from "@parley/access";
+import type { UnreachableChats } from "./unreachable-chats.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import {
   ambiguousFenceMs,
   unknownRetryMs,
@@ -16,9 +16,9 @@ import {
 } from "./part-place.ts";
 
 export interface FailedSendsOptions {
-  readonly moved: Pick<MovedChats, "learn">;
-  readonly closed: Pick<ClosedChats, "close">;
-  readonly pacer: Pick<Pacer, "limited">;
+  readonly moved: Pick<MigratedChats, "learn">;
+  readonly closed: Pick<UnreachableChats, "close">;
+  readonly rateLimit: Pick<RateLimit, "limited">;
   readonly record: RecordChanges;
   /** False for an unknown outcome of which a repeat would be seen. */
   readonly mayRepeat: (error: Fault) => boolean;
@@ -46,7 +46,7 @@ export interface FailedSends {
 }
 
 export function failedSends(options: FailedSendsOptions): FailedSends {
-  const { moved, closed, pacer, record, onTrouble, clock } = options;
+  const { moved, closed, rateLimit, record, onTrouble, clock } = options;
 
   async function ambiguous(
     place: LanePlace,
@@ -76,7 +76,7 @@ export function failedSends(options: FailedSendsOptions): FailedSends {
       switch (error.code) {
         case "rate_limited": {
           const afterMs = error.retryAfterMs ?? 1_000;
-          pacer.limited(delivery.lane, afterMs, limitReach(error));
+          rateLimit.limited(delivery.lane, afterMs, limitReach(error));
           await record(place, [{ ...name, to: "queued", reason: error.message }]);
           return { release: { afterMs, reason: error.message, refund: true } };
         }

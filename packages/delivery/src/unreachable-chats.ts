@@ -3,7 +3,7 @@
 import { accountKey, encodeKeyPart, type Address } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 
-export interface ClosedChats {
+export interface UnreachableChats {
   /** Why nothing can be sent to this chat; null as long as something may. */
   reason(to: Address): Promise<string | null>;
   close(to: Address, reason: string): Promise<void>;
@@ -16,7 +16,7 @@ const mostChats = 10_000;
 /** Asked again after this even when nothing came. */
 const lifeMs = 30 * 86_400_000;
 
-export function closedChats(cells: Pick<Cells, "list" | "put" | "remove">): ClosedChats {
+export function unreachableChats(cells: Pick<Cells, "list" | "put" | "remove">): UnreachableChats {
   let loaded: Promise<Map<string, string>> | null = null;
 
   const load = async (): Promise<Map<string, string>> =>

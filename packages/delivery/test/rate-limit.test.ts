@@ -1,7 +1,7 @@
 // Pacing: bursts, steady rates, pauses that platforms ask for, and its own bounds.
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "@parley/testkit";
-import { pacer } from "../src/rate-limit.ts";
+import { rateLimit } from "../src/rate-limit.ts";
 
 const rates = {
   chat: { burst: 3, everyMs: 1_000 },
@@ -12,38 +12,38 @@ const patient = Number.POSITIVE_INFINITY;
 
 describe("a chat", () => {
   test("may be written to in a burst, then once a second", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     expect([1, 2, 3, 4, 5].map(() => own.reserve("a", false, patient))).toEqual([0, 0, 0, 1_000, 2_000]);
   });
 
   test("has its burst again after a quiet time", async () => {
     const clock = virtualClock();
-    const own = pacer({ ...rates, clock });
+    const own = rateLimit({ ...rates, clock });
     for (let n = 0; n < 3; n += 1) own.reserve("a", false, patient);
     await clock.advance(3_000);
     expect([1, 2, 3, 4].map(() => own.reserve("a", false, patient))).toEqual([0, 0, 0, 1_000]);
   });
 
   test("does not wait for another chat", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     for (let n = 0; n < 10; n += 1) own.reserve("a", false, patient);
     expect(own.reserve("b", false, patient)).toBe(0);
   });
 
   test("of a group is slower", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     expect([1, 2, 3].map(() => own.reserve("g", true, patient))).toEqual([0, 0, 3_000]);
   });
 
   test("that nobody waits for keeps its place free", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     for (let n = 0; n < 3; n += 1) own.reserve("a", false, patient);
     expect([1, 2, 3].map(() => own.reserve("a", false, 500))).toEqual([1_000, 1_000, 1_000]);
   });
 });
 
 test("an account never exceeds its own rate over all chats", () => {
-  const own = pacer({ ...rates, clock: virtualClock() });
+  const own = rateLimit({ ...rates, clock: virtualClock() });
   const waits = Array.from({ length: 90 }, (_, n) => own.reserve(`chat-${n}`, false, patient));
   expect(waits.slice(0, 30)).toEqual(Array.from({ length: 30 }, () => 0));
   expect(waits.at(-1)).toBe(60 * 34);
@@ -51,14 +51,14 @@ test("an account never exceeds its own rate over all chats", () => {
 
 describe("a platform that asks for a pause", () => {
   test("pauses the chat it spoke of", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     own.limited("a", 7_000, null);
     expect(own.reserve("a", false, patient)).toBe(7_000);
     expect(own.reserve("b", false, patient)).toBe(0);
   });
 
   test("pauses the whole account when it says so, and one chat when it says that", () => {
-    const own = pacer({ ...rates, clock: virtualClock() });
+    const own = rateLimit({ ...rates, clock: virtualClock() });
     for (const lane of ["a", "b", "a"]) own.limited(lane, 3_000, "chat");
     expect(own.reserve("c", false, patient)).toBe(0);
     own.limited("a", 3_000, "account");
@@ -67,7 +67,7 @@ describe("a platform that asks for a pause", () => {
 
   test("pauses the account for no limit that the same chat met twice", async () => {
     const clock = virtualClock();
-    const own = pacer({ ...rates, clock });
+    const own = rateLimit({ ...rates, clock });
     own.limited("a", 1_000, null);
     await clock.advance(5_000);
     own.limited("a", 4_000, null);
@@ -76,7 +76,7 @@ describe("a platform that asks for a pause", () => {
 
   test("pauses the whole account when it asks for another chat within a minute, and does not say what it means", async () => {
     const clock = virtualClock();
-    const own = pacer({ ...rates, clock });
+    const own = rateLimit({ ...rates, clock });
     own.limited("a", 1_000, null);
     await clock.advance(5_000);
     own.limited("b", 4_000, null);
@@ -86,7 +86,7 @@ describe("a platform that asks for a pause", () => {
 
 test("quiet chats are forgotten, so that a flood of chats cannot grow it", async () => {
   const clock = virtualClock();
-  const own = pacer({ ...rates, account: { burst: 100_000, everyMs: 0 }, clock });
+  const own = rateLimit({ ...rates, account: { burst: 100_000, everyMs: 0 }, clock });
   for (let n = 0; n < 10_000; n += 1) own.reserve(`chat-${n}`, false, patient);
   await clock.advance(60_000);
   own.limited("chat-5", 9_000, null);

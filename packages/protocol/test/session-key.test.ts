@@ -129,16 +129,14 @@ const parts: fc.Arbitrary<SessionKeyParts> = fc.oneof(
       optional("thread", part),
     )
     .map(([name, where, peer, thread]) => ({ kind: "dm" as const, agent: name, ...where, peer, ...thread })),
-  fc
-    .tuple(agent, place, place, part, optional("topic", part))
-    .map(([name, channel, account, id, topic]) => ({
-      kind: "group" as const,
-      agent: name,
-      channel,
-      account,
-      id,
-      ...topic,
-    })),
+  fc.tuple(agent, place, place, part, optional("topic", part)).map(([name, channel, account, id, topic]) => ({
+    kind: "group" as const,
+    agent: name,
+    channel,
+    account,
+    id,
+    ...topic,
+  })),
   fc
     .tuple(agent, place, place, part, optional("thread", part))
     .map(([name, channel, account, id, thread]) => ({

@@ -13,8 +13,8 @@ import {
 } from "@parley/protocol";
 import type { Idle, Lanes, Lease, Release } from "@parley/store";
 import { backoffMs, type Backoff } from "./backoff.ts";
-import { holdLease, type Held, type HeldLease } from "./held.ts";
-import type { Waker } from "./waker.ts";
+import { holdLease, type LeaseHandle, type HeldLease } from "./lease-handle.ts";
+import type { WorkNotifier } from "./work-notifier.ts";
 
 /** What became of a lease: `settled` when the store has freed the lane already (commit, park), else how to give it back. */
 export type WorkEnd = { readonly settled: true } | Release;
@@ -34,8 +34,8 @@ export interface LaneRunnerOptions<L extends Lease> {
   /** What names the work in a line of the log; default: its lane. */
   readonly about?: (lease: L) => LogFields;
   /** Hints that work may be ready; the runner answers whether it looks now. */
-  readonly onReady: Waker["onReady"];
-  readonly work: (lease: L, held: Held) => Promise<WorkEnd>;
+  readonly onReady: WorkNotifier["onReady"];
+  readonly work: (lease: L, held: LeaseHandle) => Promise<WorkEnd>;
   /** The lease was lost, and this process lives. */
   readonly lost?: (lease: L) => Promise<void>;
   /** Ends work for good that threw what is no Fault, which is a bug, or a Fault that no repeat can heal. */
@@ -227,13 +227,13 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       const budget = clock.after(budgetMs, () => {
         for (const hand of held) hand.abort(new Fault("aborted", "the daemon is stopping"));
       });
-      const patience = clock.after(budgetMs + abandonAfterMs, () => {
+      const timeouts = clock.after(budgetMs + abandonAfterMs, () => {
         log.error({ pool, left: held.size }, "work ignored its abort and is left behind");
         emptied?.();
       });
       await empty;
       budget.cancel();
-      patience.cancel();
+      timeouts.cancel();
     },
   };
 }

@@ -2,19 +2,19 @@
 // account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
-import type { Held } from "./held.ts";
-import type { Waker } from "./waker.ts";
-import type { DeliveryView, Outbox, Parcel, Store, Turn } from "@parley/store";
+import type { LeaseHandle } from "./lease-handle.ts";
+import type { WorkNotifier } from "./work-notifier.ts";
+import type { DeliveryView, Outbox, DeliveryBatch, Store, Turn } from "@parley/store";
 import { turnNames } from "./turn-names.ts";
 
 export interface PoolsOptions {
   readonly store: Store;
-  readonly onReady: Waker["onReady"];
+  readonly onReady: WorkNotifier["onReady"];
   /** Unique to this process and boot. */
   readonly holder: string;
   /** Turns that may run at once, by class. */
   readonly concurrency: { readonly [pool in TurnPool]: number };
-  readonly runTurn: (turn: Turn, held: Held) => Promise<WorkEnd>;
+  readonly runTurn: (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>;
   readonly buryTurn: (turn: Turn, error: unknown) => Promise<void>;
   /** Whether this process runs turns at all; default true. */
   readonly runsTurns?: boolean;
@@ -22,7 +22,7 @@ export interface PoolsOptions {
   readonly accounts: readonly string[];
   /** Delivered for besides, whatever the config says. */
   readonly always?: readonly string[];
-  readonly deliver: (account: string) => (parcel: Parcel, held: Held) => Promise<WorkEnd>;
+  readonly deliver: (account: string) => (parcel: DeliveryBatch, held: LeaseHandle) => Promise<WorkEnd>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -148,7 +148,7 @@ export function startPools(options: PoolsOptions): Pools {
 }
 
 /** A delivery that breaks the deliverer must not break it again: its open parts fail, the lane goes on. */
-async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promise<void> {
+async function failParcel(outbox: Outbox, parcel: DeliveryBatch, error: unknown): Promise<void> {
   const head = await firstOpen(outbox, parcel);
   if (head === undefined) return outbox.release(parcel, { afterMs: 0, reason: "nothing to do" });
   const reason = `a bug in delivery: ${error instanceof Error ? error.message : String(error)}`;
@@ -163,7 +163,7 @@ async function failParcel(outbox: Outbox, parcel: Parcel, error: unknown): Promi
 }
 
 /** The parcel is as it was when it was taken; what was sent out of it since needs no failing, and would refuse it. */
-async function firstOpen(outbox: Outbox, { deliveries }: Parcel): Promise<DeliveryView | undefined> {
+async function firstOpen(outbox: Outbox, { deliveries }: DeliveryBatch): Promise<DeliveryView | undefined> {
   for (const { id } of deliveries) {
     const [found] = await outbox.find({ id, limit: 1 });
     if (found?.done === false) return found;

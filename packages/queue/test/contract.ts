@@ -1,11 +1,11 @@
 // The contract suite of wakers: what a lane runner may rely on, whoever carries the hints.
 import { expect, test } from "vitest";
-import type { HintSource, Waker } from "../src/index.ts";
+import type { HintSource, WorkNotifier } from "../src/index.ts";
 
 export interface WakerSubject {
   readonly name: string;
   /** A waker that runs the pools main and cron, fed from this source. */
-  open(source: HintSource): Promise<{ readonly waker: Waker; close(): Promise<void> }>;
+  open(source: HintSource): Promise<{ readonly waker: WorkNotifier; close(): Promise<void> }>;
 }
 
 /** A source whose hints the test gives. */
@@ -25,7 +25,7 @@ export function hints(): {
   };
 }
 
-export function wakerContract({ name, open }: WakerSubject): void {
+export function workNotifierContract({ name, open }: WakerSubject): void {
   test(`${name}: a hint of this process reaches every listener at once, with its pool`, async () => {
     const { source, give } = hints();
     const { waker, close } = await open(source);

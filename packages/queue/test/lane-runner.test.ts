@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Fault, conversationKey, silentLog, type Address, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type NewRow, type Store, type Turn } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
-import { runLanes, type Held, type LaneRunnerOptions, type WorkEnd } from "../src/index.ts";
+import { runLanes, type LeaseHandle, type LaneRunnerOptions, type WorkEnd } from "../src/index.ts";
 
 const address = (peer: string): Address => ({ channel: "loopback", account: "default", kind: "dm", peer });
 const lane = (peer: string): SessionKey => `agent:main:loopback:dm:${peer}` as SessionKey;
@@ -29,7 +29,7 @@ async function fixture() {
     payload: "{}",
   });
   const run = (
-    work: (turn: Turn, held: Held) => Promise<WorkEnd>,
+    work: (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>,
     more: Partial<LaneRunnerOptions<Turn>> = {},
   ) =>
     runLanes<Turn>({

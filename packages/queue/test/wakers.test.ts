@@ -4,13 +4,13 @@ import { silentLog, systemClock, type SessionKey } from "@parley/protocol";
 import { redisStore, type RedisStore, type Turn } from "@parley/store";
 import { lacks, program, type RedisServer, redisServer, seededIds } from "@parley/testkit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { bullWaker, localWaker, runLanes, type Waker } from "../src/index.ts";
-import { hints, wakerContract } from "./contract.ts";
+import { bullNotifier, localNotifier, runLanes, type WorkNotifier } from "../src/index.ts";
+import { hints, workNotifierContract } from "./contract.ts";
 
-wakerContract({
+workNotifierContract({
   name: "local",
   async open(source) {
-    const waker = localWaker(source);
+    const waker = localNotifier(source);
     return { waker, close: () => waker.close() };
   },
 });
@@ -24,14 +24,14 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   afterAll(() => server.close());
 
   const open = (
-    source: Parameters<typeof localWaker>[0],
+    source: Parameters<typeof localNotifier>[0],
     keyPrefix: string,
     pools = ["main", "cron"],
-  ): Promise<Waker> =>
-    bullWaker({ url: server.url, keyPrefix, pools, source, clock: systemClock(), log: silentLog });
+  ): Promise<WorkNotifier> =>
+    bullNotifier({ url: server.url, keyPrefix, pools, source, clock: systemClock(), log: silentLog });
   const ours = (): string => `wakers-${(prefixes += 1)}`;
 
-  wakerContract({
+  workNotifierContract({
     name: "bull",
     async open(source) {
       const waker = await open(source, ours());
@@ -124,8 +124,8 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     const source = hints();
     const options = { url: own.url, keyPrefix: "w", pools: ["main"], clock: systemClock(), log: silentLog };
     const [one, two] = [
-      await bullWaker({ ...options, source: source.source }),
-      await bullWaker({ ...options, source: hints().source }),
+      await bullNotifier({ ...options, source: source.source }),
+      await bullNotifier({ ...options, source: hints().source }),
     ];
     const heard: string[] = [];
     one.onReady(() => false);

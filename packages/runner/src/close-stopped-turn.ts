@@ -15,7 +15,7 @@ import {
 import type { Outbox, Turns } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { showsWaiting } from "./turn-rows.ts";
-import type { SpendLedger } from "./usage/spend-limits.ts";
+import type { SpendLimits } from "./usage/spend-limits.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import { isCommand, type TurnWork } from "./run-session.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
@@ -29,7 +29,7 @@ export interface CloseTurnOptions {
   readonly running: Pick<RunningTurns, "left">;
   readonly tools: readonly Tool[];
   readonly bootAtMs: number;
-  readonly ledger: SpendLedger;
+  readonly ledger: SpendLimits;
   /** Nobody is to decide any more about what the turn asked for. */
   readonly withdraw: (turn: string) => Promise<void>;
   /** Whether an account's platform shows that an answer is awaited. */

@@ -3,13 +3,13 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
-  contextKeeper,
+  openContextWindow,
   disarm,
   essentialsOf,
   rootedReader,
   summarise,
   tokensOfText,
-  type Keeper,
+  type ContextWindow,
   type Placed,
 } from "@parley/agent";
 import type { Model, ModelRequest } from "@parley/models";
@@ -24,7 +24,7 @@ import {
   type SessionKey,
   deadline,
 } from "@parley/protocol";
-import type { Held } from "@parley/queue";
+import type { LeaseHandle } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import { defaultContext, type ContextSettings } from "./context-settings.ts";
@@ -50,12 +50,12 @@ export interface TurnContextInput {
     readonly keepsNotes?: boolean;
     readonly notesPlace?: NotesPlace;
   };
-  readonly held: Pick<Held, "renew">;
+  readonly held: Pick<LeaseHandle, "renew">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export interface TurnContext extends Keeper {
+export interface TurnContext extends ContextWindow {
   /** Session fields to write when the turn commits with these new entries. */
   patch(added: readonly Entry[]): { readonly [field: string]: Json };
 }
@@ -76,7 +76,7 @@ export function turnContext(input: TurnContextInput): TurnContext {
   const flushes = settings.compaction.memoryFlush.enabled && isPrivate && setup.keepsNotes !== false;
   const notes = setup.notesPlace ?? notesPlace(setup.workspace, session.key as SessionKey, nobody, undefined);
 
-  const keeper = contextKeeper({
+  const keeper = openContextWindow({
     history,
     lastSeq: session.lastSeq,
     windowTokens: model.contextWindow,

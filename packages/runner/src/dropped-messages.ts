@@ -11,7 +11,7 @@ export interface DroppedMessages {
   readonly version: number;
 }
 
-export interface DroppedBook {
+export interface DroppedLog {
   add(conversation: ConversationKey, dropped: Omit<DroppedMessages, "version">): Promise<void>;
   /** Null when there is nothing to tell. */
   untold(conversation: ConversationKey): Promise<DroppedMessages | null>;
@@ -21,7 +21,7 @@ export interface DroppedBook {
 /** Nobody wants to hear of it later. */
 const lifeMs = 86_400_000;
 
-export function droppedBook(cells: Pick<Cells, "get" | "put" | "remove">): DroppedBook {
+export function droppedLog(cells: Pick<Cells, "get" | "put" | "remove">): DroppedLog {
   const keyOf = (conversation: ConversationKey): string => `dropped:${conversation}`;
 
   async function untold(conversation: ConversationKey): Promise<DroppedMessages | null> {

@@ -3,9 +3,9 @@
 import type { LoopEnd, Redaction } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { Fault, isFault, type Address, type Clock, type Json, type Log } from "@parley/protocol";
-import { type Held, type WorkEnd, untilStored } from "@parley/queue";
+import { type LeaseHandle, type WorkEnd, untilStored } from "@parley/queue";
 import type { Session, Turn, Turns } from "@parley/store";
-import type { TurnLedger } from "./usage/spend-limits.ts";
+import type { TurnSpendLimits } from "./usage/spend-limits.ts";
 import type { ReadAnswer } from "./streaming/listen.ts";
 import { withinLimit, type LongAnswerOptions } from "./streaming/long-answer.ts";
 import type { Previewed } from "./streaming/edited-preview.ts";
@@ -25,7 +25,7 @@ export interface EndedTurn {
   readonly turn: Turn;
   readonly previewed: Previewed;
   readonly waits: boolean;
-  readonly held: Held;
+  readonly held: LeaseHandle;
   readonly session: Session;
   readonly address: Address;
   readonly journal: TurnJournal;
@@ -37,7 +37,7 @@ export interface EndedTurn {
   readonly limit: LongAnswerOptions;
   readonly showsThoughts: boolean;
   readonly promptNote: PromptNote | undefined;
-  readonly spending: TurnLedger;
+  readonly spending: TurnSpendLimits;
   readonly parkedUntilMs: () => number;
   readonly model: Model;
   readonly patch: { readonly [field: string]: Json };

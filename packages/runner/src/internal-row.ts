@@ -4,7 +4,7 @@ import type { NewRow, RowView } from "@parley/store";
 import { formatRowPayload, parseRowPayload, type InternalRow } from "@parley/protocol";
 
 /** `began`: a row of the turn. */
-export function ownRow(
+export function internalRow(
   began: RowView,
   id: string,
   text: string,

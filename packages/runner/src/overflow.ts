@@ -2,12 +2,12 @@
 // Once for a burst, by the notice's id; in groups only where somebody called us.
 import { conversationKey, type Address, type Log } from "@parley/protocol";
 import type { Outbox, Row, Turn } from "@parley/store";
-import type { DroppedBook } from "./dropped-messages.ts";
+import type { DroppedLog } from "./dropped-messages.ts";
 import { textDelivery } from "@parley/delivery";
 
 export interface OverflowOptions {
   readonly outbox: Pick<Outbox, "post">;
-  readonly dropped: Pick<DroppedBook, "untold" | "told">;
+  readonly dropped: Pick<DroppedLog, "untold" | "told">;
   readonly log: Log;
 }
 

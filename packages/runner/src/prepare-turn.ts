@@ -10,11 +10,11 @@ import { askedModels } from "./models/asked-models.ts";
 import { contextSettings } from "./context-settings.ts";
 import type { Wanted } from "./models/directives.ts";
 import { keepResult } from "./tools/result-files.ts";
-import { modelBook } from "./models/model-choice.ts";
+import { modelCatalog } from "./models/model-catalog.ts";
 import { notesPlace } from "./memory/notes-place.ts";
 import { promptFor, type ModelPrompt, type PromptForOptions } from "./prompt/turn-prompt.ts";
 import { startupNotes } from "./memory/startup-memory.ts";
-import { toolsHash, type PromptBook } from "./prompt/prompt-history.ts";
+import { toolsHash, type PromptHistory } from "./prompt/prompt-history.ts";
 import { skillTurn } from "./skills/skill-call.ts";
 import { unsupportedThinking } from "./models/thinking.ts";
 import type { ToolsHere } from "./tools/effective-tools.ts";
@@ -23,7 +23,7 @@ import type { TurnSetup } from "./turn-setup.ts";
 export interface SetUpOptions extends PromptForOptions {
   readonly models: Models;
   readonly cooldowns: Cooldowns;
-  readonly prompts: PromptBook;
+  readonly prompts: PromptHistory;
   /** Counted on for `stableMoves`. */
   readonly moves?: Map<string, number>;
   readonly clock: Clock;
@@ -70,7 +70,7 @@ export function setUp(options: SetUpOptions): SetUp {
   const { config, prompts } = options;
   const { defaults } = config.agents;
   const agentOf = agentIn(config);
-  const book = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const book = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
   const moves = options.moves ?? new Map<string, number>();
   const situationOf = promptFor(options);
 

@@ -9,7 +9,7 @@ import {
   type SessionKey,
   parseRowPayload,
 } from "@parley/protocol";
-import { type Held, untilStored, turnNames } from "@parley/queue";
+import { type LeaseHandle, untilStored, turnNames } from "@parley/queue";
 import type { CellWrite, Commit, Turn, Turns } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
 import type { TurnWork } from "./run-session.ts";
@@ -25,7 +25,7 @@ export interface LaneCommandCall {
   readonly owner: boolean;
   readonly turn: Turn;
   /** Its signal ends long work; whoever takes long covers itself with it. */
-  readonly held: Held;
+  readonly held: LeaseHandle;
   readonly log: Log;
 }
 

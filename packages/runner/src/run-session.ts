@@ -1,11 +1,11 @@
 // One lane while it is held: decides what the leased turn is - one to close, a suspect, a command, or talk for the agent - and hands it on.
 import { Fault, isFault, type Clock, type Log, parseRowPayload } from "@parley/protocol";
-import { type Held, type WorkEnd, turnNames } from "@parley/queue";
+import { type LeaseHandle, type WorkEnd, turnNames } from "@parley/queue";
 import type { CellWrite, Turn, Turns } from "@parley/store";
 import { buriedNotice } from "./bury.ts";
 import { clearedAfterMs, isSuspect, type Suspects } from "./quarantine.ts";
 
-export type TurnWork = (turn: Turn, held: Held) => Promise<WorkEnd>;
+export type TurnWork = (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>;
 
 export interface RunLaneOptions {
   readonly turns: Turns;
@@ -38,13 +38,13 @@ export function runLane(options: RunLaneOptions): RunLane {
     log.error({ ...turnNames(turn), reason }, "turn buried");
   }
 
-  const work = (turn: Turn, held: Held): Promise<WorkEnd> =>
+  const work = (turn: Turn, held: LeaseHandle): Promise<WorkEnd> =>
     (isCommand(turn) ? options.command : options.agent)(turn, held);
 
   /** Works with somebody who remembers that the process lived for a minute with this turn. */
   async function outlived(
     turn: Turn,
-    held: Held,
+    held: LeaseHandle,
     cleared: () => Promise<void> = async () => {},
   ): Promise<WorkEnd> {
     const timer = clock.after(clearedAfterMs, () => {
@@ -62,7 +62,7 @@ export function runLane(options: RunLaneOptions): RunLane {
     }
   }
 
-  async function suspected(turn: Turn, held: Held): Promise<WorkEnd> {
+  async function suspected(turn: Turn, held: LeaseHandle): Promise<WorkEnd> {
     const ruling = await suspects.rule(turn);
     switch (ruling.kind) {
       case "free":

@@ -40,7 +40,7 @@ import type { RunLaneOptions } from "./run-session.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import { startupFor } from "./memory/startup-memory.ts";
 import { openingContext, openingRows, turnJournal } from "./turn-journal.ts";
-import type { SpendLedger } from "./usage/spend-limits.ts";
+import type { SpendLimits } from "./usage/spend-limits.ts";
 import { asWanted, saysInstead } from "./models/thinking.ts";
 import { troubleNotes } from "./turn-notes.ts";
 import { keepTyping } from "./streaming/typing.ts";
@@ -69,7 +69,7 @@ export interface AgentTurnOptions {
   /** What no answer may show: secrets, and paths of the state folder outside the workspaces (I8). */
   readonly redaction: Redaction;
   readonly running: RunningTurns;
-  readonly ledger: SpendLedger;
+  readonly ledger: SpendLimits;
   /** Absent: nobody is asked about anything. */
   readonly approvals?: TurnApprovalsOptions;
   readonly showProgress: ShowProgress;

@@ -2,12 +2,12 @@
 // of one store and know the same tools, so that what one began another can close.
 import type { Config } from "@parley/config";
 import type { Store } from "@parley/store";
-import type { ApprovalDesk } from "./approvals/approvals.ts";
+import type { Approvals } from "./approvals/approvals.ts";
 import { quotesOf, streamingOf } from "@parley/access";
 import { injectCommand } from "./inject.ts";
 import type { ToolHooks } from "./tools/tool-hooks.ts";
-import type { ToolHold } from "./tools/emergency-stop.ts";
-import { droppedBook } from "./dropped-messages.ts";
+import type { EmergencyStop } from "./tools/emergency-stop.ts";
+import { droppedLog } from "./dropped-messages.ts";
 import { agentTurn, type AgentTurnOptions } from "./run-turn.ts";
 import { closeTurn, type CloseTurnOptions } from "./close-stopped-turn.ts";
 import { laneCommand, type LaneCommand } from "./run-command.ts";
@@ -24,8 +24,8 @@ export interface SessionLaneOptions extends Pick<
   readonly store: Pick<Store, "turns" | "cells" | "sessions" | "outbox">;
   readonly suspects: Pick<Suspects, "rule">;
   readonly tools: CloseTurnOptions["tools"];
-  readonly approvals: ApprovalDesk;
-  readonly hold: ToolHold;
+  readonly approvals: Approvals;
+  readonly hold: EmergencyStop;
   readonly toolHooks: ToolHooks | undefined;
   readonly commands: readonly LaneCommand[];
   /** Absent: files of messages are told in words. */
@@ -57,7 +57,7 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       setUp: options.setUp,
       channel: options.channel,
       outbox,
-      overflow: overflow({ outbox, dropped: droppedBook(cells), log }),
+      overflow: overflow({ outbox, dropped: droppedLog(cells), log }),
       streams: (account) => streamingOf(config, account),
       answerMaxChars: config.messages.answerMaxChars,
       folder: media?.folder,

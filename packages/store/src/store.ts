@@ -346,7 +346,7 @@ export interface DeliveryView {
   readonly parts: readonly PartView[];
 }
 
-export interface Parcel extends Lease {
+export interface DeliveryBatch extends Lease {
   /** In order; only the first may change. */
   readonly deliveries: readonly DeliveryView[];
 }
@@ -378,7 +378,7 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
-export interface Outbox extends Lanes<Parcel> {
+export interface Outbox extends Lanes<DeliveryBatch> {
   /** For deliveries that no turn commits: command answers, pairing codes, notices. Idempotent by id. */
   post(deliveries: readonly NewDelivery[]): Promise<void>;
   /** Journals part states in order; "settle this, start the next" is one call. Refuses, changing nothing: a lost lease, an old term, a part

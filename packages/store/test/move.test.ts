@@ -11,7 +11,7 @@ import { moveStore } from "../src/move/move.ts";
 import type { MoveSide } from "../src/move/records.ts";
 import { sqliteSide } from "../src/move/sqlite-side.ts";
 import { tempDir } from "./open-sqlite.ts";
-import { chat, delivery, ids, lane, row, takeParcel, takeTurn } from "./subject.ts";
+import { chat, delivery, ids, lane, row, takeDeliveryBatch, takeTurn } from "./subject.ts";
 
 const clock = systemClock();
 const now = (): number => clock.now();
@@ -46,7 +46,7 @@ async function fill(store: Store): Promise<void> {
   const third = await takeTurn(store);
   await store.turns.checkpoint(third, 0, { steps: [{ kind: "model", body: "{}" }] });
   await store.inbox.accept([row("4", { lane: lane("c"), conversation: chat("c") })]);
-  const parcel = await takeParcel(store);
+  const parcel = await takeDeliveryBatch(store);
   const [head] = parcel.deliveries;
   await store.outbox.record(parcel, [{ delivery: head?.id ?? "", part: 0, to: "sending", attempt: 1 }]);
   await store.sessions.reset(lane("a"));
@@ -133,7 +133,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     expect(parked[0]).toMatchObject({ verdict: "queued", seq: 7 });
     expect(ids((await takeTurn(store)).rows)).toEqual(["2", "t"]);
     expect((await store.inbox.accept([row("1")]))[0]).toMatchObject({ verdict: "duplicate" });
-    const parcel = await takeParcel(store);
+    const parcel = await takeDeliveryBatch(store);
     expect(parcel.deliveries[0]?.parts[0]).toMatchObject({ state: "sending", attempts: 1 });
     await store.close();
   });

@@ -10,7 +10,7 @@ import { retention } from "../src/sqlite/retention.ts";
 import { transactions } from "../src/sqlite/transaction.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { options, tempDir } from "./open-sqlite.ts";
-import { chat, delivery, lane, row, takeParcel, takeTurn } from "./subject.ts";
+import { chat, delivery, lane, row, takeDeliveryBatch, takeTurn } from "./subject.ts";
 
 const dayMs = 86_400_000;
 let dir = "";
@@ -90,7 +90,7 @@ test("turns, deliveries with their parts, cells and idle lanes leave when their 
   });
   await store.outbox.post([delivery("preview", { open: true, lane: chat("p") })]);
   for (const id of ["d", "preview"]) {
-    const parcel = await takeParcel(store);
+    const parcel = await takeDeliveryBatch(store);
     await store.outbox.record(parcel, [
       { delivery: id, part: 0, to: "sending", attempt: 1 },
       { delivery: id, part: 0, to: "sent", receipt: "r" },

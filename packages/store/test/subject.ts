@@ -1,6 +1,16 @@
 // What a driver hands to the contract: a fresh store, seen through one or several handles, on a clock that the test moves.
 import type { ConversationKey, SessionKey } from "@parley/protocol";
-import type { Idle, Lease, NewDelivery, NewRow, Parcel, Release, Store, Turn, Want } from "../src/index.ts";
+import type {
+  Idle,
+  Lease,
+  NewDelivery,
+  NewRow,
+  DeliveryBatch,
+  Release,
+  Store,
+  Turn,
+  Want,
+} from "../src/index.ts";
 import type { TestClock } from "./clock.ts";
 
 export interface OpenedStore {
@@ -92,7 +102,7 @@ export async function takeTurn(store: Store, change: Partial<Want> = {}): Promis
   return taken;
 }
 
-export async function takeParcel(store: Store, change: Partial<Want> = {}): Promise<Parcel> {
+export async function takeDeliveryBatch(store: Store, change: Partial<Want> = {}): Promise<DeliveryBatch> {
   const taken = await store.outbox.take({ ...wantOut, ...change });
   if (isIdle(taken)) throw new Error("there was no delivery to take");
   return taken;

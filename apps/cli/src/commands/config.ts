@@ -14,7 +14,7 @@ import { isFault, printableJson } from "@parley/protocol";
 import {
   changeConfig,
   checkConfig,
-  localDesk,
+  localConfigEditor,
   readConfig,
   type Change,
   type Written,
@@ -82,7 +82,9 @@ export async function configUnset(terminal: Console, path: string): Promise<Exit
 export async function configValidate(terminal: Console, file: string | undefined): Promise<ExitCode> {
   const path = file ?? placesIn(terminal.env).configPath;
   const { problems, warnings } =
-    file === undefined ? await checkConfig(terminal) : await localDesk(terminal).validate(await textOf(file));
+    file === undefined
+      ? await checkConfig(terminal)
+      : await localConfigEditor(terminal).validate(await textOf(file));
   if (terminal.json) document(terminal.out, { ok: problems.length === 0, path, problems, warnings });
   else {
     tellProblems(terminal, path, warnings, "yellow");

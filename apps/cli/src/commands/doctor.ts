@@ -10,7 +10,7 @@ import {
   type LoadedConfig,
 } from "@parley/config";
 import { systemClock } from "@parley/protocol";
-import { localDesk, checkConfig } from "../config-desk.ts";
+import { localConfigEditor, checkConfig } from "../config-desk.ts";
 import { document, line, styled, type Console, type Style } from "../console.ts";
 import { fileFindings } from "../doctor/files.ts";
 import { error, ok, warn, type Finding } from "../doctor/finding.ts";
@@ -38,7 +38,7 @@ export async function doctor(terminal: Console, flags: DoctorFlags): Promise<Exi
     ...clockFindings(),
     ...(await gatewayFindings(terminal, places, config)),
     ...(config !== null && flags.security === true
-      ? securityFindings(config, places, (await localDesk(terminal).read()).file)
+      ? securityFindings(config, places, (await localConfigEditor(terminal).read()).file)
       : []),
     ...(config !== null && flags.live === true ? await liveFindings(config, terminal.env) : []),
   ];

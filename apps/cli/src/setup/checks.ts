@@ -3,7 +3,7 @@
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { configDesk, placesIn, type Env } from "@parley/config";
+import { configEditor, placesIn, type Env } from "@parley/config";
 import { probeDiscord, probeModel, probeTelegram, type Probe } from "../probes.ts";
 import { revealed, type BotAnswer, type GivenSecret, type SetupAnswers } from "./answers.ts";
 import { setupPlan, type SecretFile } from "./changes.ts";
@@ -75,7 +75,7 @@ export async function tryModel({ model }: Pick<SetupAnswers, "model">, env: Env)
       return writeFile(path, "{\n}\n");
     });
     await writeSecrets(draft, secrets);
-    await configDesk({ env: draftEnv, home }).change(inDraft);
+    await configEditor({ env: draftEnv, home }).change(inDraft);
     return await probeModel(draftEnv);
   } catch (error) {
     return {

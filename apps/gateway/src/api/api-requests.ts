@@ -43,7 +43,7 @@ export interface Stored {
   readonly duplicate: boolean;
 }
 
-export interface ProgramDesk {
+export interface ApiRequests {
   /** Resolves once it is durable. Throws Fault("conflict") for a key that was used with another text. */
   ask(who: ApiUser, key: string, text: string): Promise<Stored>;
   call(hook: HookCall): Promise<Stored>;
@@ -53,7 +53,7 @@ export interface ProgramDesk {
   watch(who: ApiUser, hear: (text: string) => void): () => void;
 }
 
-export interface ProgramDeskOptions {
+export interface ApiRequestsOptions {
   readonly receive: Receive;
   /** Whether work is taken at all. */
   readonly isOpen: () => boolean;
@@ -68,7 +68,7 @@ export interface ProgramDeskOptions {
 const lookEveryMs = 250;
 const deliveriesRead = 50;
 
-export function programDesk({
+export function apiRequests({
   receive,
   isOpen,
   inbox,
@@ -76,7 +76,7 @@ export function programDesk({
   outbox,
   hub,
   clock,
-}: ProgramDeskOptions): ProgramDesk {
+}: ApiRequestsOptions): ApiRequests {
   async function rowOf(id: string): Promise<RowView | null> {
     return (await inbox.find({ id, dismissed: true, limit: 1 }))[0] ?? null;
   }

@@ -4,7 +4,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { Fault, isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { z } from "zod";
-import type { ProgramAnswer, ProgramDesk } from "./api-requests.ts";
+import type { ProgramAnswer, ApiRequests } from "./api-requests.ts";
 import type { ApiUser, Refusals } from "@parley/access";
 import {
   type Caller,
@@ -18,7 +18,7 @@ import {
 import { agentNamed, completionRequest, saidIn, type CompletionRequest } from "./completion-request.ts";
 
 export interface CompletionOptions {
-  readonly desk: ProgramDesk;
+  readonly desk: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
   readonly callerOf: CallerOf;

@@ -2,12 +2,12 @@
 import type { Config } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { ProgramRoutes, ApiCallers } from "@parley/control";
-import type { ProgramDesk } from "./api-requests.ts";
+import type { ApiRequests } from "./api-requests.ts";
 import { completions } from "./completions.ts";
 import { webhooks } from "./webhooks.ts";
 
 export interface ApiRoutesOptions {
-  readonly desk: ProgramDesk;
+  readonly desk: ApiRequests;
   /** Ids of the agents. */
   readonly agents: () => readonly string[];
   readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;

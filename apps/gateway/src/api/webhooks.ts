@@ -7,7 +7,7 @@ import { disarm } from "@parley/agent";
 import { type Config, type WebhookConfig, sameToken } from "@parley/config";
 import { Fault, isFault, parseConversationKey, type Ids, type Log } from "@parley/protocol";
 import type { Context } from "hono";
-import type { ProgramDesk } from "./api-requests.ts";
+import type { ApiRequests } from "./api-requests.ts";
 import type { Refusals } from "@parley/access";
 import {
   type Attempts,
@@ -21,7 +21,7 @@ import {
 } from "@parley/control";
 
 export interface WebhookOptions {
-  readonly desk: ProgramDesk;
+  readonly desk: ApiRequests;
   readonly hooks: () => Pick<Config["hooks"], "token" | "endpoints">;
   readonly agents: () => readonly string[];
   readonly attempts: Attempts;

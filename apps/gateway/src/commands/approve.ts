@@ -2,7 +2,7 @@
 // question was asked alone.
 import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
-import type { Verdict, ApprovalDesk, Decider } from "@parley/runner";
+import type { Verdict, Approvals, Decider } from "@parley/runner";
 import { senderId } from "@parley/access";
 import type { Admitted } from "../receive/receive.ts";
 import type { PastLaneCommand } from "./commands.ts";
@@ -22,7 +22,7 @@ function isOperator({ inbound, owner }: Admitted): boolean {
   return inbound.channel === "web" && (owner || inbound.sender.roles?.includes(approverRole) === true);
 }
 
-export function approveCommands(desk: ApprovalDesk): readonly PastLaneCommand[] {
+export function approveCommands(desk: Approvals): readonly PastLaneCommand[] {
   async function decide(id: string, verdict: Verdict, by: Admitted): Promise<string | null> {
     const { inbound } = by;
     const decider: Decider = isOperator(by)

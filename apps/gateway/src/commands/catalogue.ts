@@ -4,8 +4,14 @@ import type { Config } from "@parley/config";
 import type { Models } from "@parley/models";
 import { isFault, type Address } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { type ApprovalDesk, type ToolHold, type LaneCommand, type ModelBook, agentIn } from "@parley/runner";
-import type { PairingDesk, RouteInbound } from "@parley/access";
+import {
+  type Approvals,
+  type EmergencyStop,
+  type LaneCommand,
+  type ModelCatalog,
+  agentIn,
+} from "@parley/runner";
+import type { PairingDecisions, RouteInbound } from "@parley/access";
 import { activationCommand } from "./activation.ts";
 import { approveCommands } from "./approve.ts";
 import { commandMenu, type PastLaneCommand } from "./commands.ts";
@@ -33,14 +39,14 @@ export interface CommandCatalogueOptions
   readonly store: Pick<Store, "inbox" | "sessions">;
   readonly route: RouteInbound;
   readonly stop: Stoppable;
-  readonly hold: ToolHold;
-  readonly approvals: ApprovalDesk;
-  readonly pairing: PairingDesk;
+  readonly hold: EmergencyStop;
+  readonly approvals: Approvals;
+  readonly pairing: PairingDecisions;
   readonly skills: SkillDesk;
   readonly setUp: ContextCommandOptions["setUp"];
   readonly forTurn: CompactOptions["setUp"];
   readonly models: Pick<Models, "get">;
-  readonly book: ModelBook;
+  readonly book: ModelCatalog;
   /** Beside those of the table, past the lane. */
   readonly more: readonly PastLaneCommand[];
 }

@@ -13,7 +13,7 @@ import {
 } from "@parley/protocol";
 import type { Sessions } from "@parley/store";
 import {
-  type SpendLedger,
+  type SpendLimits,
   turnContext,
   sessionHistory,
   type LaneCommand,
@@ -31,7 +31,7 @@ export interface CompactOptions {
   readonly setUp: SetUpTurn;
   readonly channel: (account: string) => Channel | null;
   readonly running: RunningTurns;
-  readonly ledger: SpendLedger;
+  readonly ledger: SpendLimits;
   readonly clock: Clock;
 }
 

@@ -1,13 +1,13 @@
 // /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and contents stay with the operator (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
 import type { Sessions } from "@parley/store";
-import type { PromptBook, SetUp } from "@parley/runner";
+import type { PromptHistory, SetUp } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ContextCommandOptions {
   readonly sessions: Pick<Sessions, "open">;
   readonly setUp: Pick<SetUp, "prompt">;
-  readonly prompts: PromptBook;
+  readonly prompts: PromptHistory;
 }
 
 const usage = "Usage: /context list (sizes), or /context detail (every section with its reason, every tool).";

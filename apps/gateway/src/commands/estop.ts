@@ -1,10 +1,10 @@
 // /estop: ends all that tools do, everywhere, and holds them until /estop off. For owners.
-import type { ToolHold } from "@parley/runner";
+import type { EmergencyStop } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";
 
-export function estopCommand(hold: ToolHold): PastLaneCommand {
+export function estopCommand(hold: EmergencyStop): PastLaneCommand {
   return {
     name: "estop",
     summary: "hold all tools of all conversations; /estop off lets them go on",

@@ -1,11 +1,11 @@
 // /pair for owners, in private: who waits to be let in, who is in, letting in and putting out. Names are shown, never matched.
 import { isFault } from "@parley/protocol";
-import type { PairingDesk } from "@parley/access";
+import type { PairingDecisions } from "@parley/access";
 import type { PastLaneCommand } from "./commands.ts";
 
 const usage = "Usage: /pair list, /pair approve CODE, /pair revoke ID.";
 
-export function pairCommand(desk: PairingDesk): PastLaneCommand {
+export function pairCommand(desk: PairingDecisions): PastLaneCommand {
   async function list(): Promise<string> {
     const { pending, paired } = await desk.list();
     const lines = [

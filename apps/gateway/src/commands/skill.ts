@@ -5,12 +5,12 @@ import type { AgentConfig, Config } from "@parley/config";
 import type { Inbound, SkillCall } from "@parley/protocol";
 import { commandIn } from "../receive/command.ts";
 import type { Place, PlaceRules, Route } from "@parley/access";
-import { skillCall, type SkillBook, type SkillsHere } from "@parley/runner";
+import { skillCall, type SkillRegistry, type SkillsHere } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface SkillDeskOptions {
   readonly config: Config;
-  readonly book: SkillBook;
+  readonly book: SkillRegistry;
   readonly rules: (place: Place) => Pick<PlaceRules, "skills"> | null;
 }
 

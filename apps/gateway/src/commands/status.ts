@@ -5,7 +5,7 @@ import { runtimeLine, type PromptFacts } from "@parley/agent";
 import type { Model } from "@parley/models";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
-import { type ToolHold, readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
+import { type EmergencyStop, readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import type { Admitted } from "../receive/receive.ts";
 import type { StateReport } from "../daemon/state.ts";
 import type { PastLaneCommand } from "./commands.ts";
@@ -15,7 +15,7 @@ export interface StatusCommandOptions {
   readonly inbox: Pick<Inbox, "find">;
   readonly queue: QueueSettings;
   readonly report: () => Promise<StateReport>;
-  readonly held: ToolHold["now"];
+  readonly held: EmergencyStop["now"];
   /** What a turn of this session would run with now. */
   readonly turnOf: (
     by: Admitted,

@@ -9,7 +9,7 @@ import {
   type LaneCommandCall,
   isClearing,
   readDirectives,
-  type ModelBook,
+  type ModelCatalog,
   ownThinking,
   reasoningField,
   thinkingField,
@@ -22,7 +22,7 @@ export interface DirectiveOptions {
   readonly config: Config;
   readonly sessions: Sessions;
   readonly models: Pick<Models, "get">;
-  readonly book: ModelBook;
+  readonly book: ModelCatalog;
 }
 
 /** What a directive needs to know of its conversation. */

@@ -2,14 +2,14 @@
 // tool is told to owners only.
 import { nearestWord } from "@parley/config";
 import type { Sessions } from "@parley/store";
-import { type ToolHold, listedTools, type ListedTool, type SetUp } from "@parley/runner";
+import { type EmergencyStop, listedTools, type ListedTool, type SetUp } from "@parley/runner";
 import { senderId } from "@parley/access";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ToolsCommandOptions {
   readonly sessions: Pick<Sessions, "open">;
   readonly setUp: Pick<SetUp, "prompt">;
-  readonly held: ToolHold["now"];
+  readonly held: EmergencyStop["now"];
 }
 
 const shownNameChars = 40;

@@ -2,20 +2,20 @@
 // people elsewhere put a line under every answer are refused, so that nobody waits for one.
 import type { Clock } from "@parley/protocol";
 import {
-  type SpendLedger,
+  type SpendLimits,
   type SpendState,
   addUsed,
   daysBack,
   noneUsed,
   tokensOf,
-  type UsageBook,
+  type UsageLog,
   type Used,
 } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface UsageCommandOptions {
-  readonly usage: UsageBook;
-  readonly ledger: SpendLedger;
+  readonly usage: UsageLog;
+  readonly ledger: SpendLimits;
   readonly clock: Pick<Clock, "now">;
 }
 

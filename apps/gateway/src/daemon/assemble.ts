@@ -2,8 +2,8 @@
 // (the path in force, the pools) is asked for through a function, so that a part never holds an old one.
 import { join } from "node:path";
 import type { Channel } from "@parley/channels";
-import { configDesk, type Config, type Places } from "@parley/config";
-import { type Bus, type Waker, turnPools, type Pools } from "@parley/queue";
+import { configEditor, type Config, type Places } from "@parley/config";
+import { type Bus, type WorkNotifier, turnPools, type Pools } from "@parley/queue";
 import { keepMenu } from "../commands/command-menu.ts";
 import { coreMemory } from "../message-path/process-memory.ts";
 import { modelTrouble, type Restarting } from "@parley/runner";
@@ -16,11 +16,11 @@ import {
   isWeb,
   type Cluster,
   hubOfNodes,
-  movedChatsOfNodes,
+  clusterMigratedChats,
   type NodePlace,
   type Role,
-  keepRoll,
-  type Roll,
+  keepNodeRegistry,
+  type NodeRegistry,
 } from "@parley/cluster";
 import { troubleAround } from "./machine-trouble.ts";
 import type { Refusals } from "@parley/access";
@@ -29,8 +29,8 @@ import { gatewayState, type GatewayState } from "./state.ts";
 import { restarting } from "./restart-check.ts";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";
-import { wireHands, type WiredHands } from "../wiring/machine-ports.ts";
-import { wireWaker } from "../wiring/store.ts";
+import { wireToolPorts, type WiredToolPorts } from "../wiring/machine-ports.ts";
+import { wireWorkNotifier } from "../wiring/store.ts";
 import { controlPlane, type ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import type { OpenedStore } from "./open-store.ts";
 
@@ -57,16 +57,16 @@ export interface Parts {
   /** Everything is done by this one from then on. */
   readonly use: (path: MessagePath) => void;
   readonly wired: Wired;
-  readonly waker: Waker;
+  readonly waker: WorkNotifier;
   readonly control: ControlPlane;
-  readonly hands: WiredHands;
+  readonly hands: WiredToolPorts;
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
   readonly state: GatewayState;
   readonly setMenu: (channel: Channel, signal?: AbortSignal) => Promise<void>;
   /** Null where this process is alone on its store. */
   readonly cluster: Cluster | null;
-  readonly roll: Roll;
+  readonly roll: NodeRegistry;
   /** Whether the account is connected and delivered for by the one node that leads it. */
   readonly isLed: (account: string) => boolean;
   /** What is made last. */
@@ -95,7 +95,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     log,
   } = options;
   const hub = hubOfNodes(eventHub(), bus, clock);
-  const moved = await movedChatsOfNodes(store, bus, log);
+  const moved = await clusterMigratedChats(store, bus, log);
   const mediaPath = join(places.home, "media");
   const wired = await wireChannels({ config, store, hub, mediaFolder: mediaPath, moved, clock, ids, log });
   const nodes = bus.shared
@@ -103,7 +103,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     : null;
   const isLed = (account: string): boolean => nodes !== null && !isWeb(account);
   const served = [...wired.channels.keys()].filter((account) => !isLed(account));
-  const waker = await wireWaker(config, {
+  const waker = await wireWorkNotifier(config, {
     store,
     pools: [...(role === "edge" ? [] : turnPools), ...served],
     clock,
@@ -120,7 +120,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     outOfFiles,
     () => troubleAround(path?.config.agents.list ?? [], clock),
   );
-  const desk = configDesk({
+  const desk = configEditor({
     env,
     home: places.home,
     takeUp: async () => (await reloading.reload("the file was changed through the gateway")).problems,
@@ -142,7 +142,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
           }),
         };
   const restartNeeded = (): readonly string[] => reloading.state().restartNeeded;
-  const hands = await wireHands(
+  const hands = await wireToolPorts(
     { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
     store,
   );
@@ -189,7 +189,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   bus.hear("stop", core.running.heard);
   const running: Parts["running"] = { pools: null };
   const startedAtMs = clock.now();
-  const roll = keepRoll({
+  const roll = keepNodeRegistry({
     alone: !bus.shared,
     cells: store.cells,
     line: () => ({

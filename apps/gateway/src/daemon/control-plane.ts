@@ -1,25 +1,25 @@
 // The control plane of this daemon: the server with every method, page and program on it, over the message path in force. What it shows is
 // asked of the parts at that moment, never kept (I10).
-import { listenAddress, replaceFile, type ConfigDesk, type LoadedConfig } from "@parley/config";
+import { listenAddress, replaceFile, type ConfigEditor, type LoadedConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log, type MethodResult, version } from "@parley/protocol";
 import {
   type Caller,
   connectedClients,
-  deviceBook,
+  deviceStore,
   type Hub,
   controlServer,
   type ControlServer,
 } from "@parley/control";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
-import type { LogBook } from "../log/recent-log.ts";
+import type { RecentLog } from "../log/recent-log.ts";
 import type { MessagePath } from "../message-path.ts";
 import { handlers } from "../operator/handlers.ts";
 import { logStream } from "../operator/logs.ts";
 import { sessionOwnership, type Refusals } from "@parley/access";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
-import type { Roll } from "@parley/cluster";
+import type { NodeRegistry } from "@parley/cluster";
 import { apiRoutes } from "../api/routes.ts";
-import { programDesk } from "../api/api-requests.ts";
+import { apiRequests } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { Restarting } from "@parley/runner";
 import type { GatewayState } from "./state.ts";
@@ -37,7 +37,7 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly wired: Wired;
   readonly state: GatewayState;
   /** The one that everybody in this process changes the file by. */
-  readonly desk: ConfigDesk;
+  readonly desk: ConfigEditor;
   /** The path in force, and what is done by it whichever that is. */
   readonly pathNow: () => Pick<MessagePath, "config">;
   readonly live: Pick<MessagePath, "core" | "models" | "skills">;
@@ -47,8 +47,8 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   readonly jobs: Pick<DatabaseJobs, "backup">;
   readonly metrics: Pick<GatewayMetrics, "text">;
   readonly refusals: Refusals;
-  readonly logBook: LogBook;
-  readonly listNodes: Roll["list"];
+  readonly recentLog: RecentLog;
+  readonly listNodes: NodeRegistry["list"];
   /** The gateway's token; it has every scope. */
   readonly token: string;
   /** The same for this run alone; who may read the state folder finds it there. */
@@ -93,11 +93,11 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     ids,
     log,
   } = options;
-  const devices = deviceBook(store.cells, clock, ids);
+  const devices = deviceStore(store.cells, clock, ids);
   const clients = connectedClients();
   // Kept from now on: an operator asks what is wrong while the store is away, too.
   await devices.operatorPeer();
-  options.logBook.follow((line) => hub.show(logStream, "log.line", { line }));
+  options.recentLog.follow((line) => hub.show(logStream, "log.line", { line }));
   const answers = handlers({
     get config() {
       return pathNow().config;
@@ -118,7 +118,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     clients,
     loginUrl: (granted) => control.loginUrl(granted),
     unlock: () => control.unlock(),
-    logBook: options.logBook,
+    recentLog: options.recentLog,
     restart: async (reason) => {
       if (options.restarting === undefined)
         throw new Fault("unsupported", "this gateway can only be stopped, and started again by hand");
@@ -152,7 +152,7 @@ export async function controlPlane(options: ControlPlaneOptions): Promise<Contro
     health: state.ready,
     webhook: (account) => wired.webhooks.get(account) ?? null,
     programs: apiRoutes({
-      desk: programDesk({
+      desk: apiRequests({
         ...store,
         receive: (events) => live.core.receive(events),
         isOpen: () => state.phase() === "running",

@@ -18,7 +18,7 @@ import { databaseJobs } from "../maintenance/database-jobs.ts";
 import { gatewayMetrics } from "../metrics/gateway-metrics.ts";
 import { takePlace, type Role } from "@parley/cluster";
 import { systemdNotify } from "./notify.ts";
-import { refusalBook } from "@parley/access";
+import { refusalLog } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import { restartSignal } from "./restart.ts";
 import { crashLoopReason, type SafeMode } from "./safe-mode.ts";
@@ -81,11 +81,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const bootId = ids.uuid();
   const metrics = gatewayMetrics(clock);
   const told = { count: metrics.refused, clock };
-  const refusals = refusalBook({
+  const refusals = refusalLog({
     ...told,
     say: (fields, message) => log.warn({ part: "control", ...fields }, message),
   });
-  const strangers = refusalBook({
+  const strangers = refusalLog({
     ...told,
     say: (fields, message) => log.info({ part: "admission", ...fields }, message),
   });
@@ -118,7 +118,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     metrics,
     refusals,
     strangers,
-    logBook: lines.book,
+    recentLog: lines.book,
     token,
     localToken,
     bootId,

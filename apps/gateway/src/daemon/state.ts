@@ -60,12 +60,10 @@ export function gatewayState(
     });
 
   const looked = (): ReturnType<Store["check"]> =>
-    store
-      .check()
-      .catch((error: unknown) => ({
-        ok: false,
-        reason: error instanceof Error ? error.message : String(error),
-      }));
+    store.check().catch((error: unknown) => ({
+      ok: false,
+      reason: error instanceof Error ? error.message : String(error),
+    }));
 
   return {
     phase: () => phase,

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { secretValues, type Config } from "@parley/config";
 import type { Clock } from "@parley/protocol";
-import { logBook, type LogBook } from "./recent-log.ts";
+import { recentLog, type RecentLog } from "./recent-log.ts";
 import { logFile, type LogFile } from "./log-file.ts";
 import { logger, type Logger } from "./logger.ts";
 
@@ -18,13 +18,13 @@ export interface DaemonLogOptions {
 }
 
 export interface DaemonLog extends Logger {
-  readonly book: LogBook;
+  readonly book: RecentLog;
   /** Of the file; what is logged after that still goes to standard error. */
   close(): void;
 }
 
 export async function daemonLog({ config, home, node, pretty, clock }: DaemonLogOptions): Promise<DaemonLog> {
-  const book = logBook();
+  const book = recentLog();
   const file = fileOf(config, home, node, clock);
   const made = await logger({
     level: config.logging.level,

@@ -1,7 +1,7 @@
 // The newest lines of the log, for operators who look at it from afar. Bounded in lines and in characters (I9); what it holds has been
 // cleaned of secrets before.
 
-export interface LogBook {
+export interface RecentLog {
   /** One line as it is written, a JSON object. */
   add(line: string): void;
   /** The newest `count`, oldest first. */
@@ -15,7 +15,7 @@ const mostChars = 1_048_576;
 /** A stack inside an error makes a line long, never this long. */
 const lineChars = 16_384;
 
-export function logBook(): LogBook {
+export function recentLog(): RecentLog {
   let lines: string[] = [];
   let chars = 0;
   const listeners = new Set<(line: string) => void>();

@@ -8,37 +8,37 @@ import type { Clock, Ids, Log, SessionKey } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Tool } from "@parley/tools";
 import {
-  approvalDesk,
-  type ApprovalDesk,
+  createApprovals,
+  type Approvals,
   isApproved,
   type ToolHooks,
-  toolHold,
-  type ToolHold,
+  emergencyStop,
+  type EmergencyStop,
   type MediaReaderOptions,
   type ShowProgress,
-  spendLedger,
-  type SpendLedger,
-  usageBook,
-  type UsageBook,
-  modelBook,
-  type ModelBook,
+  spendLimits,
+  type SpendLimits,
+  usageLog,
+  type UsageLog,
+  modelCatalog,
+  type ModelCatalog,
   type RunningTurns,
-  promptBook,
-  type PromptBook,
+  promptHistory,
+  type PromptHistory,
   agentIn,
   setUp,
   type SetUp,
   noSkills,
-  type SkillBook,
+  type SkillRegistry,
   sessionLane,
   suspects,
   type Suspects,
   sessionPlans,
   sessionStatus,
-  toolBook,
-  type Hands,
+  effectiveTools,
+  type ToolPorts,
   docsRoots,
-  type House,
+  type InstallationFacts,
 } from "@parley/runner";
 import { pastLaneCommands, type PastLaneCommand } from "../commands/commands.ts";
 import { skillDesk } from "../commands/skill.ts";
@@ -49,12 +49,12 @@ import { startWork, type CoreWork, type Share } from "./lane-work.ts";
 import {
   speakersAt,
   accessPolicy,
-  type MovedChats,
+  type MigratedChats,
   owners,
   type Owners,
-  pairingBook,
-  pairingDesk,
-  type PairingDesk,
+  pairingStore,
+  pairingDecisions,
+  type PairingDecisions,
   type Place,
   type PlaceRules,
   router,
@@ -66,10 +66,10 @@ import {
 import { intake } from "../receive/intake.ts";
 import {
   dropAnswers,
-  accountPacers,
+  accountRateLimits,
   causeRows,
-  closedChats,
-  type ClosedChats,
+  unreachableChats,
+  type UnreachableChats,
   deliverer,
   ownerNotices,
   personNotices,
@@ -87,12 +87,12 @@ export interface CoreOptions {
   /** By `<channel>:<account>`. */
   readonly channels: ReadonlyMap<string, Channel>;
   /** Loaded. */
-  readonly moved: MovedChats;
+  readonly moved: MigratedChats;
   readonly models: Models;
   /** Beside those of the catalogue. */
   readonly tools: readonly Tool[];
   /** What the tools of the catalogue work with; absent: there are only the other ones. */
-  readonly hands?: Hands;
+  readonly hands?: ToolPorts;
   readonly hooks: readonly BootstrapHook[];
   /** Absent: there are none. */
   readonly toolHooks?: ToolHooks;
@@ -103,9 +103,9 @@ export interface CoreOptions {
   /** What no answer may show. */
   readonly redaction: Redaction;
   /** What is the same in every prompt; absent: nothing of it is told. */
-  readonly house?: House;
+  readonly house?: InstallationFacts;
   /** Absent: there are none. */
-  readonly skills?: SkillBook;
+  readonly skills?: SkillRegistry;
   /** What a turn runs with; by default it is gathered anew from config, files and models. */
   readonly forTurn?: SetUp["forTurn"];
   /** Ends the edits of a message of ours that other processes asked for. */
@@ -123,23 +123,23 @@ export interface CoreOptions {
 export interface Core {
   readonly receive: ReceiveEvents;
   readonly route: RouteInbound;
-  readonly pairing: PairingDesk;
+  readonly pairing: PairingDecisions;
   readonly owners: Owners;
   /** Chats that take nothing: an operator's retry opens one. */
-  readonly closed: Pick<ClosedChats, "open">;
+  readonly closed: Pick<UnreachableChats, "open">;
   readonly setUp: SetUp;
-  readonly prompts: PromptBook;
-  readonly usage: UsageBook;
-  readonly ledger: SpendLedger;
-  readonly approvals: ApprovalDesk;
-  readonly hold: ToolHold;
+  readonly prompts: PromptHistory;
+  readonly usage: UsageLog;
+  readonly ledger: SpendLimits;
+  readonly approvals: Approvals;
+  readonly hold: EmergencyStop;
   /** What /stop and the page's button end. */
   readonly stop: Stoppable;
   readonly running: RunningTurns;
   /** Why not all is well with turns, in words for the status. */
   readonly suspects: Pick<Suspects, "reasons">;
   /** Which models people may choose. */
-  readonly models: ModelBook;
+  readonly models: ModelCatalog;
   /** What the menu of commands of an account shows. */
   readonly menu: CommandCatalogue["menu"];
   readonly work: CoreWork;
@@ -162,9 +162,9 @@ export function gatewayCore(options: CoreOptions): Core {
     log,
   });
   const store = { ...options.store, inbox };
-  const book = pairingBook(store.cells, clock, ids);
+  const book = pairingStore(store.cells, clock, ids);
   const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
-  const pairing = pairingDesk(book, ownersBook);
+  const pairing = pairingDecisions(book, ownersBook);
   const policy = accessPolicy(config.channels, moved);
   const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
   const { bindings, session } = config;
@@ -177,15 +177,15 @@ export function gatewayCore(options: CoreOptions): Core {
     rules,
     moved,
   });
-  const prompts = promptBook(store.cells, clock);
-  const usage = usageBook(store.cells, config.agents.defaults.userTimezone, clock);
-  const ledger = spendLedger({ config, book: usage, clock, log });
+  const prompts = promptHistory(store.cells, clock);
+  const usage = usageLog(store.cells, config.agents.defaults.userTimezone, clock);
+  const ledger = spendLimits({ config, book: usage, clock, log });
   const skills = options.skills ?? noSkills;
   const house = options.house ?? {};
   const skillsDesk = skillDesk({ config, book: skills, rules });
-  const models = modelBook({ config, declared: options.models.list, callable: options.models.get });
+  const models = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
   const { approvers, target } = config.approvals.exec;
-  const approvals = approvalDesk({
+  const approvals = createApprovals({
     cells: store.cells,
     inbox: store.inbox,
     outbox: store.outbox,
@@ -198,7 +198,7 @@ export function gatewayCore(options: CoreOptions): Core {
     clock,
     log,
   });
-  const tools = toolBook({
+  const tools = effectiveTools({
     config,
     grants: approvals.book.grants,
     approved: isApproved(approvals.book),
@@ -236,7 +236,7 @@ export function gatewayCore(options: CoreOptions): Core {
     beside: endBeside,
     answers: dropAnswers(store.inbox, store.outbox),
   };
-  const hold = toolHold({
+  const hold = emergencyStop({
     ...store,
     stopTurn: running.stop,
     endCommands: async () => options.hands?.exec?.commands.end(),
@@ -265,7 +265,7 @@ export function gatewayCore(options: CoreOptions): Core {
     more: options.commands,
   });
 
-  const closed = closedChats(store.cells);
+  const closed = unreachableChats(store.cells);
 
   const receive = intake({
     config,
@@ -309,7 +309,7 @@ export function gatewayCore(options: CoreOptions): Core {
     log,
   });
 
-  const pacerFor = accountPacers({ config, kept: kept.pacers, clock });
+  const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });
 
   const work: CoreWork = {
     concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
@@ -322,7 +322,7 @@ export function gatewayCore(options: CoreOptions): Core {
         moved,
         closed,
         render: channelRender,
-        pacer: pacerFor(account),
+        rateLimit: pacerFor(account),
         beforeEdit: async (messageId) => options.settleEdits?.(account, messageId),
         clock,
         log,

@@ -3,7 +3,7 @@
 import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "@parley/access";
-import type { Pacer } from "@parley/delivery";
+import type { RateLimit } from "@parley/delivery";
 import { runningTurns, type RunningTurns, suspectsHere, type SuspectsHere } from "@parley/runner";
 
 export interface CoreMemory {
@@ -14,7 +14,7 @@ export interface CoreMemory {
   /** See `SetUp.stableMoves`. */
   readonly stableMoves: Map<string, number>;
   /** By account; what a platform counted does not begin anew. */
-  readonly pacers: Map<string, Pacer>;
+  readonly pacers: Map<string, RateLimit>;
   readonly bootAtMs: number;
 }
 

@@ -8,7 +8,7 @@ import type { LaneView, Store } from "@parley/store";
 import type { RefusalReason } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
 import type { GatewayState } from "../daemon/state.ts";
-import { metricBook, type MetricBook, type Sample } from "@parley/control";
+import { metricRegistry, type MetricRegistry, type Sample } from "@parley/control";
 
 export interface GatewayMetrics {
   /** The same store, counted. */
@@ -43,7 +43,7 @@ const callBuckets = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const laneLimit = 1_000;
 
 export function gatewayMetrics(clock: Clock): GatewayMetrics {
-  const book = metricBook();
+  const book = metricRegistry();
   const startedAtMs = clock.now();
   const lag = monitorEventLoopDelay({ resolution: 20 });
 
@@ -167,7 +167,7 @@ export function gatewayMetrics(clock: Clock): GatewayMetrics {
   };
 }
 
-function watched(book: MetricBook, parts: WatchedParts): void {
+function watched(book: MetricRegistry, parts: WatchedParts): void {
   const { store, state } = parts;
   const lanes = async (
     list: (limit: number) => Promise<readonly LaneView[]>,
@@ -265,7 +265,7 @@ function watched(book: MetricBook, parts: WatchedParts): void {
 
 /** Names as Prometheus' own clients have them. */
 function processNumbers(
-  book: MetricBook,
+  book: MetricRegistry,
   startedAtMs: number,
   lag: ReturnType<typeof monitorEventLoopDelay>,
 ): void {

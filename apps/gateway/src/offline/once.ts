@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import {
-  configDesk,
+  configEditor,
   ConfigFault,
   loadBlocks,
   loadConfig,
@@ -30,12 +30,12 @@ import type { Store } from "@parley/store";
 import {
   type Caller,
   connectedClients,
-  deviceBook,
+  deviceStore,
   dispatcher,
   type Handlers,
   readFrame,
 } from "@parley/control";
-import { owners, pairingBook, pairingDesk, noRefusals } from "@parley/access";
+import { owners, pairingStore, pairingDecisions, noRefusals } from "@parley/access";
 import { logger } from "../log/logger.ts";
 import { configMethods } from "../operator/config.ts";
 import { agentMethods } from "../operator/agents.ts";
@@ -43,14 +43,14 @@ import { deviceMethods } from "../operator/devices.ts";
 import { pairingMethods } from "../operator/pairing.ts";
 import { sessionMethods } from "../operator/sessions.ts";
 import { operateMethods } from "../operator/operate.ts";
-import { readRoll } from "@parley/cluster";
+import { readNodeRegistry } from "@parley/cluster";
 import { modelMethods } from "../operator/models.ts";
 import { skillMethods } from "../operator/skills.ts";
 import { usageMethods } from "../operator/usage.ts";
-import { closedChats } from "@parley/delivery";
+import { unreachableChats } from "@parley/delivery";
 import { stoppedHome, type StoppedHome } from "./stopped-home.ts";
 import { stoppedPrompts } from "./stopped-prompts.ts";
-import { spendLedger, modelBook, type ModelBook, usageBook } from "@parley/runner";
+import { spendLimits, modelCatalog, type ModelCatalog, usageLog } from "@parley/runner";
 import { wireModels, wireSkills } from "../wiring/wiring.ts";
 
 export interface OnceConfig extends LoadedConfig {
@@ -109,11 +109,11 @@ export async function runOnce({
     clock,
   });
   const used = async (params: MethodParams<"usage">): Promise<MethodResult<"usage">> => {
-    const book = usageBook((await home.store()).cells, config.agents.defaults.userTimezone, clock);
-    return usageMethods({ book, ledger: spendLedger({ config, book, clock, log }), clock }).usage(params);
+    const book = usageLog((await home.store()).cells, config.agents.defaults.userTimezone, clock);
+    return usageMethods({ book, ledger: spendLimits({ config, book, clock, log }), clock }).usage(params);
   };
   const settings = configMethods({
-    desk: configDesk({ env, home: places.home }),
+    desk: configEditor({ env, home: places.home }),
     restartNeeded: () => [],
     clock,
   });
@@ -121,7 +121,7 @@ export async function runOnce({
     ...sessionMethods({ config, sessions, turns, models: modelChoices(config, clock, log), clock }),
     ...pairingOn(cells, config, clock, ids),
     ...deviceMethods({
-      devices: deviceBook(cells, clock, ids),
+      devices: deviceStore(cells, clock, ids),
       clients: connectedClients(),
       loginUrl: notRunning,
       unlock: () => 0,
@@ -238,14 +238,17 @@ function onOpenedStore<M extends MethodName>(
 }
 
 function pairingOn(cells: Store["cells"], config: LoadedConfig["config"], clock: Clock, ids: Ids) {
-  const desk = pairingDesk(pairingBook(cells, clock, ids), owners(config.commands.ownerAllowFrom, cells));
+  const desk = pairingDecisions(
+    pairingStore(cells, clock, ids),
+    owners(config.commands.ownerAllowFrom, cells),
+  );
   const { list, approve, revoke } = pairingMethods(desk);
   return { "pairing.list": list, "pairing.approve": approve, "pairing.revoke": revoke };
 }
 
-function modelChoices(config: LoadedConfig["config"], clock: Clock, log: Log): ModelBook {
+function modelChoices(config: LoadedConfig["config"], clock: Clock, log: Log): ModelCatalog {
   const models = wireModels(config, "", clock, log);
-  return modelBook({ config, declared: models.list, callable: models.get });
+  return modelCatalog({ config, declared: models.list, callable: models.get });
 }
 
 async function notRunning(): Promise<never> {
@@ -262,8 +265,8 @@ function onceHandlers(
     const store = await home.store();
     return operateMethods({
       store,
-      closed: closedChats(store.cells),
-      listNodes: readRoll(store.cells, clock),
+      closed: unreachableChats(store.cells),
+      listNodes: readNodeRegistry(store.cells, clock),
       clock,
     })[method](params);
   };

@@ -3,25 +3,25 @@
 import type { Config, Places } from "@parley/config";
 import { cooldowns } from "@parley/models";
 import {
-  approvalDesk,
-  toolHold,
+  createApprovals,
+  emergencyStop,
   bootstrapHooks,
-  promptBook,
-  modelBook,
+  promptHistory,
+  modelCatalog,
   sessionPlans,
   sessionStatus,
   agentIn,
   setUp,
-  toolBook,
+  effectiveTools,
   docsRoots,
 } from "@parley/runner";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import { houseOf } from "../installation.ts";
-import { accessPolicy, speakersAt, owners, movedChats } from "@parley/access";
+import { installationFacts } from "../installation.ts";
+import { accessPolicy, speakersAt, owners, migratedChats } from "@parley/access";
 import { promptMethods } from "../operator/prompt.ts";
 import { toolMethods } from "../operator/tools.ts";
-import { idleHands } from "../wiring/machine-ports.ts";
+import { idleToolPorts } from "../wiring/machine-ports.ts";
 import { configuredAccounts, wireModels, wireSkills, wireSurfaces, wireTools } from "../wiring/wiring.ts";
 
 export interface StoppedPromptsOptions {
@@ -39,17 +39,17 @@ type StoppedPrompts = ReturnType<typeof promptMethods> & ReturnType<typeof toolM
 
 export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<StoppedPrompts> {
   const { config, places, env, store, clock, ids, log } = options;
-  const moved = movedChats(store.cells);
+  const moved = migratedChats(store.cells);
   await moved.load();
   const policy = accessPolicy(config.channels, moved);
-  const prompts = promptBook(store.cells, clock);
+  const prompts = promptHistory(store.cells, clock);
   const models = wireModels(config, places.home, clock, log);
-  const hands = idleHands({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
-  const house = await houseOf(config, places.home, env["SHELL"], ids);
+  const hands = idleToolPorts({ home: places.home, mediaPath: places.home, env, clock, ids, log }, store);
+  const house = await installationFacts(config, places.home, env["SHELL"], ids);
   const skills = wireSkills(config, places.home, env, hands.origins);
   const owner = owners(config.commands.ownerAllowFrom, store.cells);
   const { approvers, target } = config.approvals.exec;
-  const desk = approvalDesk({
+  const desk = createApprovals({
     ...store,
     approvers: approvers ?? null,
     target,
@@ -62,7 +62,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     config,
     models,
     cooldowns: cooldowns(clock),
-    tools: toolBook({
+    tools: effectiveTools({
       config,
       grants: desk.book.grants,
       hands,
@@ -70,7 +70,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
       readRoots: [...skills.readRoots(), ...docsRoots(house)],
       status: sessionStatus({
         sessions: store.sessions,
-        models: modelBook({ config, declared: models.list, callable: models.get }),
+        models: modelCatalog({ config, declared: models.list, callable: models.get }),
         agentOf: agentIn(config),
       }),
       plans: sessionPlans(store.sessions),
@@ -90,7 +90,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     ids,
     log,
   });
-  const hold = toolHold({ ...store, stopTurn: () => {}, endCommands: async () => {}, clock });
+  const hold = emergencyStop({ ...store, stopTurn: () => {}, endCommands: async () => {}, clock });
   const asked = {
     sessions: store.sessions,
     prompts,

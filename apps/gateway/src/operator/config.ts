@@ -3,7 +3,7 @@
 import {
   configJsonSchema,
   type ConfigChange,
-  type ConfigDesk,
+  type ConfigEditor,
   type ConfigProblem,
   type ConfigWritten,
 } from "@parley/config";
@@ -17,7 +17,7 @@ import {
 } from "@parley/protocol";
 
 export interface ConfigMethodsOptions {
-  readonly desk: ConfigDesk;
+  readonly desk: ConfigEditor;
   /** Which of the changed places wait for a restart. */
   readonly restartNeeded: (changed: readonly string[]) => readonly string[];
   readonly clock: Clock;

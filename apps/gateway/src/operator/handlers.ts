@@ -1,15 +1,15 @@
 // Every method of the control plane with what answers it; the table in protocol says who may call it and with what.
-import type { Config, ConfigDesk } from "@parley/config";
+import type { Config, ConfigEditor } from "@parley/config";
 import type { Ids } from "@parley/protocol";
 import type { Models } from "@parley/models";
 import type { Handlers, Clients, Devices } from "@parley/control";
 import type { Core } from "../message-path/core.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
-import type { Roll } from "@parley/cluster";
+import type { NodeRegistry } from "@parley/cluster";
 import { perConfig } from "../reload/live.ts";
 import type { Reloader } from "../reload/reloader.ts";
-import type { SkillBook } from "@parley/runner";
-import type { LogBook } from "../log/recent-log.ts";
+import type { SkillRegistry } from "@parley/runner";
+import type { RecentLog } from "../log/recent-log.ts";
 import { agentMethods } from "./agents.ts";
 import { backupMethods } from "./backup.ts";
 import { chatMethods } from "./chat.ts";
@@ -31,17 +31,17 @@ export interface HandlerOptions extends StatusOptions {
   readonly core: Core;
   /** Null where another server keeps the data. */
   readonly databasePath: string | null;
-  readonly listNodes: Roll["list"];
-  readonly skills: SkillBook;
+  readonly listNodes: NodeRegistry["list"];
+  readonly skills: SkillRegistry;
   readonly models: Models;
-  readonly desk: ConfigDesk;
+  readonly desk: ConfigEditor;
   readonly restartNeeded: ConfigMethodsOptions["restartNeeded"];
   readonly reload: Reloader["reload"];
   readonly devices: Devices;
   readonly clients: Clients;
   readonly loginUrl: DeviceMethodsOptions["loginUrl"];
   readonly unlock: DeviceMethodsOptions["unlock"];
-  readonly logBook: Pick<LogBook, "last">;
+  readonly recentLog: Pick<RecentLog, "last">;
   /** Drains and starts again, once the answer had time to go out. Throws Fault when it would not come up. */
   readonly restart: (reason: string) => Promise<void>;
   readonly ids: Ids;
@@ -102,7 +102,7 @@ export function handlers(options: HandlerOptions): Handlers {
     ),
     ...perConfig(configNow, (config) => agentMethods(config)),
     ...deviceMethods(options),
-    ...logMethods(options.logBook),
+    ...logMethods(options.recentLog),
     async restart({ reason = "asked for over the control plane" }) {
       const { pid, turnsRunning, deliveriesWaiting } = await status.status();
       await options.restart(reason);

@@ -1,11 +1,11 @@
 // `logs.tail`: the newest lines, and the next ones as they come. A client that is slow misses lines rather than holding any back.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { Caller } from "@parley/control";
-import type { LogBook } from "../log/recent-log.ts";
+import type { RecentLog } from "../log/recent-log.ts";
 
 export const logStream = "logs";
 
-export function logMethods(book: Pick<LogBook, "last">) {
+export function logMethods(book: Pick<RecentLog, "last">) {
   return {
     async "logs.tail"(
       { lines = 100, follow = false }: MethodParams<"logs.tail">,

@@ -1,8 +1,8 @@
 // The operator's methods that need nothing but the store: they work the same in a running daemon and in `--once`.
 import { Fault, type Clock, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
-import type { ClosedChats } from "@parley/delivery";
-import type { Roll } from "@parley/cluster";
+import type { UnreachableChats } from "@parley/delivery";
+import type { NodeRegistry } from "@parley/cluster";
 import { deadMethods } from "./dead.ts";
 import { findMessage } from "../trace/find-message.ts";
 import { outboxMethods } from "./outbox.ts";
@@ -10,8 +10,8 @@ import { storyTeller } from "../trace/story.ts";
 
 export interface OperateOptions {
   readonly store: Pick<Store, "inbox" | "turns" | "outbox" | "cells">;
-  readonly closed: Pick<ClosedChats, "open">;
-  readonly listNodes: Roll["list"];
+  readonly closed: Pick<UnreachableChats, "open">;
+  readonly listNodes: NodeRegistry["list"];
   readonly clock: Clock;
 }
 

@@ -1,12 +1,12 @@
 // Deliveries in an operator's hands: what waits or is in trouble, sent again, or given up.
 import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
-import type { ClosedChats } from "@parley/delivery";
+import type { UnreachableChats } from "@parley/delivery";
 import { shownDelivery } from "./record-views.ts";
 
 export function outboxMethods(
   outbox: Pick<Outbox, "find" | "post" | "drop">,
-  closed: Pick<ClosedChats, "open">,
+  closed: Pick<UnreachableChats, "open">,
 ) {
   async function named(id: string): Promise<DeliveryView> {
     const [found] = await outbox.find({ id, limit: 1 });

@@ -1,8 +1,8 @@
 // Pairing over the control plane: what the operator decides at the desk.
 import type { MethodParams, MethodResult } from "@parley/protocol";
-import type { PairingDesk } from "@parley/access";
+import type { PairingDecisions } from "@parley/access";
 
-export function pairingMethods(desk: PairingDesk) {
+export function pairingMethods(desk: PairingDecisions) {
   return {
     async list(_params: MethodParams<"pairing.list">): Promise<MethodResult<"pairing.list">> {
       const { pending, paired } = await desk.list();

@@ -14,11 +14,11 @@ import {
 } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Place } from "@parley/access";
-import { turnsKept, type PromptBook, type PromptRecord, type PromptNow, type SetUp } from "@parley/runner";
+import { turnsKept, type PromptHistory, type PromptRecord, type PromptNow, type SetUp } from "@parley/runner";
 
 export interface PromptMethodsOptions {
   readonly sessions: Pick<Sessions, "list">;
-  readonly prompts: PromptBook;
+  readonly prompts: PromptHistory;
   readonly setUp: Pick<SetUp, "prompt">;
   /** Asked about when nothing has been said yet. */
   readonly defaultAgent: string;

@@ -17,7 +17,7 @@ import type { Session, Sessions, StoredEntry, Turns } from "@parley/store";
 import { beginAnew, begunAt } from "../receive/reset-policy.ts";
 import {
   modelField,
-  type ModelBook,
+  type ModelCatalog,
   ownReasoning,
   ownThinking,
   reasoningField,
@@ -28,7 +28,7 @@ export interface SessionMethodsOptions {
   readonly config: Pick<Config, "agents">;
   readonly sessions: Sessions;
   readonly turns: Pick<Turns, "list">;
-  readonly models: Pick<ModelBook, "find">;
+  readonly models: Pick<ModelCatalog, "find">;
   readonly clock: Clock;
 }
 

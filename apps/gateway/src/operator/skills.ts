@@ -2,16 +2,16 @@
 // which settings are missing, never what settings hold (CVE-2026-26326). Works with and without a daemon: it needs config and files only.
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { installSkill, skillCommands, skillId, suspicionsIn, type Skill } from "@parley/agent";
+import { installSkill, skillCommands, skillId, riskSignsIn, type Skill } from "@parley/agent";
 import type { AgentConfig, Config } from "@parley/config";
 import { Fault, type Clock, type Ids, type MethodParams, type MethodResult } from "@parley/protocol";
 import { knownCommands } from "../receive/command.ts";
-import type { SkillBook, SkillSurvey, SurveyedSkill } from "@parley/runner";
+import type { SkillRegistry, SkillSurvey, SurveyedSkill } from "@parley/runner";
 import { absolute } from "./backup.ts";
 
 export interface SkillMethodsOptions {
   readonly config: Config;
-  readonly book: SkillBook;
+  readonly book: SkillRegistry;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -168,7 +168,7 @@ async function details(
 async function warningsOf({ file, source }: Skill): Promise<string[]> {
   if (source === "bundled") return [];
   try {
-    return suspicionsIn(await readFile(file, "utf8")).map((words) => `SKILL.md ${words}`);
+    return riskSignsIn(await readFile(file, "utf8")).map((words) => `SKILL.md ${words}`);
   } catch {
     // It went away since it was listed; then there is nothing to warn of.
     return [];

@@ -6,7 +6,7 @@ import type { Store } from "@parley/store";
 import type { Core } from "../message-path/core.ts";
 import type { GatewayState } from "../daemon/state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
-import type { NodeView, Roll } from "@parley/cluster";
+import type { NodeView, NodeRegistry } from "@parley/cluster";
 import type { Wired } from "../wiring/wiring.ts";
 
 export interface StatusOptions {
@@ -16,7 +16,7 @@ export interface StatusOptions {
   readonly store: Store;
   readonly core: Pick<Core, "running" | "hold">;
   readonly wired: Wired;
-  readonly listNodes: Roll["list"];
+  readonly listNodes: NodeRegistry["list"];
   readonly state: GatewayState;
   readonly bootId: string;
   readonly clock: Clock;

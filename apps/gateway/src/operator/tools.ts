@@ -1,11 +1,11 @@
 // Tools and approvals over the control plane: what a session may use and why not the rest, what waits for a decision, deciding.
 import { Fault, type MethodParams, type MethodResult } from "@parley/protocol";
-import { type Approval, type ApprovalDesk, askedByLines, type ToolHold, listedTools } from "@parley/runner";
+import { type Approval, type Approvals, askedByLines, type EmergencyStop, listedTools } from "@parley/runner";
 import { promptNow, type PromptMethodsOptions } from "./prompt.ts";
 
 export interface ToolMethodsOptions extends PromptMethodsOptions {
-  readonly desk: ApprovalDesk;
-  readonly hold: ToolHold;
+  readonly desk: Approvals;
+  readonly hold: EmergencyStop;
 }
 
 export interface DecisionCaller {

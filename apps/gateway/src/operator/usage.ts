@@ -2,20 +2,20 @@
 import type { Clock, MethodParams, MethodResult } from "@parley/protocol";
 import {
   resetIn,
-  type SpendLedger,
+  type SpendLimits,
   type SpendState,
   addUsed,
   daysBack,
   noneUsed,
   tokensOf,
-  type UsageBook,
+  type UsageLog,
   type UsageRow,
   type Used,
 } from "@parley/runner";
 
 export interface UsageMethodsOptions {
-  readonly book: UsageBook;
-  readonly ledger: Pick<SpendLedger, "states">;
+  readonly book: UsageLog;
+  readonly ledger: Pick<SpendLimits, "states">;
   readonly clock: Pick<Clock, "now">;
 }
 

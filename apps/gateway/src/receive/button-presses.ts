@@ -14,7 +14,7 @@ import {
 import type { Cells } from "@parley/store";
 import { pressedValue, type Pressed } from "@parley/delivery";
 
-export interface Presses {
+export interface ButtonPresses {
   /** The press with the value that its button was given, or why it does not count. Anything but a press comes back as it is. */
   read(inbound: Inbound): Promise<ReadPress | { readonly unwanted: string }>;
   /** Whether this press is the first of its button. */
@@ -29,7 +29,7 @@ export interface ReadPress {
   readonly commands: boolean;
 }
 
-export interface PressesOptions {
+export interface ButtonPressesOptions {
   readonly cells: Pick<Cells, "get" | "put">;
   readonly channel: (account: string) => Channel | null;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface PressesOptions {
 const claimLifeMs = 90 * 86_400_000;
 const answerTimeoutMs = 10_000;
 
-export function presses({ cells, channel, clock, log }: PressesOptions): Presses {
+export function buttonPresses({ cells, channel, clock, log }: ButtonPressesOptions): ButtonPresses {
   async function answer(press: Inbound, callbackId: string): Promise<void> {
     const act = channel(accountKey(press))?.act;
     if (act === undefined) return;

@@ -5,10 +5,10 @@ import type { Config } from "@parley/config";
 import { accountKey, type Clock } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import { reactionsWanted, admission, type AdmitOptions, authorityOf } from "@parley/access";
-import type { ClosedChats } from "@parley/delivery";
-import { droppedBook } from "@parley/runner";
-import { makeRoom } from "./queue-overflow.ts";
-import { presses } from "./button-presses.ts";
+import type { UnreachableChats } from "@parley/delivery";
+import { droppedLog } from "@parley/runner";
+import { queueOverflow } from "./queue-overflow.ts";
+import { buttonPresses } from "./button-presses.ts";
 import { reactions } from "./reactions.ts";
 import { receiver, type ReceiveEvents, type ReceiveOptions } from "./receive.ts";
 import { spokenIn } from "./reset-policy.ts";
@@ -25,7 +25,7 @@ export interface IntakeOptions
   readonly channel: (account: string) => Channel | null;
   /** Ends a running turn in whose place something newer comes. */
   readonly stopTurn: (turn: string) => void;
-  readonly closed: Pick<ClosedChats, "open">;
+  readonly closed: Pick<UnreachableChats, "open">;
   readonly clock: Clock;
 }
 
@@ -47,9 +47,9 @@ export function intake(options: IntakeOptions): ReceiveEvents {
     runPastLane: options.runPastLane,
     skillCalled: options.skillCalled,
     modelNamed: options.modelNamed,
-    presses: presses({ cells, channel, clock, log }),
+    buttonPresses: buttonPresses({ cells, channel, clock, log }),
     readReaction: reactions({ outbox, wanted: (inbound) => reactionsWanted(config, accountKey(inbound)) }),
-    makeRoom: makeRoom(inbox, droppedBook(cells), options.stopTurn),
+    queueOverflow: queueOverflow(inbox, droppedLog(cells), options.stopTurn),
     refusals: options.refusals,
     bootAtMs,
     spokenIn: spokenIn({

@@ -2,19 +2,19 @@
 // full is cut as the session wants. Keeps DESIGN 4's rule of one authority: nobody's message touches another person's turn.
 import { type ConversationKey, parseRowPayload } from "@parley/protocol";
 import type { Accepted, Inbox, NewRow, RowView } from "@parley/store";
-import { type DroppedBook, interrupted, type QueueSettings } from "@parley/runner";
+import { type DroppedLog, interrupted, type QueueSettings } from "@parley/runner";
 
-export type MakeRoom = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
+export type QueueOverflow = (row: NewRow, accepted: Accepted, settings: QueueSettings) => Promise<void>;
 
 /** Far over what one turn holds. */
 const mostClaimed = 1_000;
 
 /** `onStopped` hears of each turn that has to end. */
-export function makeRoom(
+export function queueOverflow(
   inbox: Inbox,
-  dropped: Pick<DroppedBook, "add">,
+  dropped: Pick<DroppedLog, "add">,
   onStopped: (turn: string) => void,
-): MakeRoom {
+): QueueOverflow {
   async function interrupt(row: NewRow, { seq }: Accepted): Promise<void> {
     const isKin = (other: RowView): boolean =>
       other.conversation === row.conversation && other.authority === row.authority;

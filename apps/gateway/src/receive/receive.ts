@@ -31,8 +31,8 @@ import {
 } from "@parley/runner";
 import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
 import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
-import type { MakeRoom } from "./queue-overflow.ts";
-import type { Presses, ReadPress } from "./button-presses.ts";
+import type { QueueOverflow } from "./queue-overflow.ts";
+import type { ButtonPresses, ReadPress } from "./button-presses.ts";
 import { quietMs } from "./grouping-delay.ts";
 import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
@@ -53,11 +53,11 @@ export interface ReceiveOptions {
   readonly skillCalled: (inbound: Inbound, route: Route) => Promise<SkillCall | null>;
   /** The model that a word after /new names to the agent. */
   readonly modelNamed: (agent: string, word: string) => string | null;
-  readonly presses: Presses;
+  readonly buttonPresses: ButtonPresses;
   readonly readReaction: ReadReaction;
   /** Begins a conversation anew when its time is over. */
   readonly spokenIn: SpokenIn;
-  readonly makeRoom: MakeRoom;
+  readonly queueOverflow: QueueOverflow;
   readonly refusals: Refusals;
   readonly bootAtMs: number;
   readonly queue: QueueSettings;
@@ -101,7 +101,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
         "received",
       );
       if (verdict.verdict === "queued" && planned.settings !== undefined)
-        await options.makeRoom(planned.row, verdict, planned.settings);
+        await options.queueOverflow(planned.row, verdict, planned.settings);
     }
   }
 
@@ -213,7 +213,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
 
   /** A press with its button's value, a reaction with its place; or why nobody wants it. */
   async function understand(event: Inbound): Promise<ReadPress | { readonly unwanted: string }> {
-    const pressed = await options.presses.read(event);
+    const pressed = await options.buttonPresses.read(event);
     if ("unwanted" in pressed) return pressed;
     const inbound = await options.readReaction(pressed.inbound);
     return "unwanted" in inbound ? inbound : { ...pressed, inbound };
@@ -269,7 +269,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
           return refuse(`/${command.name} is for owners`);
         }
         if (inbound.kind === "reaction") return [context(by)];
-        if (inbound.kind === "callback" && !(await options.presses.claim(event)))
+        if (inbound.kind === "callback" && !(await options.buttonPresses.claim(event)))
           return refuse("the button was pressed before");
         return command?.place === "past-lane" ? { command, by } : work(by, command, skill);
       }
@@ -324,7 +324,7 @@ export function receiver(options: ReceiveOptions): ReceiveEvents {
       }
     }
     await flush();
-    void options.presses.acknowledge(events);
+    void options.buttonPresses.acknowledge(events);
     return { refused };
   };
 }

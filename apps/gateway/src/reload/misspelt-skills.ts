@@ -1,6 +1,6 @@
 // Names in skills.allowBundled that no skill of Parley's has. Somebody counts on a skill that is not there, and the others are off.
 import type { Config } from "@parley/config";
-import type { SkillBook } from "@parley/runner";
+import type { SkillRegistry } from "@parley/runner";
 
 export interface MisspeltSkill {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface MisspeltSkill {
 /** None where the skills that Parley brings are off altogether. */
 export async function misspeltSkills(
   { skills, agents }: Config,
-  book: Pick<SkillBook, "survey">,
+  book: Pick<SkillRegistry, "survey">,
 ): Promise<readonly MisspeltSkill[]> {
   const { bundled: isOn, allowBundled = [] } = skills;
   const [agent] = agents.list;

@@ -3,13 +3,13 @@
 import type { Channel } from "@parley/channels";
 import { changedKeys, restartKeys, secretValues, type Config } from "@parley/config";
 import { sleep, type Clock, type Log } from "@parley/protocol";
-import type { Waker, Pools } from "@parley/queue";
+import type { WorkNotifier, Pools } from "@parley/queue";
 import type { MessagePath } from "../message-path.ts";
 import { connections, type Wired } from "../wiring/wiring.ts";
 
 export interface TakeUpOptions {
   readonly wired: Wired;
-  readonly waker: Pick<Waker, "serve">;
+  readonly waker: Pick<WorkNotifier, "serve">;
   readonly pools: () => Pick<Pools, "serve">;
   /** One of several nodes leads this account. */
   readonly isLed: (account: string) => boolean;

@@ -1,6 +1,6 @@
 // What the tools work with on this machine: the folders that they may not enter, the environment that commands get, the commands that run, the config file.
 import { homedir } from "node:os";
-import type { Config, ConfigDesk } from "@parley/config";
+import type { Config, ConfigEditor } from "@parley/config";
 import type { Clock, Ids, Log } from "@parley/protocol";
 import type { Bus } from "@parley/queue";
 import type { Store } from "@parley/store";
@@ -13,12 +13,12 @@ import {
   commandRecords,
   mediaFolder,
   agentSettings,
-  originBook,
-  type OriginBook,
-  type Hands,
+  fileOrigins,
+  type FileOrigins,
+  type ToolPorts,
 } from "@parley/runner";
 
-export interface HandsWiring {
+export interface ToolPortsWiring {
   readonly config: Pick<Config, "store">;
   readonly home: string;
   /** The lock proves the process before this one in it dead, and no other. */
@@ -29,25 +29,25 @@ export interface HandsWiring {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly desk: ConfigDesk;
+  readonly desk: ConfigEditor;
   /** Keys in force that only the next start takes up. */
   readonly restartNeeded: () => readonly string[];
   /** Absent: this process can only be stopped. */
   readonly restarting?: Restarting;
 }
 
-export interface WiredHands extends Hands {
-  readonly exec: NonNullable<Hands["exec"]>;
+export interface WiredToolPorts extends ToolPorts {
+  readonly exec: NonNullable<ToolPorts["exec"]>;
   readonly chatRestart: ChatRestart;
   /** Ends all commands of this process; their sessions are told after the next start. */
   end(): Promise<void>;
 }
 
 /** Ends what the process before this one left running, and tells who asked for a restart. Call it with the place's lock only. */
-export async function wireHands(
-  wiring: HandsWiring,
+export async function wireToolPorts(
+  wiring: ToolPortsWiring,
   { cells, inbox, outbox }: Pick<Store, "cells" | "inbox" | "outbox">,
-): Promise<WiredHands> {
+): Promise<WiredToolPorts> {
   const { config, home, place, bus, clock, ids, log } = wiring;
   // A database file has one process, whatever its machine is called today. Nodes may share a home: what runs in another place is not ours to end.
   const node = config.store.driver === "sqlite" ? "local" : `${place.name}:${home}`;
@@ -59,7 +59,7 @@ export async function wireHands(
   const commands = bus.shared
     ? commandsOfNodes({ own, records: () => allCommandRecords(cells), filesAt, bus, clock, log: lines })
     : own;
-  const origins = originBook({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
+  const origins = fileOrigins({ cells, node, clock, ids, log: log.child({ part: "origins" }) });
   // Those commands are over: `openCommands` has ended them.
   await origins.endLeftovers([home]);
   const settings = agentSettings({ ...wiring, cells, inbox, node, log: log.child({ part: "settings" }) });
@@ -78,10 +78,10 @@ export async function wireHands(
 }
 
 /** To look at without a daemon: nothing can be started. */
-export function idleHands(
-  wiring: Pick<HandsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
+export function idleToolPorts(
+  wiring: Pick<ToolPortsWiring, "home" | "mediaPath" | "env" | "clock" | "ids" | "log">,
   { cells }: Pick<Store, "cells">,
-): Hands {
+): ToolPorts {
   const refuse = async (): Promise<never> => {
     throw new Error("commands run and the config is changed in the daemon only");
   };
@@ -93,7 +93,7 @@ export function idleHands(
     boundTo: () => null,
     end: async () => undefined,
   };
-  const origins = originBook({ ...wiring, cells, node: "none" });
+  const origins = fileOrigins({ ...wiring, cells, node: "none" });
   return {
     ...handsOf(wiring, commands, origins),
     settings: { read: refuse, schema: refuse, write: refuse, restart: refuse },
@@ -101,10 +101,10 @@ export function idleHands(
 }
 
 function handsOf(
-  { home, mediaPath, env }: Pick<HandsWiring, "home" | "mediaPath" | "env">,
+  { home, mediaPath, env }: Pick<ToolPortsWiring, "home" | "mediaPath" | "env">,
   commands: Commands,
-  origins: OriginBook,
-): Hands & Pick<WiredHands, "exec"> {
+  origins: FileOrigins,
+): ToolPorts & Pick<WiredToolPorts, "exec"> {
   const host = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
-import { bullWaker, localWaker, redisBus, silentBus, type Bus, type Waker } from "@parley/queue";
+import { bullNotifier, localNotifier, redisBus, silentBus, type Bus, type WorkNotifier } from "@parley/queue";
 import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
 import {
   moveCell,
@@ -96,7 +96,7 @@ async function refuseHalf(store: Store, driver: string): Promise<void> {
 }
 
 /** `pools`: those whose work this process does. */
-export async function wireWaker(
+export async function wireWorkNotifier(
   { store: { redis, driver } }: Pick<Config, "store">,
   {
     store,
@@ -104,9 +104,9 @@ export async function wireWaker(
     clock,
     log,
   }: { readonly store: Store; readonly pools: readonly string[]; readonly clock: Clock; readonly log: Log },
-): Promise<Waker> {
-  if (driver === "sqlite" || redis === undefined) return localWaker(store.onReady);
-  return bullWaker({
+): Promise<WorkNotifier> {
+  if (driver === "sqlite" || redis === undefined) return localNotifier(store.onReady);
+  return bullNotifier({
     ...(await addressOf(redis)),
     keyPrefix: redis.keyPrefix,
     pools,

@@ -40,15 +40,15 @@ import type { Store } from "@parley/store";
 import { rehearsalTools, type Tool } from "@parley/tools";
 import type { Hub } from "@parley/control";
 import { knownCommands, tellingCommands } from "../receive/command.ts";
-import { firstBot, type MovedChats, isProgram } from "@parley/access";
+import { firstBot, type MigratedChats, isProgram } from "@parley/access";
 import {
   mediaFolder,
   type MediaReaderOptions,
   type Surface,
   type ShowProgress,
-  type OriginBook,
-  skillBook,
-  type SkillBook,
+  type FileOrigins,
+  skillRegistry,
+  type SkillRegistry,
 } from "@parley/runner";
 import { unopenedChannel } from "../daemon/unopened-channel.ts";
 import { skillsFolder } from "../installation.ts";
@@ -59,7 +59,7 @@ export interface WiringPorts {
   readonly hub: Hub;
   /** Where files of deliveries lie, named by their content. */
   readonly mediaFolder: string;
-  readonly moved: Pick<MovedChats, "learn">;
+  readonly moved: Pick<MigratedChats, "learn">;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -292,9 +292,9 @@ export function wireSkills(
   config: Config,
   home: string,
   env: Env,
-  origins?: Pick<OriginBook, "of">,
-): SkillBook {
-  return skillBook({
+  origins?: Pick<FileOrigins, "of">,
+): SkillRegistry {
+  return skillRegistry({
     config,
     home,
     bundled: skillsFolder,

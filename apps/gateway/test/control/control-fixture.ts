@@ -19,7 +19,7 @@ import { sqliteStore, type Store } from "@parley/store";
 import {
   connectedClients,
   type Clients,
-  deviceBook,
+  deviceStore,
   type Devices,
   type Handlers,
   eventHub,
@@ -78,7 +78,7 @@ export async function startControl(options: FixtureOptions = {}): Promise<Fixtur
     ...(options.eventsKept === undefined ? {} : { eventsKept: options.eventsKept }),
   });
   const hub = eventHub();
-  const devices = deviceBook(store.cells, clock, systemIds());
+  const devices = deviceStore(store.cells, clock, systemIds());
   const clients = connectedClients();
   const calls: Fixture["calls"][number][] = [];
   const server = await controlServer({

@@ -6,7 +6,7 @@ import { secret, type Config } from "@parley/config";
 import { systemIds, type LogFields } from "@parley/protocol";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { refusalBook, type RefusalReason, type Refusals } from "@parley/access";
+import { refusalLog, type RefusalReason, type Refusals } from "@parley/access";
 import {
   gatewayToken,
   handshake,
@@ -38,7 +38,7 @@ interface World extends Fixture {
   readonly clock: ReturnType<typeof virtualClock>;
   readonly lines: LogFields[];
   readonly counts: Map<RefusalReason, number>;
-  readonly refusals: ReturnType<typeof refusalBook>;
+  readonly refusals: ReturnType<typeof refusalLog>;
   http(
     method: string,
     path: string,
@@ -51,7 +51,7 @@ async function world(options: FixtureOptions = {}): Promise<World> {
   const clock = virtualClock();
   const lines: LogFields[] = [];
   const counts = new Map<RefusalReason, number>();
-  const refusals = refusalBook({
+  const refusals = refusalLog({
     say: (fields) => void lines.push(fields),
     count: (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1),
     clock,
@@ -284,7 +284,7 @@ describe("a flood of refusals", () => {
     const lines: LogFields[] = [];
     return {
       lines,
-      refusals: refusalBook({ say: (fields) => void lines.push(fields), count: () => {}, clock }),
+      refusals: refusalLog({ say: (fields) => void lines.push(fields), count: () => {}, clock }),
       clock,
     };
   }

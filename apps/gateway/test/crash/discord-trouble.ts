@@ -50,7 +50,7 @@ const troubles: readonly ((discord: FakeDiscord) => void)[] = [
 ];
 const longestCalmMs = 1_200;
 const longestSilenceMs = 400;
-const patience = 3;
+const timeouts = 3;
 /** The machine has other work too. */
 const answeredWithinMs = 90_000;
 
@@ -79,7 +79,7 @@ export async function troubledDiscord(how: {
     let talking = true;
     const talks = people.map(async (person) => {
       while (talking) {
-        if (judge(person.texts(), person.count).lost.length < patience) person.say(said((person.count += 1)));
+        if (judge(person.texts(), person.count).lost.length < timeouts) person.say(said((person.count += 1)));
         await pause(chance() * longestSilenceMs);
       }
     });

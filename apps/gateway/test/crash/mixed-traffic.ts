@@ -48,7 +48,7 @@ const discordPeople = [
 ] as const;
 const peers = ["web-ann", "web-bob"];
 /** Messages of one person that may wait for an answer. */
-const patience = 3;
+const timeouts = 3;
 const longestUpMs = 900;
 const longestThoughtMs = 200;
 const longestSilenceMs = 250;
@@ -184,7 +184,7 @@ function unanswered({ texts, count }: Speaker): number {
 
 async function talk(speaker: Speaker, chance: () => number, goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    if (unanswered(speaker) < patience) speaker.say(said((speaker.count += 1)));
+    if (unanswered(speaker) < timeouts) speaker.say(said((speaker.count += 1)));
     await pause(chance() * longestSilenceMs);
   }
 }

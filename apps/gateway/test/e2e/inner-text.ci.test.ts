@@ -28,12 +28,10 @@ const cases: readonly Case[] = [
     writes: `${opens}${innerMark}${closes}${answer}`,
     says: answer,
   })),
-  ...innerTags
-    .slice(0, 20)
-    .map(([opens, closes]): Case => ({
-      writes: `Well.\n${opens}${innerMark}${closes}${answer}`,
-      says: `Well. ${answer}`,
-    })),
+  ...innerTags.slice(0, 20).map(([opens, closes]): Case => ({
+    writes: `Well.\n${opens}${innerMark}${closes}${answer}`,
+    says: `Well. ${answer}`,
+  })),
   ...wrappings.map((wrapping): Case => ({ writes: wrapping.replace("$", answer), says: answer })),
   ...proseWithTags.map((prose): Case => ({ writes: prose, says: prose })),
   ...answersWithTokens.map(([writes, says]): Case => ({ writes, says })),

@@ -83,15 +83,13 @@ describe("the chat API", () => {
       .filter((line) => line.startsWith("data: "))
       .map((line) => line.slice("data: ".length));
     expect(events.at(-1)).toBe("[DONE]");
-    const chunks = events
-      .slice(0, -1)
-      .map(
-        (text) =>
-          JSON.parse(text) as {
-            choices: { delta: { content?: string; role?: string }; finish_reason: string | null }[];
-            usage?: object;
-          },
-      );
+    const chunks = events.slice(0, -1).map(
+      (text) =>
+        JSON.parse(text) as {
+          choices: { delta: { content?: string; role?: string }; finish_reason: string | null }[];
+          usage?: object;
+        },
+    );
     expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
     expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe(
       "one two three four five six",

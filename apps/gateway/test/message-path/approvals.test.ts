@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { silentLog, type Inbound, type SessionKey } from "@parley/protocol";
 import type { ExecAction, ToolScope } from "@parley/tools";
-import { type Approval, tooManyOpen, approvalDesk, isApproved } from "@parley/runner";
+import { type Approval, tooManyOpen, createApprovals, isApproved } from "@parley/runner";
 import { askingTool, type AskingTool } from "./asking-tool.ts";
 import type { Asked, Answer } from "./scripted-model.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
@@ -250,7 +250,7 @@ describe("who decides", () => {
       clock: s.clock,
       log: silentLog,
     } as const;
-    const now = approvalDesk({
+    const now = createApprovals({
       cells,
       inbox,
       outbox,

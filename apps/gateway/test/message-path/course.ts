@@ -9,7 +9,7 @@ import { noUsage, silentLog, sleep, systemClock, type Inbound } from "@parley/pr
 import { sqliteStore } from "@parley/store";
 import { seededIds } from "@parley/testkit";
 import { gatewayCore } from "../../src/message-path/core.ts";
-import { movedChats } from "@parley/access";
+import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 import { configIn } from "./stage.ts";
 
@@ -68,7 +68,7 @@ export async function course({
   const core = gatewayCore({
     config: await configIn(home, { config: { agents: { defaults: { maxConcurrent: turns } } } }),
     store,
-    moved: movedChats(store.cells),
+    moved: migratedChats(store.cells),
     channels: new Map([["loopback:default", channel]]),
     models: { get: async () => model, list: () => [] },
     tools: [],

@@ -8,7 +8,7 @@ import type { SessionKey } from "@parley/protocol";
 import { defineTool, textResult, type Tool } from "@parley/tools";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { skillBook, type SkillBook } from "@parley/runner";
+import { skillRegistry, type SkillRegistry } from "@parley/runner";
 import { stage, type Stage } from "./stage.ts";
 
 let s: Stage;
@@ -49,7 +49,7 @@ const inGroup = (peer: string) => ({
   address: { channel: "telegram", account: "default", kind: "group", peer } as const,
 });
 
-let book: SkillBook;
+let book: SkillRegistry;
 async function on(
   options: { readonly tools?: readonly Tool[]; readonly config?: object; readonly telegram?: object } = {},
 ): Promise<void> {
@@ -59,7 +59,7 @@ async function on(
     config: options.config === undefined ? {} : { ...options.config },
     ...(options.telegram === undefined ? {} : { telegram: options.telegram }),
     skills: (config: Config) =>
-      (book = skillBook({
+      (book = skillRegistry({
         config,
         home: folder,
         bundled: join(folder, "none"),

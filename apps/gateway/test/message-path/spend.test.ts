@@ -1,6 +1,6 @@
 // What is used, by session, agent, channel, person and model, over crashes; and caps on it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { addUsed, daysBack, noneUsed, tokensOf, usageBook, type UsageRow, resetIn } from "@parley/runner";
+import { addUsed, daysBack, noneUsed, tokensOf, usageLog, type UsageRow, resetIn } from "@parley/runner";
 import { usageMethods } from "../../src/operator/usage.ts";
 import { labConfig, labModels, type Lab } from "./lab-models.ts";
 import { stage, type Stage } from "./stage.ts";
@@ -20,7 +20,7 @@ const withSpend = (spend: object, more: object = {}) => ({
   },
 });
 const rows = (): Promise<readonly UsageRow[]> => {
-  const book = usageBook(s.store().cells, "UTC", s.clock);
+  const book = usageLog(s.store().cells, "UTC", s.clock);
   return book.rows(daysBack("UTC", s.clock.now(), 5));
 };
 

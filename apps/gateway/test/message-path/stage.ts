@@ -19,9 +19,9 @@ import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { gatewayCore, type Core, type CoreOptions } from "../../src/message-path/core.ts";
-import { movedChats } from "@parley/access";
+import { migratedChats } from "@parley/access";
 import type { Pools } from "@parley/queue";
-import { settleTrial, noProgress, type SkillBook } from "@parley/runner";
+import { settleTrial, noProgress, type SkillRegistry } from "@parley/runner";
 import { atRest, life, type Life } from "./life.ts";
 import { platform, type Platform } from "./platform.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
@@ -33,7 +33,7 @@ export interface StageOptions {
   readonly tools?: readonly Tool[];
   readonly commands?: CoreOptions["commands"];
   /** Absent: there are none. */
-  readonly skills?: (config: Config) => SkillBook;
+  readonly skills?: (config: Config) => SkillRegistry;
   /** In place of the scripted model. */
   readonly models?: () => CoreOptions["models"];
   /** Of the model, tokens. */
@@ -129,7 +129,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     const core = gatewayCore({
       config,
       store: own.awaited(store),
-      moved: movedChats(store.cells),
+      moved: migratedChats(store.cells),
       channels: new Map(
         channels.map((channel) => [`${channel.name}:${channel.account}`, own.mortal(channel)]),
       ),

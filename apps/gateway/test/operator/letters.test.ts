@@ -1,6 +1,6 @@
 // Dead letters and answers that did not arrive: tried again as copies, once for each ask, or taken off the list.
 import { expect, test } from "vitest";
-import { closedChats } from "@parley/delivery";
+import { unreachableChats } from "@parley/delivery";
 import { address, lane, operateFixture, rowId, type OperateFixture } from "./operate-fixture.ts";
 
 async function dead(at: OperateFixture, id: string): Promise<string> {
@@ -60,13 +60,13 @@ async function failed(at: OperateFixture): Promise<void> {
 test("only what did not arrive is sent again, and asking twice sends it once; a closed chat opens", async () => {
   const at = await operateFixture();
   await failed(at);
-  await closedChats(at.store.cells).close(address, "blocked");
+  await unreachableChats(at.store.cells).close(address, "blocked");
   expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toMatchObject([
     { id: "t/0", state: "failed" },
   ]);
   for (let ask = 0; ask < 2; ask += 1)
     expect(await at.methods["outbox.retry"]({ id: "t/0" })).toEqual({ id: "t/0~2" });
-  expect(await closedChats(at.store.cells).reason(address)).toBeNull();
+  expect(await unreachableChats(at.store.cells).reason(address)).toBeNull();
   expect((await at.methods["outbox.list"]({ troubled: true })).deliveries).toEqual([]);
   const { deliveries } = await at.methods["outbox.list"]({});
   expect(deliveries).toMatchObject([

@@ -7,12 +7,12 @@ import {
   type SessionKey,
   formatRowPayload,
 } from "@parley/protocol";
-import { sqliteStore, type NewRow, type Parcel, type Store, type Turn } from "@parley/store";
+import { sqliteStore, type NewRow, type DeliveryBatch, type Store, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { onTestFinished } from "vitest";
 import { operateMethods } from "../../src/operator/operate.ts";
-import { readRoll } from "@parley/cluster";
-import { closedChats, textDelivery } from "@parley/delivery";
+import { readNodeRegistry } from "@parley/cluster";
+import { unreachableChats, textDelivery } from "@parley/delivery";
 
 export interface OperateFixture {
   readonly store: Store;
@@ -21,7 +21,7 @@ export interface OperateFixture {
   accept(id: string, change?: Partial<NewRow> & { readonly text?: string }): Promise<void>;
   take(): Promise<Turn>;
   /** Posts a delivery of these texts for a cause and takes it. */
-  deliver(id: string, cause: string, ...texts: readonly string[]): Promise<Parcel>;
+  deliver(id: string, cause: string, ...texts: readonly string[]): Promise<DeliveryBatch>;
 }
 
 export const address: Address = { channel: "telegram", account: "default", kind: "dm", peer: "7" };
@@ -47,8 +47,8 @@ export async function operateFixture(): Promise<OperateFixture> {
     clock,
     methods: operateMethods({
       store,
-      closed: closedChats(store.cells),
-      listNodes: readRoll(store.cells, clock),
+      closed: unreachableChats(store.cells),
+      listNodes: readNodeRegistry(store.cells, clock),
       clock,
     }),
     async accept(id, { text = `words ${id}`, ...change } = {}) {

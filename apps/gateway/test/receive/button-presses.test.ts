@@ -2,7 +2,7 @@
 import { silentLog, type Button, type Inbound } from "@parley/protocol";
 import { virtualClock, directMessage } from "@parley/testkit";
 import { expect, test } from "vitest";
-import { presses } from "../../src/receive/button-presses.ts";
+import { buttonPresses } from "../../src/receive/button-presses.ts";
 import { withShortValues } from "@parley/delivery";
 import { memoryStore } from "./store.ts";
 
@@ -21,7 +21,7 @@ async function shown(button: Button, more: { readonly commands?: true } = {}) {
     if (value !== null) await store.cells.put(key, value, ttlMs === undefined ? {} : { ttlMs });
   const [part] = parts;
   const told = part?.kind === "text" ? part.buttons?.[0]?.[0] : undefined;
-  const read = presses({ cells: store.cells, channel: () => null, clock, log: silentLog }).read;
+  const read = buttonPresses({ cells: store.cells, channel: () => null, clock, log: silentLog }).read;
   const press = async (value: string, by: string, over: Partial<Inbound> = {}) => {
     const meant = await read({ ...pressed(value, by), ...over });
     return "inbound" in meant ? { ...meant.inbound, commands: meant.commands } : meant;

@@ -236,13 +236,11 @@ describe("routing", () => {
     });
     const at = async (peer: string) => {
       const session = await s.store().sessions.open(`agent:main:telegram:group:${peer}` as never);
-      return s
-        .core()
-        .setUp.forTurn({
-          agent: "main",
-          session,
-          address: { channel: "telegram", account: "default", kind: "group", peer },
-        });
+      return s.core().setUp.forTurn({
+        agent: "main",
+        session,
+        address: { channel: "telegram", account: "default", kind: "group", peer },
+      });
     };
     const [narrow, whole] = [await at("-1"), await at("-2")];
     expect([narrow.tools, whole.tools].map((tools) => tools.map(({ name }) => name))).toEqual([

@@ -1,6 +1,6 @@
 // A script over the store's own verbs for what the message path does not do yet: a call that needs an approval. The turn asks, parks and
 // gives its slot back; the decision wakes it; the approval is used up together with the intent of the call, so that it is used once.
-import { runLanes, type Held, type WorkEnd } from "@parley/queue";
+import { runLanes, type LeaseHandle, type WorkEnd } from "@parley/queue";
 import { silentLog, type ConversationKey, type SessionKey } from "@parley/protocol";
 import { sqliteStore, type NewRow, type Store, type Turn } from "@parley/store";
 import { seededIds } from "@parley/testkit";
@@ -87,7 +87,7 @@ export async function simulateApproval(plan: Plan, apart = false): Promise<Simul
     });
   }
 
-  async function work(self: Life, port: Store, turn: Turn, held: Held): Promise<WorkEnd> {
+  async function work(self: Life, port: Store, turn: Turn, held: LeaseHandle): Promise<WorkEnd> {
     const logged = (kind: string): boolean => turn.log.some((step) => step.kind === kind);
     let length = turn.log.length;
     if (!logged("model")) {

@@ -1,7 +1,7 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
 import { noProgress } from "@parley/runner";
 import { gatewayCore, type Core } from "../../src/message-path/core.ts";
-import { movedChats } from "@parley/access";
+import { migratedChats } from "@parley/access";
 import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
 import type { WiredStore } from "../../src/wiring/store.ts";
@@ -15,7 +15,7 @@ import { seededIds } from "@parley/testkit";
 import { account, polledChannel, pushedChannel, type DriverFlaws } from "./channels.ts";
 import { gatewayChannel, type DiscordMemory } from "./discord.ts";
 import type { Life } from "./life.ts";
-import { simulatedModel, type ModelBook } from "./model.ts";
+import { simulatedModel, type ModelCatalog } from "./model.ts";
 import type { Platform } from "./platform.ts";
 import { simulatedTools, type Effects } from "./tools.ts";
 import { simulatedConfig } from "./world-config.ts";
@@ -28,7 +28,7 @@ export interface BootOptions {
   readonly store: Store;
   readonly platforms: ReadonlyMap<string, Platform>;
   readonly discord: DiscordMemory;
-  readonly models: ModelBook;
+  readonly models: ModelCatalog;
   readonly effects: Effects;
   readonly flaws: DriverFlaws;
   readonly nth: number;
@@ -98,7 +98,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     channels: nodes?.channels ?? channels,
     ...(nodes === null ? {} : { settleEdits: nodes.settleEdits }),
     // No chat of the simulation moves, so there is nothing to load.
-    moved: movedChats(options.store.cells),
+    moved: migratedChats(options.store.cells),
     models: { get: async () => model, list: () => [] },
     tools,
     hooks: [],

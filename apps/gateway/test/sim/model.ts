@@ -6,7 +6,7 @@ import type { Life } from "./life.ts";
 import type { Script } from "./plan.ts";
 import { slowMs, type World } from "./world.ts";
 
-export interface ModelBook {
+export interface ModelCatalog {
   readonly scripts: ReadonlyMap<number, Script>;
   /** Calls for a message so far: what `fails.times` counts. */
   readonly calls: Map<number, number>;
@@ -16,7 +16,7 @@ const marker = /#\d+\b/g;
 export const answerStart = "ans[";
 export const secretThought = "secret-thought";
 
-export function simulatedModel(world: World, life: Life, book: ModelBook): Model {
+export function simulatedModel(world: World, life: Life, book: ModelCatalog): Model {
   return {
     id: "simulated/model",
     contextWindow: 1_000_000,
@@ -64,7 +64,7 @@ export function simulatedModel(world: World, life: Life, book: ModelBook): Model
 const plain: Script = { tools: [], answer: "plain", pieces: 1, pauseMs: 10 };
 
 function failureOf(
-  { calls }: ModelBook,
+  { calls }: ModelCatalog,
   { fails }: Script,
   n: number,
 ): NonNullable<Script["fails"]>["how"] | null {

@@ -11,7 +11,7 @@ import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
 import { gatewayCore } from "../../src/message-path/core.ts";
-import { movedChats } from "@parley/access";
+import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 
 const times = 4;
@@ -83,7 +83,7 @@ export async function rush(): Promise<Rush> {
   const core = gatewayCore({
     config,
     store,
-    moved: movedChats(store.cells),
+    moved: migratedChats(store.cells),
     channels: new Map(channels.map((channel) => [`telegram:${channel.account}`, channel])),
     models: { get: async () => streamingModel(streams, clock), list: () => [] },
     tools: [],

@@ -1,7 +1,7 @@
 // Skills as chat commands: each that people may call gets a name that every platform takes, numbered where two would be one.
 import { plainLine } from "../prompt/plain-line.ts";
 import { skillId } from "./skill-name.ts";
-import type { Skill } from "./shelf.ts";
+import type { Skill } from "./skill-loader.ts";
 
 export interface SkillCommand {
   /** `[a-z0-9_]{1,32}`, which Telegram and Discord both take. */

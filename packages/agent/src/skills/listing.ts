@@ -2,7 +2,7 @@
 // and what does not fit even then is left out with a word about it.
 import type { SkillFact } from "../prompt/facts.ts";
 import { headOf } from "../prompt/plain-line.ts";
-import { skillSources, type Skill, type SkillLimits } from "./shelf.ts";
+import { skillSources, type Skill, type SkillLimits } from "./skill-loader.ts";
 
 export interface SkillListing {
   readonly facts: readonly SkillFact[];

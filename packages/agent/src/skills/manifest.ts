@@ -8,7 +8,7 @@ import type { FrontMatter } from "./front-matter.ts";
 import { lenientFields, plainText, type LenientFields } from "./lenient-fields.ts";
 import { nameChars, readSkillName } from "./skill-name.ts";
 
-export interface SkillGates {
+export interface SkillEligibility {
   /** Ready whatever `requires` says; the operating system must fit all the same. */
   readonly always: boolean;
   /** Node's names of platforms; empty: any. */
@@ -37,7 +37,7 @@ export interface SkillManifest {
   readonly key: string;
   /** The variable that `skills.entries.<key>.apiKey` is handed over in. */
   readonly primaryEnv?: string;
-  readonly gates: SkillGates;
+  readonly gates: SkillEligibility;
 }
 
 export type ManifestReading =

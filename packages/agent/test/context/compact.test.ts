@@ -5,7 +5,7 @@ import { essentialsOf, standing, tokensOfText, viewOf } from "../../src/index.ts
 import { identifiersIn } from "../../src/context/identifiers.ts";
 import { planCut } from "../../src/context/plan.ts";
 import { tokensOf, tokensOfAll } from "../../src/context/size.ts";
-import { squeeze } from "../../src/context/squeeze.ts";
+import { forceFit } from "../../src/context/force-fit.ts";
 import { answered, conversation, flaws, placed, result, said } from "./entries.ts";
 
 const cutOf = (
@@ -90,7 +90,7 @@ describe("squeezing", () => {
       ]).flat(),
       said("the question"),
     ];
-    const view = squeeze(entries, 6_000, tokensOf);
+    const view = forceFit(entries, 6_000, tokensOf);
     expect(tokensOfAll(view)).toBeLessThanOrEqual(6_000);
     expect(view.at(-1)).toEqual(said("the question"));
     expect(JSON.stringify(view[0])).toContain("left out here");
@@ -98,7 +98,7 @@ describe("squeezing", () => {
   });
 
   it("shortens even one message that is too long alone", () => {
-    const view = squeeze([said(`start ${"x".repeat(400_000)} end`)], 2_000, tokensOf);
+    const view = forceFit([said(`start ${"x".repeat(400_000)} end`)], 2_000, tokensOf);
     expect(tokensOfAll(view)).toBeLessThan(2_000);
     expect(JSON.stringify(view)).toMatch(/start x.*characters left out.*x end/);
   });
@@ -106,7 +106,7 @@ describe("squeezing", () => {
   it("is valid whatever it is given (I11)", () => {
     fc.assert(
       fc.property(conversation, fc.integer({ min: 50, max: 20_000 }), (entries, room) => {
-        const view = squeeze(entries, room, tokensOf);
+        const view = forceFit(entries, room, tokensOf);
         expect(flaws(viewOf(view))).toEqual([]);
         if (tokensOfAll(entries) <= room) expect(view).toBe(entries);
         else expect(tokensOfAll(view)).toBeLessThan(tokensOfAll(entries) + 50);

@@ -1,12 +1,12 @@
 import { silentLog, noUsage, type Entry, type Usage } from "@parley/protocol";
 import { describe, expect, it } from "vitest";
 import {
-  contextKeeper,
+  openContextWindow,
   defaultCompaction,
   defaultPruning,
   summarise,
   viewOf,
-  type Keeper,
+  type ContextWindow,
   type Placed,
   type Summarised,
   type SummaryInput,
@@ -18,7 +18,7 @@ import { answered, flaws, placed, result, said } from "./entries.ts";
 const signal = new AbortController().signal;
 
 interface Kept {
-  readonly keeper: Keeper;
+  readonly keeper: ContextWindow;
   readonly asked: Omit<SummaryInput, "cacheKey" | "mark">[];
   readonly flushes: number[];
 }
@@ -38,7 +38,7 @@ function keep(given: Given = {}): Kept {
   const { history = [], nowMs = 0, summary = "what was said" } = given;
   const asked: Kept["asked"] = [];
   const flushes: number[] = [];
-  const keeper = contextKeeper({
+  const keeper = openContextWindow({
     history,
     lastSeq: history.at(-1)?.seq ?? 0,
     windowTokens: given.windowTokens ?? 10_000,

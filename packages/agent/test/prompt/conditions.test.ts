@@ -12,7 +12,7 @@ import {
 } from "../../src/index.ts";
 import { codingTools, discord, home, noFiles, stableInput, surfaceFacts, telegram, web } from "./fixtures.ts";
 
-interface House {
+interface InstallationFacts {
   readonly stable?: Partial<StableInput>;
   readonly surface?: Partial<SurfaceFacts>;
 }
@@ -20,16 +20,16 @@ interface House {
 interface Condition {
   readonly name: string;
   readonly section: string;
-  readonly off: House;
-  readonly on: House;
+  readonly off: InstallationFacts;
+  readonly on: InstallationFacts;
   /** A phrase that comes and goes, where the section itself stays. */
   readonly phrase?: string;
 }
 
-const tools = (...names: readonly string[]): House => ({
+const tools = (...names: readonly string[]): InstallationFacts => ({
   stable: { tools: names.map((name) => ({ name })) },
 });
-const files = (names: readonly string[]): House => ({
+const files = (names: readonly string[]): InstallationFacts => ({
   stable: {
     files: {
       files: names.map((name) => ({
@@ -556,7 +556,7 @@ const conditions: readonly Condition[] = [
   },
 ];
 
-function compiled({ stable = {}, surface = {} }: House): ReturnType<typeof compile> {
+function compiled({ stable = {}, surface = {} }: InstallationFacts): ReturnType<typeof compile> {
   const gateway = stable.tools ?? codingTools;
   return compile(
     promptSections,
@@ -565,7 +565,7 @@ function compiled({ stable = {}, surface = {} }: House): ReturnType<typeof compi
   );
 }
 
-function textOf(house: House, id: string): string | null {
+function textOf(house: InstallationFacts, id: string): string | null {
   const prompt = compiled(house);
   const section = promptSections.find((each) => each.id === id);
   if (section === undefined) throw new Error(`no section ${id}`);
@@ -584,7 +584,7 @@ describe("conditions of sections", () => {
       expect(with_).toContain(phrase);
       expect(without ?? "").not.toContain(phrase);
     }
-    const reason = (house: House): string | undefined =>
+    const reason = (house: InstallationFacts): string | undefined =>
       compiled(house).sections.find((each) => each.id === section)?.reason;
     if (without === null) expect(reason(on)).not.toBe(reason(off));
   });

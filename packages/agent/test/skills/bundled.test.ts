@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { readingOf } from "../../src/skills/skill-file.ts";
-import { suspicionsIn } from "../../src/skills/suspicions.ts";
+import { riskSignsIn } from "../../src/skills/risk-signs.ts";
 
 const folder = fileURLToPath(new URL("../../../../config/skills", import.meta.url));
 
@@ -15,7 +15,7 @@ describe.each(await readdir(folder))("the bundled skill %s", (name) => {
     if (!reading.ok) return;
     expect(reading.manifest.name).toBe(name);
     expect(reading.manifest.description).toMatch(/Use when/);
-    expect(suspicionsIn(text)).toEqual([]);
+    expect(riskSignsIn(text)).toEqual([]);
     expect(text.split("\n").length).toBeLessThan(200);
   });
 });

@@ -2,7 +2,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { skillEnvironment } from "../../src/skills/environment.ts";
-import { hasSetting, isAllowed, judgeSkill, type SkillSurroundings } from "../../src/skills/gates.ts";
+import { hasSetting, isAllowed, judgeSkill, type SkillSurroundings } from "../../src/skills/eligibility.ts";
 import type { SkillManifest } from "../../src/skills/manifest.ts";
 import { readingOf } from "../../src/skills/skill-file.ts";
 import { home, put } from "./home.ts";

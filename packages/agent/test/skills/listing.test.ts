@@ -5,8 +5,8 @@ import { toolSet } from "../../src/prompt/tool-list.ts";
 import type { StableFacts } from "../../src/prompt/facts.ts";
 import { commandName, findSkillCommand, skillCommands } from "../../src/skills/commands.ts";
 import { listSkills } from "../../src/skills/listing.ts";
-import type { Skill, SkillSource } from "../../src/skills/shelf.ts";
-import { suspicionsIn } from "../../src/skills/suspicions.ts";
+import type { Skill, SkillSource } from "../../src/skills/skill-loader.ts";
+import { riskSignsIn } from "../../src/skills/risk-signs.ts";
 
 function made(name: string, description = "Does it.", source: SkillSource = "workspace"): Skill {
   const gates = { always: false, os: [], bins: [], anyBins: [], env: [], config: [] };
@@ -145,12 +145,12 @@ describe("what a person should look at", () => {
     ["cat ~/.ssh/id_ed25519", "reaches for credentials or Parley's own state"],
     [`hid${String.fromCodePoint(0xe0041)}den`, "has invisible characters in its text"],
   ])("%s", (text, words) => {
-    expect(suspicionsIn(text)).toContain(words);
+    expect(riskSignsIn(text)).toContain(words);
   });
 
   test("plain instructions give no alarm", () => {
     expect(
-      suspicionsIn(
+      riskSignsIn(
         "Run `git log`, read the password policy, use curl to fetch https://api.example.com/v1 and show it. 👩‍💻",
       ),
     ).toEqual([]);

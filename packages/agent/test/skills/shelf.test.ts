@@ -2,7 +2,12 @@ import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises"
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { defaultSkillLimits, skillShelves, type SkillRoot, type SkillShelf } from "../../src/skills/shelf.ts";
+import {
+  defaultSkillLimits,
+  skillShelves,
+  type SkillRoot,
+  type LoadedSkills,
+} from "../../src/skills/skill-loader.ts";
 import { home, put, skill } from "./home.ts";
 
 async function roots(): Promise<{
@@ -20,9 +25,9 @@ async function roots(): Promise<{
   };
 }
 
-const load = (all: readonly SkillRoot[], limits = {}): Promise<SkillShelf> =>
+const load = (all: readonly SkillRoot[], limits = {}): Promise<LoadedSkills> =>
   skillShelves().load(all, { ...defaultSkillLimits, ...limits });
-const names = (shelf: SkillShelf): string[] =>
+const names = (shelf: LoadedSkills): string[] =>
   shelf.skills.map(({ manifest, source }) => `${manifest.name} ${source}`);
 
 describe("the shelf", () => {
@@ -166,7 +171,7 @@ describe("the shelf", () => {
     const file = await skill(at("workspace"), "a");
     for (const name of ["b", "c", "d"]) await skill(at("workspace"), name);
     const shelves = skillShelves();
-    const again = (): Promise<SkillShelf> => shelves.load(all, defaultSkillLimits);
+    const again = (): Promise<LoadedSkills> => shelves.load(all, defaultSkillLimits);
     await again();
     await again();
     expect(shelves.reads).toBe(4);

@@ -8,7 +8,7 @@ import { isForum, type Places } from "./places.ts";
 import { isRefusal } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { isSnowflake, snowflake } from "./snowflake.ts";
-import type { Self } from "./watch.ts";
+import type { Self } from "./resume-state.ts";
 
 export interface ActContext extends BodyOptions {
   readonly rest: DiscordRest;

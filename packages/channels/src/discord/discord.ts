@@ -22,8 +22,8 @@ import { readDispatch } from "./reader.ts";
 import { discordRest } from "./rest.ts";
 import { sendPart, sentSince } from "./send.ts";
 import { isSnowflake } from "./snowflake.ts";
-import { writtenIn } from "./unheard.ts";
-import { type Self, watch } from "./watch.ts";
+import { writtenIn } from "./missed-channels.ts";
+import { type Self, watch } from "./resume-state.ts";
 
 export interface DiscordOptions {
   readonly account: string;
@@ -270,13 +270,13 @@ export async function discord(options: DiscordOptions): Promise<Channel> {
         if (user !== undefined) known.learnDirect(user, channel);
       const attempted = Promise.withResolvers<void>();
       receiving = receiveWith(receive, attempted.resolve);
-      const patience = new AbortController();
+      const timeouts = new AbortController();
       await Promise.race([
         attempted.promise,
-        sleep(clock, startWithinMs, AbortSignal.any([patience.signal, signal])),
+        sleep(clock, startWithinMs, AbortSignal.any([timeouts.signal, signal])),
         receiving,
       ]);
-      patience.abort();
+      timeouts.abort();
       const { state, reason } = health.read();
       // A network that is down now may come back; a token or an intent that is refused will not.
       if (state === "down") throw new Fault("denied", reason ?? "Discord refuses this account");

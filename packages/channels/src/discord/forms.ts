@@ -58,12 +58,10 @@ export function forms(memory: DiscordMemory, log: Log): Forms {
 
 function formOf({ label, value = label, form }: Button): Form[] {
   if (form === undefined) return [];
-  const fields = form
-    .slice(0, mostFields)
-    .map((field) => ({
-      name: field.name,
-      label: field.label.slice(0, wordChars),
-      long: field.long === true,
-    }));
+  const fields = form.slice(0, mostFields).map((field) => ({
+    name: field.name,
+    label: field.label.slice(0, wordChars),
+    long: field.long === true,
+  }));
   return [{ id: value, title: label.slice(0, wordChars), fields }];
 }

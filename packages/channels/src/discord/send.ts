@@ -20,7 +20,7 @@ import { isForum, type Place, type Places } from "./places.ts";
 import { isRefusal, refusalCode, refusalCodes } from "./refusals.ts";
 import type { DiscordRest } from "./rest.ts";
 import { idAt, isSnowflake, madeAtMs, namesTime } from "./snowflake.ts";
-import type { Self } from "./watch.ts";
+import type { Self } from "./resume-state.ts";
 
 export interface SendContext extends BodyOptions {
   readonly rest: DiscordRest;

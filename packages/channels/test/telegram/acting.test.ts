@@ -208,7 +208,7 @@ test("a press of what is no button of ours is always answered", async () => {
   const from = { id: 42, is_bot: false, first_name: "Alice" };
   const chat = { id: 42, type: "private" };
   await rig.channel.start(async () => {});
-  const presses: readonly object[] = [
+  const buttonPresses: readonly object[] = [
     { id: "q1", from, inline_message_id: "i", chat_instance: "1", data: "x" },
     {
       id: "q2",
@@ -221,7 +221,7 @@ test("a press of what is no button of ours is always answered", async () => {
     { id: "q4", from, message: { message_id: "one", chat }, data: "x" },
     { id: "q5", from: 7, message: { message_id: 1, date: 1, chat }, data: "x" },
   ];
-  for (const [index, query] of presses.entries())
+  for (const [index, query] of buttonPresses.entries())
     rig.fake.bot().push({ update_id: 900_000 + index, callback_query: query });
   await expect
     .poll(() => rig.fake.calls("answerCallbackQuery").map(({ params }) => params["callback_query_id"]))

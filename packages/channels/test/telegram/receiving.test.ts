@@ -291,12 +291,10 @@ test("a server that accepts connections and never speaks delays the start, no lo
 
 test("an update that cannot be read is handed over raw, and its neighbours are not held up", async () => {
   await rig.channel.start(receive);
-  rig.fake
-    .bot()
-    .push({
-      update_id: 1,
-      message: { message_id: "one", date: 0, chat: { id: 42, type: "private" }, text: "no sender" },
-    });
+  rig.fake.bot().push({
+    update_id: 1,
+    message: { message_id: "one", date: 0, chat: { id: 42, type: "private" }, text: "no sender" },
+  });
   queue().setNextId(2);
   rig.fake.as(alice).says("fine");
   await expect.poll(() => events.length).toBe(2);

@@ -8,7 +8,7 @@ import {
   startupContextSchema,
 } from "./context.ts";
 import { agentName } from "./fields.ts";
-import { modelBook, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
+import { modelsBlock, modelChoice, reasoningField, spendField, thinkingField } from "./models.ts";
 import { heartbeatSchema, silentReplySchema } from "./prompt.ts";
 import { skillNames } from "./skills.ts";
 import { agentToolsSchema, sandboxSchema } from "./tools.ts";
@@ -27,7 +27,7 @@ const defaults = z
     model: modelChoice
       .exactOptional()
       .describe("Default: a model of the first provider there is, else rehearsal/rehearsal."),
-    models: modelBook,
+    models: modelsBlock,
     thinkingDefault: thinkingField.describe(
       "How much models think: off, minimal, low, medium, high or xhigh. Default: what fits the model.",
     ),

@@ -66,11 +66,9 @@ export const agentName = z.string().refine(isAgentId, {
 });
 
 /** A person on a channel, as owners and links name them. */
-export const personId = z
-  .string()
-  .regex(/^[a-z][a-z0-9_-]*:\S+$/, {
-    error: 'an id is written "<channel>:<id>", for example "telegram:123"',
-  });
+export const personId = z.string().regex(/^[a-z][a-z0-9_-]*:\S+$/, {
+  error: 'an id is written "<channel>:<id>", for example "telegram:123"',
+});
 
 /** Keys of `groups`, `topics`, `guilds`: an id or "*". */
 export const placeKey = z

@@ -96,11 +96,9 @@ export const modelsSchema = z
   .strictObject({
     providers: z
       .record(
-        z
-          .string()
-          .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/i, {
-            error: "a provider's name has letters, digits, dot, dash and underscore",
-          }),
+        z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/i, {
+          error: "a provider's name has letters, digits, dot, dash and underscore",
+        }),
         provider,
       )
       .default({})
@@ -144,7 +142,7 @@ export const thinkingField = z
 export const reasoningField = z.enum(reasoningLevels).exactOptional();
 
 /** What /model offers. */
-export const modelBook = z
+export const modelsBlock = z
   .record(
     modelRef,
     z.strictObject({

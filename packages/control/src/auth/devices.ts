@@ -69,7 +69,7 @@ const deviceSchema = z.object({
 });
 const codeSchema = z.object({ scopes: z.array(z.enum(scopes)), expiresAtMs: z.number() });
 
-export function deviceBook(store: AuthStore, clock: Clock, ids: Ids): Devices {
+export function deviceStore(store: AuthStore, clock: Clock, ids: Ids): Devices {
   const newPeer = (): string => `web-${ids.code(peerAlphabet, peerLength)}`;
 
   async function mintDevice(

@@ -7,8 +7,8 @@ import type {
 } from "@ai-sdk/provider";
 import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
-import { gather } from "./gather.ts";
-import { patience } from "./patience.ts";
+import { collectAnswer } from "./collect-answer.ts";
+import { timeouts } from "./timeouts.ts";
 import { defaultTimers, type ModelTimers, type ProviderOptions } from "../providers/provider.ts";
 import { signerOf } from "./call-options.ts";
 import type { MendEvents } from "./events.ts";
@@ -71,7 +71,7 @@ async function* call(
   const { clock, facts, log } = options;
   const halt = haltable(signal);
   let requestBytes = 0;
-  const answer = gather({
+  const answer = collectAnswer({
     provider: driver.provider,
     signer: signerOf(options),
     price: facts.cost,
@@ -80,7 +80,7 @@ async function* call(
     wasCut: driver.wasCut,
   });
   let answering = false;
-  const wait = patience({ ...defaultTimers, ...driver.timers, ...options.timers }, clock, (stage, waitedMs) =>
+  const wait = timeouts({ ...defaultTimers, ...driver.timers, ...options.timers }, clock, (stage, waitedMs) =>
     halt.stop({ kind: "timeout", message: `no ${stage} within ${waitedMs / 1000} s` }),
   );
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;

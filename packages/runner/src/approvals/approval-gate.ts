@@ -22,8 +22,8 @@ import {
 } from "@parley/tools";
 import type { Speakers, Place } from "@parley/access";
 import { approvalId, isGiven, type Approval } from "./approval.ts";
-import type { ApprovalBook, Kept } from "./approval-store.ts";
-import type { ApprovalDesk } from "./approvals.ts";
+import type { ApprovalStore, Kept } from "./approval-store.ts";
+import type { Approvals } from "./approvals.ts";
 import { longestShown } from "./approval-card.ts";
 import { storedIn } from "./stored-calls.ts";
 
@@ -36,7 +36,7 @@ export interface TurnApprovals {
 }
 
 export interface ApprovalGateOptions {
-  readonly desk: ApprovalDesk;
+  readonly desk: Approvals;
   readonly turn: string;
   /** What the turn was parked for. */
   readonly tickets: readonly string[];
@@ -194,7 +194,7 @@ export function approvalGate(options: ApprovalGateOptions): TurnApprovals {
 }
 
 /** The last look before the start: the approval of exactly this action was used up for exactly this call. */
-export function isApproved(book: Pick<ApprovalBook, "get">): NonNullable<ExecPorts["approved"]> {
+export function isApproved(book: Pick<ApprovalStore, "get">): NonNullable<ExecPorts["approved"]> {
   return async (_action, hash, { turn, callId, session }) => {
     const kept = await book.get(storedIn(callId) ?? approvalId(turn, callId, hash));
     if (kept === null) return false;

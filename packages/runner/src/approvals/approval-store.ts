@@ -18,7 +18,7 @@ export interface Granted extends ExecGrant {
   readonly atMs: number;
 }
 
-export interface ApprovalBook {
+export interface ApprovalStore {
   get(id: string): Promise<Kept | null>;
   /** What was kept under its id before wins. */
   open(approval: Approval): Promise<Kept>;
@@ -40,10 +40,10 @@ const grantPrefix = "exec-grant:";
 const lifeMs = 90 * 86_400_000;
 const mostKept = 1_000;
 
-export function approvalBook(
+export function approvalStore(
   cells: Pick<Cells, "get" | "put" | "list" | "remove">,
   clock: Clock,
-): ApprovalBook {
+): ApprovalStore {
   const read = (cell: { readonly value: string; readonly version: number }): Kept => ({
     approval: parseApproval(cell.value),
     version: cell.version,

@@ -13,15 +13,15 @@ import {
 import type { Inbox, Outbox, Cells, NewRow, Sessions } from "@parley/store";
 import { noRefusals, type Refusals } from "@parley/access";
 import { isGiven, type Approval, type Verdict } from "./approval.ts";
-import { approvalBook, type ApprovalBook, type Kept } from "./approval-store.ts";
+import { approvalStore, type ApprovalStore, type Kept } from "./approval-store.ts";
 import { tooManyOpen } from "./open-limits.ts";
 import { cardDeliveries, settledCard, toldElsewhere, type Surface } from "./approval-card.ts";
 
 /** Who decides: a person of a channel, or the operator with a client of the gateway. */
 export type Decider = { readonly person: string } | { readonly operator: string };
 
-export interface ApprovalDesk {
-  readonly book: ApprovalBook;
+export interface Approvals {
+  readonly book: ApprovalStore;
   /** `<channel>:<id>` of all who may decide. */
   people(): Promise<string[]>;
   /** Who may decide about a call that was asked for here, by an owner or not, and where they are asked; empty: nobody can be. */
@@ -46,7 +46,7 @@ export interface ApprovalDesk {
   heal(): Promise<void>;
 }
 
-export interface ApprovalDeskOptions {
+export interface ApprovalsOptions {
   readonly cells: Pick<Cells, "get" | "put" | "list" | "remove">;
   readonly inbox: Pick<Inbox, "accept">;
   readonly outbox: Pick<Outbox, "post">;
@@ -70,9 +70,9 @@ const operators = "web";
 /** Rows are kept longer: within this a second one is known to be a repeat. */
 const healWithinMs = 86_400_000;
 
-export function approvalDesk(options: ApprovalDeskOptions): ApprovalDesk {
+export function createApprovals(options: ApprovalsOptions): Approvals {
   const { inbox, outbox, sessions, refusals = noRefusals, clock, log } = options;
-  const book = approvalBook(options.cells, clock);
+  const book = approvalStore(options.cells, clock);
   /** Open ones whose end is waited for. */
   const watched = new Set<string>();
   /** Requests are counted and kept one at a time, or many at once would pass the limit together. */

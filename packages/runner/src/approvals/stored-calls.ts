@@ -4,7 +4,7 @@ import type { Model, ModelEvent, ModelMessage, ModelRequest } from "@parley/mode
 import { noUsage, parseRowPayload } from "@parley/protocol";
 import type { Row } from "@parley/store";
 import { isGiven, type Approval } from "./approval.ts";
-import type { ApprovalBook } from "./approval-store.ts";
+import type { ApprovalStore } from "./approval-store.ts";
 
 const mark = "approved_";
 
@@ -18,7 +18,7 @@ export function withStoredCalls(
   model: Model,
   turn: string,
   rows: () => readonly Row[],
-  book: Pick<ApprovalBook, "get">,
+  book: Pick<ApprovalStore, "get">,
 ): Model {
   async function next(messages: readonly ModelMessage[]): Promise<Approval | null> {
     const decided = rows().flatMap(({ payload }) => {

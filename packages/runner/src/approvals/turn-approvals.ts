@@ -4,14 +4,14 @@ import type { Session, Turn } from "@parley/store";
 import type { ToolScope } from "@parley/tools";
 import { namesIn, placeOf, speakersOf } from "../turn-rows.ts";
 import type { TurnSetup } from "../turn-setup.ts";
-import type { ApprovalDesk } from "./approvals.ts";
-import { heldText, type ToolHold } from "../tools/emergency-stop.ts";
+import type { Approvals } from "./approvals.ts";
+import { heldText, type EmergencyStop } from "../tools/emergency-stop.ts";
 import type { ToolHooks } from "../tools/tool-hooks.ts";
 import { approvalGate, type TurnApprovals } from "./approval-gate.ts";
 
 export interface TurnApprovalsOptions {
-  readonly desk: ApprovalDesk;
-  readonly hold: Pick<ToolHold, "now">;
+  readonly desk: Approvals;
+  readonly hold: Pick<EmergencyStop, "now">;
   readonly hooks: ToolHooks | undefined;
   /** How long a request stays open. */
   readonly timeoutMs: number;

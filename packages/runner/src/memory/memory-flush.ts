@@ -12,7 +12,7 @@ import {
   type Usage,
   localDay,
 } from "@parley/protocol";
-import type { Held } from "@parley/queue";
+import type { LeaseHandle } from "@parley/queue";
 import type { Session, Sessions } from "@parley/store";
 import { isWritable, memoryNote } from "./memory-note.ts";
 import type { NotesPlace } from "./notes-place.ts";
@@ -28,7 +28,7 @@ export interface FlushOptions {
   /** IANA name. */
   readonly timeZone: string;
   readonly model: Model;
-  readonly held: Pick<Held, "renew">;
+  readonly held: Pick<LeaseHandle, "renew">;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { ownersAlone, type OriginOf } from "@parley/agent";
 import type { SessionKey } from "@parley/protocol";
 import type { Speakers } from "@parley/access";
-import type { OriginBook } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../prompt/file-origins.ts";
 
 export const memoryFolder = "memory";
 
@@ -22,7 +22,7 @@ export function notesPlace(
   workspace: string,
   session: SessionKey,
   { owner, senders }: Speakers,
-  origins: Pick<OriginBook, "of" | "added"> | undefined,
+  origins: Pick<FileOrigins, "of" | "added"> | undefined,
 ): NotesPlace {
   const mark = createHash("sha256").update(session).digest("hex").slice(0, 16);
   return {

@@ -8,7 +8,7 @@ import { isFault, type Clock, type Ids, type Log } from "@parley/protocol";
 import type { Cells } from "@parley/store";
 import { endWatch, isOlder, type Begun, type Origin, type Origins, type Watch } from "@parley/tools";
 
-export interface OriginBook extends Origins {
+export interface FileOrigins extends Origins {
   /** Of the files of this workspace, as known now. */
   of(workspace: string): Promise<OriginOf>;
   /** Whose the content at a path is that Parley adds to, and what becomes of it. */
@@ -17,7 +17,7 @@ export interface OriginBook extends Origins {
   endLeftovers(hidden: readonly string[]): Promise<void>;
 }
 
-export interface OriginBookOptions {
+export interface FileOriginsOptions {
   readonly cells: Pick<Cells, "get" | "put" | "remove" | "list">;
   /** Tells the processes apart that share a store. */
   readonly node: string;
@@ -39,7 +39,7 @@ const most = 10_000;
 const rootKey = (root: string): string => createHash("sha256").update(root).digest("hex").slice(0, 24);
 const anyWatch = "origin-watch:";
 
-export function originBook({ cells, node, clock, ids, log }: OriginBookOptions): OriginBook {
+export function fileOrigins({ cells, node, clock, ids, log }: FileOriginsOptions): FileOrigins {
   const fileKey = (root: string, path: string): string => `origin:${rootKey(root)}:${path}`;
   const watchesOf = (root: string): string => `${anyWatch}${rootKey(root)}:`;
 
@@ -90,7 +90,7 @@ export function originBook({ cells, node, clock, ids, log }: OriginBookOptions):
     };
   }
 
-  const book: OriginBook = {
+  const book: FileOrigins = {
     of,
     writing,
     async added(root, path, before, after) {
@@ -171,4 +171,4 @@ function foreign({ owner, who, session }: Origin, atMs: number): ForeignOrigin {
 }
 
 /** Where nothing is kept. */
-export const noOrigins: Pick<OriginBook, "of"> = { of: async () => () => null };
+export const noOrigins: Pick<FileOrigins, "of"> = { of: async () => () => null };

@@ -23,7 +23,7 @@ import type { ExecPolicy, Tool } from "@parley/tools";
 import { channelFacts, reactionLevel, type Surface } from "./channel-facts.ts";
 
 /** What is the same for every turn of this installation. */
-export interface House {
+export interface InstallationFacts {
   readonly docs?: DocumentationFacts | undefined;
   /** The program by which a command on this machine reaches the daemon. */
   readonly cli?: string | undefined;
@@ -36,13 +36,13 @@ export interface House {
 }
 
 /** The prompt names the docs, so the read tool opens them. */
-export function docsRoots({ docs }: House): readonly string[] {
+export function docsRoots({ docs }: InstallationFacts): readonly string[] {
   return docs === undefined ? [] : [docs.path];
 }
 
 export interface StableSources {
   readonly config: Config;
-  readonly house: House;
+  readonly house: InstallationFacts;
   readonly agent: AgentConfig;
   readonly mode: PromptMode;
   readonly model: Model;
@@ -180,7 +180,7 @@ function aliases({ agents }: Config): StableInput["modelAliases"] {
 function shownOwners(
   owners: readonly string[],
   { commands }: Config,
-  { ownerKey }: House,
+  { ownerKey }: InstallationFacts,
 ): readonly string[] {
   const ids = owners.toSorted();
   if (commands.ownerDisplay === "raw") return ids;

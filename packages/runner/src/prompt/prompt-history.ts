@@ -38,7 +38,7 @@ export interface PromptNote {
   committed(): void;
 }
 
-export interface PromptBook {
+export interface PromptHistory {
   note(
     turn: string,
     place: Place,
@@ -74,7 +74,7 @@ const textKey = (hash: string): string => `prompt:text:${hash}`;
 const turnPrefix = (session: string): string => `prompt:turn:${session}/`;
 const turnKey = (session: string, n: number): string => `${turnPrefix(session)}${String(n).padStart(9, "0")}`;
 
-export function promptBook(cells: Pick<Cells, "get" | "list">, clock: Clock): PromptBook {
+export function promptHistory(cells: Pick<Cells, "get" | "list">, clock: Clock): PromptHistory {
   const written = new Map<string, number>();
 
   function isFresh(hash: string, last: LastPrompt | null): boolean {

@@ -20,16 +20,16 @@ import type { Speakers, Place, PlaceRules } from "@parley/access";
 import type { OwnRequest } from "../models/asked-models.ts";
 import type { Surface } from "./channel-facts.ts";
 import type { Wanted } from "../models/directives.ts";
-import type { OriginBook } from "./file-origins.ts";
+import type { FileOrigins } from "./file-origins.ts";
 import { repoRoots } from "./repo-root.ts";
-import type { SkillBook, SkillsHere } from "../skills/skill-registry.ts";
+import type { SkillRegistry, SkillsHere } from "../skills/skill-registry.ts";
 import { reasoningOf, thinkingOf } from "../models/thinking.ts";
-import type { ToolBook, ToolsHere } from "../tools/effective-tools.ts";
-import { needsReasoningTags, tellsHeartbeats, turnFacts, type House } from "./prompt-facts.ts";
+import type { EffectiveTools, ToolsHere } from "../tools/effective-tools.ts";
+import { needsReasoningTags, tellsHeartbeats, turnFacts, type InstallationFacts } from "./prompt-facts.ts";
 
 export interface PromptForOptions {
   readonly config: Config;
-  readonly tools: ToolBook;
+  readonly tools: EffectiveTools;
   /** Of a place whose next message nobody has written yet. */
   readonly speakers: (place: Place) => Promise<Speakers>;
   /** Configured or paired, as `<channel>:<sender>`. */
@@ -38,10 +38,10 @@ export interface PromptForOptions {
   /** What the config says of a shared place; null for accounts that it does not have. */
   readonly rules: (place: Place) => Pick<PlaceRules, "tools" | "skills" | "systemPrompt"> | null;
   readonly hooks: readonly BootstrapHook[];
-  readonly house: House;
-  readonly skills: SkillBook;
+  readonly house: InstallationFacts;
+  readonly skills: SkillRegistry;
   /** Who wrote what enters prompts. Absent: that is not known. */
-  readonly origins?: Pick<OriginBook, "of" | "added"> | undefined;
+  readonly origins?: Pick<FileOrigins, "of" | "added"> | undefined;
   readonly log: Log;
 }
 

@@ -17,15 +17,15 @@ import {
   type SkillLimits,
   type SkillListing,
   type SkillRoot,
-  type SkillShelf,
+  type LoadedSkills,
   type SkillValues,
   type SkillVerdict,
 } from "@parley/agent";
 import { isSecret, type AgentConfig, type Config } from "@parley/config";
 import type { Tool } from "@parley/tools";
-import type { OriginBook } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../prompt/file-origins.ts";
 
-export interface SkillBookOptions {
+export interface SkillRegistryOptions {
   readonly config: Config;
   /** The state folder. */
   readonly home: string;
@@ -39,7 +39,7 @@ export interface SkillBookOptions {
   /** Names of chat commands, which no skill's command may take. */
   readonly reservedCommands: readonly string[];
   /** Who wrote what enters prompts. Absent: that is not known. */
-  readonly origins?: Pick<OriginBook, "of"> | undefined;
+  readonly origins?: Pick<FileOrigins, "of"> | undefined;
 }
 
 export type SkillState = SkillVerdict | { readonly status: "not allowed"; readonly reason: string };
@@ -51,7 +51,7 @@ export interface SurveyedSkill {
 
 export interface SkillSurvey {
   readonly roots: readonly SkillRoot[];
-  readonly shelf: SkillShelf;
+  readonly shelf: LoadedSkills;
   /** In the order of the shelf. */
   readonly skills: readonly SurveyedSkill[];
 }
@@ -70,7 +70,7 @@ export interface SkillsHere {
   body(skill: Skill): Promise<string | null>;
 }
 
-export interface SkillBook {
+export interface SkillRegistry {
   survey(agent: AgentConfig): Promise<SkillSurvey>;
   /** `narrowed`: the only skills of the place; absent: all. */
   at(agent: AgentConfig, narrowed?: readonly string[]): Promise<SkillsHere>;
@@ -85,7 +85,7 @@ export interface SkillBook {
 
 const bodyChars = 20_000;
 
-export function skillBook({
+export function skillRegistry({
   config,
   home,
   bundled,
@@ -94,7 +94,7 @@ export function skillBook({
   platform,
   reservedCommands,
   origins,
-}: SkillBookOptions): SkillBook {
+}: SkillRegistryOptions): SkillRegistry {
   const { skills: settings } = config;
   const shelves = skillShelves();
   const managed = join(home, "skills");
@@ -203,7 +203,7 @@ export function skillBook({
 }
 
 /** Where nothing is known of skills: there are none. */
-export const noSkills: SkillBook = {
+export const noSkills: SkillRegistry = {
   survey: async () => ({ roots: [], shelf: { skills: [], shadowed: [], rejected: [], cut: [] }, skills: [] }),
   at: async () => ({
     listing: { facts: [] },

@@ -14,7 +14,7 @@ import {
   formatContent,
 } from "@parley/protocol";
 import type { NewDelivery, Outbox } from "@parley/store";
-import type { Held } from "@parley/queue";
+import type { LeaseHandle } from "@parley/queue";
 import { previewText } from "@parley/delivery";
 import type { TurnJournal } from "../turn-journal.ts";
 
@@ -41,7 +41,7 @@ export interface PreviewOptions {
   readonly journal: TurnJournal;
   readonly outbox: Outbox;
   /** Who was paused, and whose turn is another node's now, must not edit over it. */
-  readonly held: Pick<Held, "cover">;
+  readonly held: Pick<LeaseHandle, "cover">;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the turn must not act any more. */

@@ -1,7 +1,7 @@
 // Shows that somebody is typing while a turn runs. Best effort: a failure is not worth a line to anyone but the debugger.
 import type { Channel } from "@parley/channels";
 import type { Address, Clock, Log } from "@parley/protocol";
-import type { Held } from "@parley/queue";
+import type { LeaseHandle } from "@parley/queue";
 
 /** Telegram shows an action for five seconds. */
 const everyMs = 4_500;
@@ -14,7 +14,7 @@ const failuresUntilQuiet = 2;
 export function keepTyping(
   channel: Channel | null,
   to: Address,
-  held: Pick<Held, "cover">,
+  held: Pick<LeaseHandle, "cover">,
   clock: Clock,
   log: Log,
 ): () => void {

@@ -4,7 +4,7 @@
 import { isFault, type Clock, type Log } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { CommandRecord, CommandRecords } from "@parley/tools";
-import { ownRow } from "../internal-row.ts";
+import { internalRow } from "../internal-row.ts";
 
 export interface CommandRecordsOptions {
   readonly cells: Pick<Cells, "put" | "remove" | "list">;
@@ -55,7 +55,7 @@ export function commandRecords({
     }
     const { id, turn } = record;
     await inbox.accept([
-      ownRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now()),
+      internalRow(began, `command:${id}`, news(record), { kind: "command", id, turn }, clock.now()),
     ]);
   }
 

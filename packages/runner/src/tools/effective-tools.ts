@@ -28,7 +28,7 @@ import {
   type WorkspaceFiles,
   type WorkspaceFilesOptions,
 } from "@parley/tools";
-import type { OriginBook } from "../prompt/file-origins.ts";
+import type { FileOrigins } from "../prompt/file-origins.ts";
 import { senderRules, type Speakers } from "@parley/access";
 
 export interface ToolsRequest {
@@ -56,27 +56,27 @@ export interface ToolsHere {
   readonly execPolicy: ExecPolicy;
 }
 
-export interface ToolBook {
+export interface EffectiveTools {
   at(request: ToolsRequest): Promise<ToolsHere>;
 }
 
 /** What the tools of the catalogue work with on this machine. */
-export interface Hands {
+export interface ToolPorts {
   /** The state folder: tools may not enter it. */
   readonly home: string;
   readonly userHome: string;
   /** Who wrote what enters prompts. Absent: that is not known. */
-  readonly origins?: OriginBook;
+  readonly origins?: FileOrigins;
   /** Absent: no commands here. */
   readonly exec?: Pick<ExecPorts, "commands" | "host">;
   readonly pictures?: ToolContext["pictures"];
   readonly settings?: ToolContext["settings"];
 }
 
-export interface ToolBookOptions {
+export interface EffectiveToolsOptions {
   readonly config: Config;
   /** Absent: there are no tools but `more`. */
-  readonly hands: Hands | undefined;
+  readonly hands: ToolPorts | undefined;
   /** Beside those of the catalogue: the rehearsal's. */
   readonly more: readonly Tool[];
   /** Folders of skills. */
@@ -94,7 +94,7 @@ export interface ToolBookOptions {
 
 const noSearchPath = "";
 
-export function toolBook(options: ToolBookOptions): ToolBook {
+export function effectiveTools(options: EffectiveToolsOptions): EffectiveTools {
   const { config, hands, clock } = options;
   const { tools: settings } = config;
   const readRoots = [...options.readRoots, ...settings.fs.readRoots];

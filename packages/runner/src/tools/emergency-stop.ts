@@ -3,20 +3,20 @@
 import type { Clock } from "@parley/protocol";
 import type { Cells, Inbox, Turns } from "@parley/store";
 
-export interface ToolHold {
+export interface EmergencyStop {
   /** Durable when this resolves; what runs is ended after that. Whether it was off before. */
   hold(by: string): Promise<boolean>;
   /** Whether it was on. */
   release(): Promise<boolean>;
-  now(): Promise<Held | null>;
+  now(): Promise<LeaseHandle | null>;
 }
 
-export interface Held {
+export interface LeaseHandle {
   readonly by: string;
   readonly atMs: number;
 }
 
-export interface ToolHoldOptions {
+export interface EmergencyStopOptions {
   readonly cells: Pick<Cells, "get" | "put" | "remove">;
   readonly inbox: Pick<Inbox, "stop">;
   readonly turns: Pick<Turns, "list">;
@@ -31,10 +31,17 @@ const cell = "tools:held";
 /** Far more than can run at once. */
 const mostLanes = 10_000;
 
-export function toolHold({ cells, inbox, turns, stopTurn, endCommands, clock }: ToolHoldOptions): ToolHold {
-  async function now(): Promise<Held | null> {
+export function emergencyStop({
+  cells,
+  inbox,
+  turns,
+  stopTurn,
+  endCommands,
+  clock,
+}: EmergencyStopOptions): EmergencyStop {
+  async function now(): Promise<LeaseHandle | null> {
     const found = await cells.get(cell);
-    return found === null ? null : (JSON.parse(found.value) as Held);
+    return found === null ? null : (JSON.parse(found.value) as LeaseHandle);
   }
 
   return {
@@ -59,6 +66,6 @@ export function toolHold({ cells, inbox, turns, stopTurn, endCommands, clock }: 
 }
 
 /** What a model is told that calls a tool meanwhile. */
-export function heldText({ by }: Held): string {
+export function heldText({ by }: LeaseHandle): string {
   return `Not run: all tools are held by /estop of ${by} until an owner resumes them (/estop off, or \`parley tools resume\`). Do not try again; answer without tools and say so.`;
 }

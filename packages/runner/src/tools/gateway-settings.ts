@@ -1,6 +1,6 @@
 // The config file and the daemon in the hands of an owner's agent: the port of the tool `gateway`. It works on the file with its secrets
 // masked, so that no secret gets near a tool; a mask that comes back means "as it was". Who asked for a restart is told when it is over.
-import { configSchemaAt, restartKeys, type ConfigDesk } from "@parley/config";
+import { configSchemaAt, restartKeys, type ConfigEditor } from "@parley/config";
 import {
   Fault,
   isFault,
@@ -13,7 +13,7 @@ import {
 } from "@parley/protocol";
 import type { Cells, Inbox } from "@parley/store";
 import type { Settings, ToolScope } from "@parley/tools";
-import { ownRow } from "../internal-row.ts";
+import { internalRow } from "../internal-row.ts";
 
 export interface Restarting {
   /** Why it would not come up; null when nothing is known to stand in its way. */
@@ -23,7 +23,7 @@ export interface Restarting {
 }
 
 export interface AgentSettingsOptions {
-  readonly desk: ConfigDesk;
+  readonly desk: ConfigEditor;
   /** Keys in force that only the next start takes up. */
   readonly restartNeeded: () => readonly string[];
   /** Absent: it can only be stopped. */
@@ -81,7 +81,9 @@ export function agentSettings({
       return;
     }
     const text = `Parley restarted as you asked (${JSON.stringify(reason)}) and runs again, version ${version}. Tell the user in one line.`;
-    await inbox.accept([ownRow(began, `restart:${id}`, text, { kind: "restart", id, turn }, clock.now())]);
+    await inbox.accept([
+      internalRow(began, `restart:${id}`, text, { kind: "restart", id, turn }, clock.now()),
+    ]);
   }
 
   return {

@@ -4,11 +4,11 @@ import type { AgentConfig } from "@parley/config";
 import { Fault, noUsage, type Json, type Usage } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Plans, SessionStatus, ToolScope } from "@parley/tools";
-import { modelField, type ModelBook } from "../models/model-choice.ts";
+import { modelField, type ModelCatalog } from "../models/model-catalog.ts";
 
 export interface SessionStatusOptions {
   readonly sessions: Pick<Sessions, "open" | "patch">;
-  readonly models: ModelBook;
+  readonly models: ModelCatalog;
   /** Throws Fault("missing"). */
   readonly agentOf: (id: string) => AgentConfig;
 }

@@ -23,7 +23,7 @@ import {
   sumOf,
   tokensOf,
   usedBy,
-  type UsageBook,
+  type UsageLog,
   type Used,
 } from "./usage-log.ts";
 
@@ -37,7 +37,7 @@ export interface SpendState {
 }
 
 /** One turn's, or one command's. */
-export interface TurnLedger extends Ledger {
+export interface TurnSpendLimits extends Ledger {
   /** For the questions beside the turn's own, flush and summary: each is checked, and what it used counts for the next. */
   sideModel(model: Model): Model;
   /** What the commit writes of it. */
@@ -51,15 +51,15 @@ export interface TurnLedger extends Ledger {
   close(): void;
 }
 
-export interface SpendLedger {
-  forTurn(turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">): TurnLedger;
+export interface SpendLimits {
+  forTurn(turn: Pick<Turn, "id" | "lane" | "conversation" | "rows">): TurnSpendLimits;
   /** Agents that have caps, with what counts against them. */
   states(): Promise<readonly SpendState[]>;
 }
 
-export interface SpendLedgerOptions {
+export interface SpendLimitsOptions {
   readonly config: Config;
-  readonly book: UsageBook;
+  readonly book: UsageLog;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -67,7 +67,7 @@ export interface SpendLedgerOptions {
 /** How old the sum of the day may be, where other processes write too. */
 const freshMs = 60_000;
 
-export function spendLedger({ config, book, clock, log }: SpendLedgerOptions): SpendLedger {
+export function spendLimits({ config, book, clock, log }: SpendLimitsOptions): SpendLimits {
   const capsOf = (agent: string): SpendConfig =>
     config.agents.list.find(({ id }) => id === agent)?.spend ?? {};
   /** By day, then by agent. */

@@ -152,7 +152,7 @@ export function sumOf(models: ReadonlyMap<string, Used>): Used {
   return [...models.values()].reduce(addUsed, noneUsed);
 }
 
-export interface UsageBook {
+export interface UsageLog {
   /** What the commit writes; null when nothing was used. To be asked while the lane is held, right before the commit. */
   note(spent: Spent): Promise<CellWrite | null>;
   /** Of these days. */
@@ -164,11 +164,11 @@ export interface UsageBook {
   readonly timeZone: string;
 }
 
-export function usageBook(
+export function usageLog(
   cells: Pick<Cells, "get" | "list">,
   timeZone: string,
   clock: Pick<Clock, "now">,
-): UsageBook {
+): UsageLog {
   const today = (): string => dayIn(timeZone, clock.now());
 
   return {

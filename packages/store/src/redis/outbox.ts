@@ -10,12 +10,12 @@ import { searchBy } from "./search.ts";
 import { takeBy } from "./take.ts";
 import {
   dropScript,
-  extendParcelScript,
+  extendDeliveryBatchScript,
   findDeliveriesScript,
   postScript,
   recordScript,
-  releaseParcelScript,
-  takeParcelScript,
+  releaseDeliveryBatchScript,
+  takeDeliveryBatchScript,
 } from "./verbs/outbox.ts";
 
 type ParcelReply = readonly [
@@ -31,7 +31,7 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
     async take(want) {
       const answer = await takeBy<ParcelReply>(
         connection,
-        takeParcelScript,
+        takeDeliveryBatchScript,
         lost,
         want,
         ([, , found]) => found,
@@ -47,9 +47,9 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
         deliveries: deliveries.map(deliveryOf),
       };
     },
-    extend: (lease, leaseMs) => call(extendParcelScript, { lease: leaseOf(lease), leaseMs }),
+    extend: (lease, leaseMs) => call(extendDeliveryBatchScript, { lease: leaseOf(lease), leaseMs }),
     async release(lease, { afterMs }) {
-      await call(releaseParcelScript, { lease: leaseOf(lease), afterMs });
+      await call(releaseDeliveryBatchScript, { lease: leaseOf(lease), afterMs });
     },
     list: laneViews(connection, "o"),
     async post(deliveries) {

@@ -6,7 +6,7 @@ import { dueRule } from "./due.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-interface Waker {
+interface WorkNotifier {
   readonly state: string;
   readonly wake: string | null;
   readonly tickets: string;
@@ -44,7 +44,7 @@ export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
     `update rows set state = 'ended', outcome = 'context', reason = 'trimmed', ended = ?
      where seq in (select seq from rows where lane = ? and state = 'context' order by seq desc limit -1 offset ?)`,
   );
-  const waker = query<Waker>(
+  const waker = query<WorkNotifier>(
     db,
     "select state, wake, tickets, conversation, authority from turns where id = ?",
   );
@@ -137,7 +137,7 @@ function birth(as: As): readonly [state: string, outcome: string | null, reason:
   }
 }
 
-function wakes(turn: Waker, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
+function wakes(turn: WorkNotifier, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
   if (as.ticket !== undefined && (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket))
     return true;
   return turn.wake === "any" && turn.conversation === row.conversation && turn.authority === row.authority;

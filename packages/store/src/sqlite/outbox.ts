@@ -1,6 +1,6 @@
 // The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
 import { Fault } from "@parley/protocol";
-import type { DeliveryFilter, Outbox, Parcel, Want } from "../store.ts";
+import type { DeliveryFilter, Outbox, DeliveryBatch, Want } from "../store.ts";
 import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
 import type { LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
@@ -36,7 +36,7 @@ export function sqliteOutbox(
     );
   };
 
-  const take = (want: Want): Parcel | null => {
+  const take = (want: Want): DeliveryBatch | null => {
     checkTerm(want.pool, want.term);
     for (;;) {
       const lane = lanes.lease(want);

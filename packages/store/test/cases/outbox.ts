@@ -9,7 +9,7 @@ import {
   ids,
   isIdle,
   type StoreCase,
-  takeParcel,
+  takeDeliveryBatch,
   wantOut,
 } from "../subject.ts";
 
@@ -47,7 +47,7 @@ export const outboxCases: readonly StoreCase[] = [
     async run({ store }) {
       await store.outbox.post([delivery("1"), delivery("2")]);
       await store.outbox.post([delivery("1", { parts: [{ content: "other" }] }), delivery("3")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       expect(ids(parcel.deliveries)).toEqual(["1", "2", "3"]);
       expect(parcel.deliveries[0]).toMatchObject({
         cause: "test",
@@ -74,7 +74,7 @@ export const outboxCases: readonly StoreCase[] = [
         delivery("second", { cause: "second", passes: true }),
         delivery("last", { cause: "last" }),
       ]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       expect(ids(parcel.deliveries)).toEqual(["1", "2", "first", "second", "next", "last"]);
       await sendWhole(store, parcel, "1");
       await sendWhole(store, parcel, "2");
@@ -93,8 +93,8 @@ export const outboxCases: readonly StoreCase[] = [
       ]);
       await store.outbox.post([delivery("status", { cause: "status", passes: true })]);
       await store.outbox.post([delivery("answer", { cause: "turn", closes: "preview" })]);
-      const parcel = await takeParcel(store, { ...wantOut, maxRows: 9 });
-      const lanes = [parcel, await takeParcel(store, { ...wantOut, maxRows: 9, holder: "w2" })];
+      const parcel = await takeDeliveryBatch(store, { ...wantOut, maxRows: 9 });
+      const lanes = [parcel, await takeDeliveryBatch(store, { ...wantOut, maxRows: 9, holder: "w2" })];
       const orders = Object.fromEntries(lanes.map(({ lane, deliveries }) => [lane, ids(deliveries)]));
       expect(orders).toEqual({ [chat("b")]: ["alone"], [chat("a")]: ["answer", "status", "next"] });
     },
@@ -106,7 +106,7 @@ export const outboxCases: readonly StoreCase[] = [
         delivery("1", { parts: [{ content: "x" }, { content: "y" }] }),
         delivery("2"),
       ]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await expect(store.outbox.record(parcel, [begin("2")])).rejects.toMatchObject(refused);
       await expect(store.outbox.record(parcel, [begin("1", 1, { part: 1 })])).rejects.toMatchObject(refused);
       await expect(store.outbox.record(parcel, [begin("1", 1, { part: 2 })])).rejects.toMatchObject(refused);
@@ -124,7 +124,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "a batch of changes with one refused change changes nothing",
     async run({ store }) {
       await store.outbox.post([delivery("1"), delivery("2")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await expect(store.outbox.record(parcel, [begin("1"), sent("1"), begin("2", 7)])).rejects.toMatchObject(
         refused,
       );
@@ -135,7 +135,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "every change may be recorded twice",
     async run({ store }) {
       await store.outbox.post([delivery("1"), delivery("2")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       for (const changes of [
         [begin("1")],
         [sent("1"), begin("2")],
@@ -158,7 +158,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "what certainly was not sent is sent again without a mark",
     async run({ store }) {
       await store.outbox.post([delivery("1")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [
         begin("1"),
         unsent("1", "queued"),
@@ -178,10 +178,10 @@ export const outboxCases: readonly StoreCase[] = [
     title: "after an unknown outcome a part is sent again once, flagged, and not a third time",
     async run({ store, clock }) {
       await store.outbox.post([delivery("1")]);
-      const first = await takeParcel(store);
+      const first = await takeDeliveryBatch(store);
       await store.outbox.record(first, [begin("1")]);
       clock.advance(wantOut.leaseMs);
-      const second = await takeParcel(store, { holder: "w2" });
+      const second = await takeDeliveryBatch(store, { holder: "w2" });
       expect(second.deliveries[0]?.parts[0]).toMatchObject({
         state: "sending",
         token: first.token,
@@ -196,7 +196,7 @@ export const outboxCases: readonly StoreCase[] = [
         flagged: true,
       });
       clock.advance(wantOut.leaseMs);
-      const third = await takeParcel(store);
+      const third = await takeDeliveryBatch(store);
       await expect(store.outbox.record(third, [begin("1", 3)])).rejects.toMatchObject(refused);
       await store.outbox.record(third, [unsent("1", "ambiguous")]);
       expect(ids(await store.outbox.find({ troubled: true, limit: 5 }))).toEqual(["1"]);
@@ -207,7 +207,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "an idempotent part may be sent again as often as needed, without a mark",
     async run({ store }) {
       await store.outbox.post([delivery("1")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       const again = (attempt: number): Change => begin("1", attempt, { idempotent: true });
       await store.outbox.record(parcel, [again(1)]);
       await store.outbox.record(parcel, [again(2)]);
@@ -225,7 +225,7 @@ export const outboxCases: readonly StoreCase[] = [
       "an ambiguous part of the head may be settled by reading back, or sent again while no later part has begun",
     async run({ store }) {
       await store.outbox.post([delivery("1", { parts: [{ content: "x" }, { content: "y" }] })]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [begin("1"), unsent("1", "ambiguous")]);
       await store.outbox.record(parcel, [
         begin("1", 2),
@@ -248,14 +248,14 @@ export const outboxCases: readonly StoreCase[] = [
     title: "the rendered messages take the place of what was meant with the first sending, once",
     async run({ store, clock }) {
       await store.outbox.post([delivery("1")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       const split = [{ content: "one" }, { content: "two" }];
       const change: Change = { delivery: "1", part: 0, to: "sending", attempt: 1, split };
       await expect(store.outbox.record(parcel, [{ ...change, split: [] }])).rejects.toMatchObject(refused);
       await store.outbox.record(parcel, [change]);
       await store.outbox.record(parcel, [change]);
       clock.advance(wantOut.leaseMs);
-      const next = await takeParcel(store);
+      const next = await takeDeliveryBatch(store);
       expect(next.deliveries[0]).toMatchObject({
         split: true,
         parts: [
@@ -273,7 +273,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "a sent preview holds its conversation until a delivery closes it, and that one takes its place",
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true })]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await sendWhole(store, parcel, "preview");
       await store.outbox.post([delivery("notice")]);
       await expect(store.outbox.record(parcel, [begin("notice")])).rejects.toMatchObject(refused);
@@ -285,7 +285,7 @@ export const outboxCases: readonly StoreCase[] = [
       await store.outbox.post([
         delivery("final", { closes: "preview", parts: [{ content: "all", into: "preview/0" }] }),
       ]);
-      const next = await takeParcel(store);
+      const next = await takeDeliveryBatch(store);
       expect(ids(next.deliveries)).toEqual(["final", "notice"]);
       expect(next.deliveries[0]?.parts[0]).toMatchObject({
         into: "preview/0",
@@ -305,7 +305,7 @@ export const outboxCases: readonly StoreCase[] = [
       ]);
       expect(await partOf(store, "preview")).toMatchObject({ state: "failed", reason: "superseded" });
       expect(await store.outbox.find({ troubled: true, limit: 5 })).toEqual([]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       expect(ids(parcel.deliveries)).toEqual(["final", "notice"]);
       expect(parcel.deliveries[0]?.parts[0]?.intoReceipt).toBeNull();
     },
@@ -314,7 +314,7 @@ export const outboxCases: readonly StoreCase[] = [
     title: "a preview under way is settled before what closes it",
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true })]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [begin("preview")]);
       await store.outbox.post([delivery("notice"), delivery("final", { closes: "preview" })]);
       await expect(store.outbox.record(parcel, [begin("final")])).rejects.toMatchObject(refused);
@@ -330,14 +330,14 @@ export const outboxCases: readonly StoreCase[] = [
         delivery("2", { closes: "none" }),
         delivery("3", { closes: "1" }),
       ]);
-      expect(ids((await takeParcel(store)).deliveries)).toEqual(["1", "2", "3"]);
+      expect(ids((await takeDeliveryBatch(store)).deliveries)).toEqual(["1", "2", "3"]);
     },
   },
   {
     title: "a preview that failed holds nothing",
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true }), delivery("notice")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [
         begin("preview"),
         unsent("preview", "failed"),
@@ -351,11 +351,11 @@ export const outboxCases: readonly StoreCase[] = [
     title: "release makes the whole conversation wait, and later deliveries with it",
     async run({ store, clock }) {
       await store.outbox.post([delivery("1")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       expect(await store.outbox.extend(parcel, 9000)).toBe(1);
       await store.outbox.release(parcel, { afterMs: 3000, reason: "429" });
       await store.outbox.post([delivery("2"), delivery("b", { lane: chat("b") })]);
-      expect((await takeParcel(store)).lane).toBe(chat("b"));
+      expect((await takeDeliveryBatch(store)).lane).toBe(chat("b"));
       expect(await store.outbox.take(wantOut)).toEqual({ idle: true, nextAtMs: clock.now() + 3000 });
     },
   },
@@ -365,7 +365,7 @@ export const outboxCases: readonly StoreCase[] = [
       const first = await store.cells.put(`leader:${account}`, "node-1", { expect: 0 });
       await store.outbox.post([delivery("1")]);
       await expect(store.outbox.take(wantOut)).rejects.toMatchObject(lost);
-      const parcel = await takeParcel(store, { term: first?.version ?? -1 });
+      const parcel = await takeDeliveryBatch(store, { term: first?.version ?? -1 });
       await store.outbox.record(parcel, [begin("1")]);
       const second = await store.cells.put(`leader:${account}`, "node-2", { expect: first?.version ?? -1 });
       expect(second?.version).toBeGreaterThan(first?.version ?? Infinity);
@@ -383,7 +383,7 @@ export const outboxCases: readonly StoreCase[] = [
         delivery("2"),
         delivery("3"),
       ]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [begin("1")]);
       expect(await store.outbox.drop(["1", "2", "none"], "operator")).toBe(2);
       expect(await store.outbox.find({ id: "1", limit: 1 })).toMatchObject([
@@ -402,11 +402,11 @@ export const outboxCases: readonly StoreCase[] = [
     title: "dropping a sent preview frees its conversation",
     async run({ store }) {
       await store.outbox.post([delivery("preview", { open: true }), delivery("2")]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await sendWhole(store, parcel, "preview");
       await store.outbox.release(parcel, failedOnce);
       await store.outbox.drop(["preview"], "operator");
-      expect(ids((await takeParcel(store)).deliveries)).toEqual(["2"]);
+      expect(ids((await takeDeliveryBatch(store)).deliveries)).toEqual(["2"]);
     },
   },
   {
@@ -417,7 +417,7 @@ export const outboxCases: readonly StoreCase[] = [
         delivery("2"),
         delivery("3", { lane: chat("b") }),
       ]);
-      const parcel = await takeParcel(store);
+      const parcel = await takeDeliveryBatch(store);
       await store.outbox.record(parcel, [begin("1")]);
       expect(ids(await store.outbox.find({ lane: chat("a"), limit: 9 }))).toEqual(["2", "1"]);
       expect(ids(await store.outbox.find({ cause: "row-1", limit: 9 }))).toEqual(["1"]);

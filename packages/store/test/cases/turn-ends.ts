@@ -9,7 +9,7 @@ import {
   lane,
   row,
   type StoreCase,
-  takeParcel,
+  takeDeliveryBatch,
   takeTurn,
   want,
   wantOut,
@@ -160,7 +160,7 @@ export const turnEndCases: readonly StoreCase[] = [
         { state: "ended", outcome: "answered", reason: "said" },
         { state: "ended", outcome: "answered", reason: "said" },
       ]);
-      expect(ids((await takeParcel(store)).deliveries)).toEqual([`${turn.id}/0`]);
+      expect(ids((await takeDeliveryBatch(store)).deliveries)).toEqual([`${turn.id}/0`]);
       expect(await store.cells.get("preview")).toMatchObject({ value: "closed" });
       expect((await store.sessions.open(lane("a"))).fields).toEqual({ model: "m1", count: 1 });
       const parent = await takeTurn(store);

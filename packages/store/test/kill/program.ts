@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isFault, sleep, systemClock, systemIds } from "@parley/protocol";
-import type { Change, DeliveryView, Parcel, Store } from "../../src/index.ts";
+import type { Change, DeliveryView, DeliveryBatch, Store } from "../../src/index.ts";
 import { openStore } from "./open-store.ts";
 import { chat, delivery, isIdle, lane, row, want, wantOut } from "../subject.ts";
 
@@ -68,7 +68,7 @@ async function deliveries(store: Store): Promise<void> {
   }
 }
 
-async function deliver(store: Store, parcel: Parcel, { id, parts }: DeliveryView): Promise<void> {
+async function deliver(store: Store, parcel: DeliveryBatch, { id, parts }: DeliveryView): Promise<void> {
   for (const [part, { state, attempts, flagged }] of parts.entries()) {
     if (state !== "queued" && state !== "sending") continue;
     const settle: Change = { delivery: id, part, to: "sent", receipt: "r" };

@@ -4,7 +4,7 @@ import { isFault } from "@parley/protocol";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redisStore, type RedisStore, type Turn } from "../../src/index.ts";
-import { delivery, ids, isIdle, row, takeParcel, takeTurn, want, wantOut } from "../subject.ts";
+import { delivery, ids, isIdle, row, takeDeliveryBatch, takeTurn, want, wantOut } from "../subject.ts";
 import { redisOptions, untilBack } from "./open-redis.ts";
 
 const unavailable = { code: "unavailable" };
@@ -73,7 +73,7 @@ describe.skipIf(lacks(program("redis-server")))("a server that goes away", () =>
     const turn = await takeTurn(store);
     expect(turn).toMatchObject({ attempt: 1, rows: { length: 1 } });
     expect(await store.turns.extend(turn, 1000)).toBe(0);
-    const parcel = await takeParcel(store);
+    const parcel = await takeDeliveryBatch(store);
     await store.outbox.record(parcel, [{ delivery: "d", part: 0, to: "sending", attempt: 1 }]);
     expect(isIdle(await store.turns.take(want))).toBe(true);
   });

@@ -6,7 +6,7 @@ import type { ConversationKey, SessionKey } from "@parley/protocol";
 import { redisStore, type RedisStore } from "../../src/index.ts";
 import { refusedKept } from "../../src/limits.ts";
 import { type TestClock, testClock } from "../clock.ts";
-import { chat, delivery, lane, row, takeParcel, takeTurn, want, wantOut } from "../subject.ts";
+import { chat, delivery, lane, row, takeDeliveryBatch, takeTurn, want, wantOut } from "../subject.ts";
 import { redisOptions } from "./open-redis.ts";
 
 const dayMs = 86_400_000;
@@ -90,7 +90,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
       deliveries: [delivery("d")],
       contextThrough: 99,
     });
-    const parcel = await takeParcel(store);
+    const parcel = await takeDeliveryBatch(store);
     await store.outbox.record(parcel, [{ delivery: "d", part: 0, to: "failed", reason: "x" }]);
     await store.outbox.release(parcel, { afterMs: 0, reason: "done" });
     await store.cells.put("short", "x", { ttlMs: 1000 });
@@ -107,7 +107,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     await store.inbox.accept([row("1")]);
     await takeTurn(store);
     await store.outbox.post([delivery("preview", { open: true })]);
-    const parcel = await takeParcel(store);
+    const parcel = await takeDeliveryBatch(store);
     await store.outbox.record(parcel, [
       { delivery: "preview", part: 0, to: "sending", attempt: 1 },
       { delivery: "preview", part: 0, to: "sent", receipt: "r" },
@@ -116,7 +116,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
     clock.advance(30 * dayMs);
     await sweepAll(10);
     await store.outbox.post([delivery("final", { closes: "preview" })]);
-    expect((await takeParcel(store)).deliveries.map(({ id }) => id)).toEqual(["final"]);
+    expect((await takeDeliveryBatch(store)).deliveries.map(({ id }) => id)).toEqual(["final"]);
     expect((await takeTurn(store, { holder: "w2" })).rows).toHaveLength(1);
   });
 
@@ -172,7 +172,7 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
         [`f${wellFormed(a)}`]: { list: [], none: null, text: wellFormed(c), big: 8_888_888_888_888_888 },
       });
       expect(await store.sessions.transcript(session, { limit: 9 })).toMatchObject([{ body: payload }]);
-      const parcel = await takeParcel(store, { pool });
+      const parcel = await takeDeliveryBatch(store, { pool });
       expect(parcel.deliveries).toMatchObject([
         { parts: [{ content: wellFormed(b) }], cause: wellFormed(a) },
       ]);

@@ -3,7 +3,17 @@ import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { redisStore, type RedisStore } from "../../src/index.ts";
 import { type TestClock, testClock } from "../clock.ts";
-import { account, chat, delivery, lane, row, takeParcel, takeTurn, want, wantOut } from "../subject.ts";
+import {
+  account,
+  chat,
+  delivery,
+  lane,
+  row,
+  takeDeliveryBatch,
+  takeTurn,
+  want,
+  wantOut,
+} from "../subject.ts";
 import { redisOptions } from "./open-redis.ts";
 
 describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
@@ -38,12 +48,12 @@ describe.skipIf(lacks(program("redis-server")))("on a real server", () => {
   test("a new leader gets what the old one was sending; its own leases stay", async () => {
     const first = await store.cells.put(`leader:${account}`, "1", { expect: 0 });
     await store.outbox.post([delivery("d1", { lane: chat("a") }), delivery("d2", { lane: chat("b") })]);
-    const old = await takeParcel(store, { holder: "old", term: first?.version ?? 0 });
+    const old = await takeDeliveryBatch(store, { holder: "old", term: first?.version ?? 0 });
     const second = await store.cells.put(`leader:${account}`, "2", { expect: first?.version ?? 0 });
     const term = second?.version ?? 0;
-    const own = await takeParcel(store, { holder: "new", term });
+    const own = await takeDeliveryBatch(store, { holder: "new", term });
     expect(await store.freeLeases({ outboxOf: account, besides: "new" })).toBe(1);
-    expect(await takeParcel(store, { holder: "new", term })).toMatchObject({ lane: old.lane });
+    expect(await takeDeliveryBatch(store, { holder: "new", term })).toMatchObject({ lane: old.lane });
     await expect(store.outbox.extend(old, 1_000)).rejects.toMatchObject({ code: "conflict" });
     await store.outbox.extend(own, 1_000);
     expect(await store.outbox.take({ ...wantOut, holder: "new", term })).toMatchObject({ idle: true });

@@ -7,7 +7,7 @@ import { killGroup, killMarked, markName } from "../process-group.ts";
 import type { CommandRecord, CommandRecords, CommandState } from "./command-record.ts";
 import { leftoverMs, processBegan, startChild, type Child, type ChildRequest } from "./child.ts";
 import { watchNumber } from "./watch-number.ts";
-import { logFolder, openSpool, pruneLogs, removeLog, type Spool } from "./spool.ts";
+import { logFolder, openOutputFile, pruneLogs, removeLog, type OutputFile } from "./output-file.ts";
 
 export interface CommandsOptions {
   readonly records: CommandRecords;
@@ -115,7 +115,7 @@ export async function openCommands(
       await prune();
       await pruneLogs(files);
       const id = ids.code("abcdefghjkmnpqrstuvwxyz23456789", 8);
-      const spool = await openSpool(files, `${logFolder}/${clock.now().toString(36)}-${id}.log`);
+      const spool = await openOutputFile(files, `${logFolder}/${clock.now().toString(36)}-${id}.log`);
       const waiting = new Set<() => void>();
       let child: Child;
       try {
@@ -188,7 +188,7 @@ export async function openCommands(
     first: CommandRecord,
     request: StartRequest,
     child: Child,
-    spool: Spool,
+    spool: OutputFile,
     waiting: Set<() => void>,
   ): Command & { saved(): Promise<void> } {
     let record = first;

@@ -9,8 +9,8 @@ import { commandEnv } from "../exec/environment.ts";
 import { actionHash, describeAction, type ExecAction } from "../exec/exec-action.ts";
 import { execDecision } from "../exec/exec-decision.ts";
 import { guardGit } from "../exec/git-guard.ts";
-import { excerpt, removeLog } from "../exec/spool.ts";
-import { workOut, type ExecPlace, type ExecRequest } from "../exec/work-out.ts";
+import { excerpt, removeLog } from "../exec/output-file.ts";
+import { workOut, type ExecPlace, type ExecRequest } from "../exec/resolve-action.ts";
 import { originOf, turnRules } from "../files/change-rules.ts";
 import { entryPath, type Folder } from "../files/walk.ts";
 import {

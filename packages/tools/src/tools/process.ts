@@ -5,7 +5,7 @@ import type { ToolContext, Unavailable } from "../context.ts";
 import { defineTool, textResult } from "../define-tool.ts";
 import type { CommandRecord } from "../exec/command-record.ts";
 import type { Command, Commands } from "../exec/commands.ts";
-import { excerpt, since } from "../exec/spool.ts";
+import { excerpt, since } from "../exec/output-file.ts";
 import { resultRoom } from "../result-size.ts";
 import type { Tool, ToolResult, ToolScope } from "../tool.ts";
 

@@ -10,20 +10,20 @@ import { silentLog, type Json, type JsonObject, type SessionKey } from "@parley/
 import { sqliteStore } from "@parley/store";
 import { seededIds, virtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { houseOf, templatesFolder } from "../../../src/installation.ts";
-import { accessPolicy, speakersAt, movedChats, owners, programSinks } from "@parley/access";
+import { installationFacts, templatesFolder } from "../../../src/installation.ts";
+import { accessPolicy, speakersAt, migratedChats, owners, programSinks } from "@parley/access";
 import {
-  modelBook,
-  type ModelBook,
-  promptBook,
+  modelCatalog,
+  type ModelCatalog,
+  promptHistory,
   sessionPlans,
   sessionStatus,
   agentIn,
   setUp,
-  toolBook,
+  effectiveTools,
   docsRoots,
 } from "@parley/runner";
-import { idleHands } from "../../../src/wiring/machine-ports.ts";
+import { idleToolPorts } from "../../../src/wiring/machine-ports.ts";
 import { wireModels, wireSkills, wireSurfaces } from "../../../src/wiring/wiring.ts";
 import type { Draw } from "./draw.ts";
 
@@ -36,7 +36,7 @@ export interface Situation {
   /** The sandbox that tools really have; undefined: none. */
   readonly access: "none" | "ro" | "rw" | undefined;
   readonly model: Model;
-  readonly models: ModelBook;
+  readonly models: ModelCatalog;
   readonly tools: readonly Tool[];
   /** The rules for commands, as the config has them. */
   readonly exec: Config["tools"]["exec"];
@@ -78,7 +78,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const env = { PATH: "/usr/bin:/bin" };
     const ids = seededIds(1);
     const models = wireModels(config, home, clock, silentLog);
-    const hands = idleHands({ home, mediaPath: home, env, clock, ids, log: silentLog }, store);
+    const hands = idleToolPorts({ home, mediaPath: home, env, clock, ids, log: silentLog }, store);
     const desk = { shown: {}, value: {}, hash: "h" };
     const settings = {
       read: async () => desk,
@@ -87,9 +87,9 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       restart: async () => {},
     };
     const skills = wireSkills(config, home, env, hands.origins);
-    const house = await houseOf(config, home, "/bin/sh", ids);
-    const book = modelBook({ config, declared: models.list, callable: models.get });
-    const moved = movedChats(store.cells);
+    const house = await installationFacts(config, home, "/bin/sh", ids);
+    const book = modelCatalog({ config, declared: models.list, callable: models.get });
+    const moved = migratedChats(store.cells);
     const policy = accessPolicy(config.channels, moved);
     const known = owners(config.commands.ownerAllowFrom, store.cells);
     const surface = wireSurfaces(config);
@@ -97,7 +97,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       config,
       models,
       cooldowns: cooldowns(clock),
-      tools: toolBook({
+      tools: effectiveTools({
         config,
         hands: { ...hands, settings },
         more: [],
@@ -113,7 +113,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
       rules: (place) => policy(place.address)?.rules(place) ?? null,
       hooks: [],
       house,
-      prompts: promptBook(store.cells, clock),
+      prompts: promptHistory(store.cells, clock),
       skills,
       origins: hands.origins,
       clock,

@@ -7,8 +7,8 @@ import { Fault, isFault } from "@parley/protocol";
 import type { SkillManifest } from "../manifest.ts";
 import { lookOf, skillId } from "../skill-name.ts";
 import { readingOf, skillText, textOf } from "../skill-file.ts";
-import { defaultSkillLimits, skillShelves } from "../shelf.ts";
-import { suspicionsIn } from "../suspicions.ts";
+import { defaultSkillLimits, skillShelves } from "../skill-loader.ts";
+import { riskSignsIn } from "../risk-signs.ts";
 import { stageFolder } from "./from-folder.ts";
 import { installLimits } from "./limits.ts";
 import { stage, type Stage } from "./stage.ts";
@@ -213,7 +213,7 @@ async function looked(
     const bytes = await readFile(join(folder, name));
     hash.update(`${name}\0${bytes.length}\0`).update(bytes);
     const text = bytes.length <= scannedBytes ? textOf(bytes) : null;
-    if (text !== null) warnings.push(...suspicionsIn(text).map((words) => `${name} ${words}`));
+    if (text !== null) warnings.push(...riskSignsIn(text).map((words) => `${name} ${words}`));
   }
   return { sha256: hash.digest("hex"), warnings, files: names.length };
 }

@@ -7,7 +7,7 @@ import { script } from "../script.ts";
 
 const parts = [lanesLua, deliveriesLua, cellsLua];
 
-export const takeParcelScript = script(
+export const takeDeliveryBatchScript = script(
   parts,
   String.raw`
 cells.checkTerm(arg.pool, arg.term)
@@ -27,7 +27,7 @@ while true do
 end`,
 );
 
-export const extendParcelScript = script(
+export const extendDeliveryBatchScript = script(
   parts,
   String.raw`
 local lane = lanes.fenced('o', arg.lease)
@@ -36,7 +36,7 @@ lanes.renew(lane, arg.leaseMs)
 return lanes.waiting('o', lane.name)`,
 );
 
-export const releaseParcelScript = script(
+export const releaseDeliveryBatchScript = script(
   parts,
   String.raw`
 local lane = lanes.fenced('o', arg.lease)

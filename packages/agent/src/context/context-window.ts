@@ -8,12 +8,12 @@ import { planCut } from "./plan.ts";
 import { prune } from "./prune.ts";
 import type { CompactionSettings, PruningSettings } from "./settings.ts";
 import { charsPerToken, tokensOf, tokensOfAll } from "./size.ts";
-import { squeeze } from "./squeeze.ts";
+import { forceFit } from "./force-fit.ts";
 import { standing, type Placed } from "./standing.ts";
 import type { Summarised, SummaryInput } from "./summarise.ts";
 import { excerpt } from "./summary-prompt.ts";
 
-export interface KeeperOptions {
+export interface ContextWindowOptions {
   /** The session before this turn, as far as it is read; oldest first. */
   readonly history: readonly Placed[];
   /** Seq of the session's last entry; the turn's own entries follow it. */
@@ -40,7 +40,7 @@ export interface KeeperOptions {
   readonly log: Log;
 }
 
-export interface Keeper extends LoopContext {
+export interface ContextWindow extends LoopContext {
   /** Compacts now, whatever the size: for a person who asks for it. `reason` says why there is no summary: "nothing" is there to compact, or the
    *  model's failure. */
   compact(
@@ -73,7 +73,7 @@ export const longLog = { entries: 1_000, bytes: 4_000_000 } as const;
 /** Shorter requests that are tried after the provider refused one: a compacted one, then a squeezed one. */
 const mostRecoveries = 2;
 
-export function contextKeeper(options: KeeperOptions): Keeper {
+export function openContextWindow(options: ContextWindowOptions): ContextWindow {
   const { windowTokens, overheadTokens, pruning, compaction, log } = options;
   const limitTokens =
     windowTokens - Math.min(compaction.reserveTokensFloor, Math.floor(windowTokens * mostReserveShare));
@@ -140,7 +140,7 @@ export function contextKeeper(options: KeeperOptions): Keeper {
     squeezed(viewOfLog(placed, prunedThrough), scale, limitTokens / windowTokens);
 
   function squeezed(view: readonly Entry[], scale: number, share: number): readonly Entry[] {
-    return squeeze(view, Math.max(0, Math.floor((windowTokens * share) / scale) - overheadTokens), tokensOf);
+    return forceFit(view, Math.max(0, Math.floor((windowTokens * share) / scale) - overheadTokens), tokensOf);
   }
 
   async function flushed(placed: readonly Placed[], scale: number, signal: AbortSignal): Promise<Usage> {

@@ -13,7 +13,7 @@ import {
 } from "./memory.ts";
 import type { Read } from "./reader.ts";
 import { idAt, newerId } from "./snowflake.ts";
-import { type Gap, gapAfter, gapBefore } from "./unheard.ts";
+import { type Gap, gapAfter, gapBefore } from "./missed-channels.ts";
 
 export interface Self {
   readonly user: string;

@@ -3,7 +3,7 @@
 import { Fault, isFault, type Clock } from "@parley/protocol";
 import type { Lease, Lanes } from "@parley/store";
 
-export interface Held {
+export interface LeaseHandle {
   /** Aborts when the lease is lost (reason Fault "conflict") or the runner drains (reason Fault "aborted"). */
   readonly signal: AbortSignal;
   /** Rows that waited in the lane at the last renewal. */
@@ -14,14 +14,14 @@ export interface Held {
   cover(forMs: number): Promise<void>;
 }
 
-export interface HeldOptions {
+export interface LeaseHandleOptions {
   readonly lanes: Pick<Lanes<Lease>, "extend">;
   readonly lease: Lease;
   readonly leaseMs: number;
   readonly clock: Clock;
 }
 
-export interface HeldLease extends Held {
+export interface HeldLease extends LeaseHandle {
   /** Aborts the work with this reason. */
   abort(reason: Fault): void;
   /** Stops renewing; the lease itself is not touched. */
@@ -29,7 +29,7 @@ export interface HeldLease extends Held {
 }
 
 /** Takes over renewal of a lease that was granted just now. */
-export function holdLease(options: HeldOptions): HeldLease {
+export function holdLease(options: LeaseHandleOptions): HeldLease {
   const { lanes, lease, leaseMs, clock } = options;
   const controller = new AbortController();
   let expiresAtMono = clock.mono() + leaseMs;

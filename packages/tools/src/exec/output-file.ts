@@ -13,9 +13,9 @@ export const logFolder = ".parley/exec";
 const mostLogs = 200;
 
 /** One command may leave this much. */
-export const spoolBytes = 64 * 1024 * 1024;
+export const outputFileBytes = 64 * 1024 * 1024;
 
-export interface Spool {
+export interface OutputFile {
   /** Below the workspace. */
   readonly path: string;
   /** On disk so far. */
@@ -25,13 +25,13 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-export async function openSpool(files: Rooted, path: string): Promise<Spool> {
+export async function openOutputFile(files: Rooted, path: string): Promise<OutputFile> {
   const handle = await files.append(path);
   let bytes = 0;
   let dropped = 0;
   let last: Promise<void> = Promise.resolve();
   const put = async (chunk: Buffer): Promise<void> => {
-    const room = chunk.subarray(0, Math.max(0, spoolBytes - bytes));
+    const room = chunk.subarray(0, Math.max(0, outputFileBytes - bytes));
     dropped += chunk.length - room.length;
     if (room.length > 0) await handle.writeFile(room);
     bytes += room.length;

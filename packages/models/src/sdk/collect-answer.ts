@@ -28,7 +28,7 @@ export interface Gathering {
   paused(part: Part<"finish">): readonly AssistantContent[];
 }
 
-export interface GatherOptions {
+export interface CollectAnswerOptions {
   /** The name under which the SDK keeps this provider's options and metadata. */
   readonly provider: string;
   /** Who may be handed back what it signed. */
@@ -48,14 +48,14 @@ interface Thought {
 
 type Item = { readonly type: "text"; text: string } | Thought | Part<"tool-call">;
 
-export function gather({
+export function collectAnswer({
   provider,
   signer,
   price,
   contextWindow,
   requestBytes,
   wasCut,
-}: GatherOptions): Gathering {
+}: CollectAnswerOptions): Gathering {
   let spent = noUsage;
   const items: Item[] = [];
   const thoughts = new Map<string, Thought>();

@@ -4,7 +4,7 @@
 /** `true` from a listener: it looks for work now, so nobody else needs to be told. */
 export type Wake = (pool: string) => boolean;
 
-export interface Waker {
+export interface WorkNotifier {
   /** Returns how to stop listening. */
   onReady(wake: Wake): () => void;
   /** Hears hints for one more pool from other processes; returns how to stop. Hints given here always reach this process. */
@@ -16,7 +16,7 @@ export interface Waker {
 export type HintSource = (wake: (pool: string, lane?: string, atMs?: number) => void) => () => void;
 
 /** Hints within one process. */
-export function localWaker(source: HintSource): Waker {
+export function localNotifier(source: HintSource): WorkNotifier {
   const listeners = new Set<Wake>();
   const stop = source((pool) => void tellAll(listeners, pool));
   return {

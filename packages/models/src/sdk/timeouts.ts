@@ -3,7 +3,7 @@
 import type { Clock, Timer } from "@parley/protocol";
 import type { ModelTimers } from "../providers/provider.ts";
 
-export interface Patience {
+export interface Timeouts {
   headers(): void;
   firstToken(): void;
   progress(): void;
@@ -15,11 +15,11 @@ export interface Patience {
 export type Stage = "headers" | "first token" | "next event" | "end of the answer";
 
 /** `lost` is called once, with what did not come and the milliseconds that were waited. */
-export function patience(
+export function timeouts(
   timers: ModelTimers,
   clock: Clock,
   lost: (stage: Stage, waitedMs: number) => void,
-): Patience {
+): Timeouts {
   let stage: Exclude<Stage, "end of the answer"> = "headers";
   let sinceMs = clock.mono();
   const untilMs = sinceMs + timers.totalMs;

@@ -22,7 +22,7 @@ export interface SessionModel {
 /** Or names that are meant, perhaps. */
 export type FoundModel = { readonly ref: string } | { readonly nearest: readonly string[] };
 
-export interface ModelBook {
+export interface ModelCatalog {
   readonly choices: (agent: AgentConfig) => readonly ModelChoice[];
   /** The reference that the word names by alias or in full. Whether it can be called is not asked. */
   named(agent: AgentConfig, word: string): string | null;
@@ -31,7 +31,7 @@ export interface ModelBook {
   of(agent: AgentConfig, session: Session): SessionModel;
 }
 
-export interface ModelBookOptions {
+export interface ModelCatalogOptions {
   readonly config: Config;
   readonly declared: () => readonly Pick<ModelCard, "id">[];
   /** Throws Fault("invalid") for a model that cannot be called. */
@@ -41,7 +41,7 @@ export interface ModelBookOptions {
 export const modelField = "model";
 const mostNearest = 3;
 
-export function modelBook({ config, declared, callable }: ModelBookOptions): ModelBook {
+export function modelCatalog({ config, declared, callable }: ModelCatalogOptions): ModelCatalog {
   const book = Object.entries(config.agents.defaults.models);
   const { providers } = config.models;
 

@@ -62,6 +62,6 @@ const suspicions: readonly Suspicion[] = [
 ];
 
 /** In the order of the list, each at most once. */
-export function suspicionsIn(text: string): readonly string[] {
+export function riskSignsIn(text: string): readonly string[] {
   return suspicions.filter(({ pattern }) => pattern.test(text)).map(({ words }) => words);
 }

@@ -37,7 +37,7 @@ export interface RejectedSkill {
   readonly reason: string;
 }
 
-export interface SkillShelf {
+export interface LoadedSkills {
   /** One for each name, by name. */
   readonly skills: readonly Skill[];
   readonly shadowed: readonly { readonly skill: Skill; readonly by: Skill }[];
@@ -64,7 +64,7 @@ export const defaultSkillLimits: SkillLimits = {
 };
 
 export interface SkillShelves {
-  load(roots: readonly SkillRoot[], limits: SkillLimits, originOf?: OriginOf): Promise<SkillShelf>;
+  load(roots: readonly SkillRoot[], limits: SkillLimits, originOf?: OriginOf): Promise<LoadedSkills>;
   /** How often contents were read from disk; for reports. */
   readonly reads: number;
 }

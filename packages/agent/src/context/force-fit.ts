@@ -9,7 +9,7 @@ const leftOut =
   "[Parley: earlier parts of this conversation are left out here, they did not fit. Say so if they are needed.]";
 
 /** The first view that fits `maxTokens`; the tightest one when none does. */
-export function squeeze(
+export function forceFit(
   entries: readonly Entry[],
   maxTokens: number,
   sizeOf: (entry: Entry) => number,

@@ -5,9 +5,9 @@ import { createHash } from "node:crypto";
 import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
 import type { Queue, Worker } from "bullmq";
-import { type HintSource, tellAll, type Wake, type Waker } from "./waker.ts";
+import { type HintSource, tellAll, type Wake, type WorkNotifier } from "./work-notifier.ts";
 
-export interface BullWakerOptions extends RedisAddress {
+export interface BullNotifierOptions extends RedisAddress {
   /** Of the store; BullMQ's keys stand under the same hash tag. */
   readonly keyPrefix: string;
   /** Those whose work this process does. */
@@ -33,7 +33,7 @@ interface WakeJob {
 }
 
 /** Never rejects for a Redis that is away: hints are lost then, and carried again when it is back. */
-export async function bullWaker(options: BullWakerOptions): Promise<Waker> {
+export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNotifier> {
   const { clock, log } = options;
   const [bull, { Redis }] = await Promise.all([import("bullmq"), import("ioredis")]);
   const prefix = `{${options.keyPrefix}}:bull`;

@@ -13,7 +13,7 @@ import { ConfigFault, formatPath, type ConfigPath, type ConfigProblem } from "./
 import { redact, redactFile } from "./redact.ts";
 import { replaceFile } from "./write.ts";
 
-export interface ConfigDeskOptions {
+export interface ConfigEditorOptions {
   readonly env: Env;
   readonly home: string;
   /** Brings the file that was just written into force; gives why it could not be, nothing when it is. Absent: nothing runs that could. */
@@ -50,7 +50,7 @@ export interface ConfigWritten {
   readonly problems: readonly ConfigProblem[];
 }
 
-export interface ConfigDesk {
+export interface ConfigEditor {
   read(): Promise<ConfigReading>;
   /** Without writing. */
   validate(text: string): Promise<ConfigVerdict>;
@@ -66,7 +66,7 @@ export interface ConfigDesk {
  * Every change throws ConfigFault when the result is wrong, Fault("conflict") when the file is not the one of `baseHash`, and Fault("invalid")
  * when it could not be taken up; then the file is what it was.
  */
-export function configDesk({ env, home, takeUp = async () => [] }: ConfigDeskOptions): ConfigDesk {
+export function configEditor({ env, home, takeUp = async () => [] }: ConfigEditorOptions): ConfigEditor {
   const path = placesIn(env, home).configPath;
   let last: Promise<unknown> = Promise.resolve();
 
