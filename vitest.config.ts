@@ -8,6 +8,8 @@ const folders = ["apps", "packages"].flatMap((parent) =>
   readdirSync(parent).map((name) => `${parent}/${name}`),
 );
 
+const seeded = `${import.meta.dirname}/packages/testkit/src/seeded-fast-check.ts`;
+
 export default defineConfig({
   test: {
     // Most suites wait for processes and sockets: with one worker a core both cores stand idle a fifth of the time.
@@ -21,6 +23,14 @@ export default defineConfig({
       .map((folder) => ({
         extends: true,
         root: folder,
+        plugins: [
+          {
+            name: "seeded-fast-check",
+            enforce: "pre" as const,
+            resolveId: (id: string, importer?: string) =>
+              id === "fast-check" && importer !== seeded ? seeded : null,
+          },
+        ],
         test: {
           name: JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).name as string,
           // A worker for each file costs half a second of it. The gateway's suites start daemons and browsers: they keep their own.
