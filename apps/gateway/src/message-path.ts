@@ -17,7 +17,7 @@ import { storyTeller } from "./trace/story.ts";
 import { misspeltSkills, misspeltSkillWarning } from "./reload/misspelt-skills.ts";
 import { misspeltTools, misspeltWarning } from "./reload/misspelt-tools.ts";
 import { live } from "./reload/live.ts";
-import type { GatewayState } from "./daemon/state.ts";
+import type { GatewayState } from "./gateway-state.ts";
 import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
 import { uncappedModels, uncappedWarning } from "./reload/uncapped-models.ts";
 import {

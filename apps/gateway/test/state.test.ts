@@ -1,7 +1,7 @@
 import { loopback, type Channel, type ChannelHealth } from "@parley/channels";
 import { virtualClock } from "@parley/testkit";
 import { describe, expect, test } from "vitest";
-import { gatewayState, type Phase } from "../src/daemon/state.ts";
+import { gatewayState, type Phase } from "../src/gateway-state.ts";
 import { modelTrouble } from "@parley/runner";
 
 const healths: ChannelHealth["state"][] = ["starting", "ok", "degraded", "down", "stopped"];

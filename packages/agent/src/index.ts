@@ -17,12 +17,11 @@ export {
   type PromptMove,
   type SchemaReport,
 } from "./prompt/explain.ts";
+export type { Audience, PromptMode } from "./prompt-mode.ts";
 export {
-  type Audience,
   type ChannelFacts,
   type DocumentationFacts,
   type PromptFacts,
-  type PromptMode,
   promptFacts,
   readsWorkspace,
   type SandboxFacts,
@@ -35,7 +34,7 @@ export { hashedIds } from "./prompt/hashed-ids.ts";
 export { cliCommands } from "./prompt/sections/cli-reference.ts";
 export { promptSections, stableSections, volatileSections } from "./prompt/order.ts";
 export { builtInOverlay, type ProviderContribution } from "./prompt/overlay.ts";
-export { headOf, plainLine, tailOf } from "./prompt/plain-line.ts";
+export { headOf, plainLine, tailOf } from "./plain-line.ts";
 export { runtimeLine } from "./prompt/runtime-line.ts";
 export type { Section, StableSection, VolatileSection } from "./prompt/section.ts";
 export { estimateTokens, tokenEstimator } from "./prompt/tokens.ts";

@@ -1,7 +1,7 @@
 // Builds the content of a user entry from the rows that a turn took, with everything that belongs to this turn alone: history of the
 // group, quotes, recalled memory, notices. Here and not in the system prompt, so that the cached prefix survives the turn (I12).
 import { label, type Enclosed, type ImageContent, type Inbound, type TextContent } from "@parley/protocol";
-import { headOf } from "./prompt/plain-line.ts";
+import { headOf } from "./plain-line.ts";
 import { disarm, disarmedLine, fence } from "./untrusted.ts";
 
 const nameChars = 64;

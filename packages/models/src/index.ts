@@ -10,7 +10,7 @@ export * from "./providers/ollama.ts";
 export * from "./providers/openai-completions.ts";
 export * from "./providers/openai-responses.ts";
 export type { ReadImage } from "./sdk/prompt.ts";
-export * from "./providers/provider.ts";
+export * from "./provider.ts";
 export * from "./registry.ts";
 export * from "./rehearsal/rehearsal.ts";
 export * from "./thinking.ts";

@@ -9,7 +9,7 @@ import { ollama } from "./providers/ollama.ts";
 import { openAiCompletions } from "./providers/openai-completions.ts";
 import { openAiResponses } from "./providers/openai-responses.ts";
 import type { ReadImage } from "./sdk/prompt.ts";
-import type { ModelTimers, ProviderOptions } from "./providers/provider.ts";
+import type { ModelTimers, ProviderOptions } from "./provider.ts";
 import { rehearsal } from "./rehearsal/rehearsal.ts";
 
 /** A model as the config declares it; what it leaves out comes from the built-in table. */

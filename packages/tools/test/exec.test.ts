@@ -13,7 +13,7 @@ import {
   type ExecPolicy,
 } from "../src/index.ts";
 import { processBegan, startChild } from "../src/exec/child.ts";
-import { findProgram } from "../src/exec/find-program.ts";
+import { findProgram } from "../src/find-program.ts";
 import { exec } from "../src/tools/exec.ts";
 import { process as processTool } from "../src/tools/process.ts";
 import { call, full, inMap, made, refusedWith, said, scopeOf, session, stage, type Stage } from "./stage.ts";

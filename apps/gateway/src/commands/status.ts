@@ -7,7 +7,7 @@ import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } fr
 import type { Inbox, Session, Sessions } from "@parley/store";
 import { type EmergencyStop, readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
 import type { Admitted } from "../receive/receive.ts";
-import type { StateReport } from "../daemon/state.ts";
+import type { StateReport } from "../gateway-state.ts";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface StatusCommandOptions {

@@ -25,7 +25,7 @@ import {
 import { troubleAround } from "./machine-trouble.ts";
 import type { Refusals } from "@parley/access";
 import { outOfFiles } from "./status-file.ts";
-import { gatewayState, type GatewayState } from "./state.ts";
+import { gatewayState, type GatewayState } from "../gateway-state.ts";
 import { restarting } from "./restart-check.ts";
 import { version } from "@parley/protocol";
 import { wireChannels, type Wired } from "../wiring/wiring.ts";

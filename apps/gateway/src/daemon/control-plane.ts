@@ -22,7 +22,7 @@ import { apiRoutes } from "../api/routes.ts";
 import { apiRequests } from "../api/api-requests.ts";
 import type { Reloader } from "../reload/reloader.ts";
 import type { Restarting } from "@parley/runner";
-import type { GatewayState } from "./state.ts";
+import type { GatewayState } from "../gateway-state.ts";
 import { webRoot } from "../installation.ts";
 import { webAccount, type Wired } from "../wiring/wiring.ts";
 import type { WiredStore } from "../wiring/store.ts";

@@ -2,7 +2,7 @@
 // (I9). Neither is ever waited for; a failure is tried again. Each function begins it and returns how to stop.
 import type { Clock, Log } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import type { GatewayState } from "./state.ts";
+import type { GatewayState } from "../gateway-state.ts";
 
 const sweepEveryMs = 60_000;
 const sweepRows = 500;

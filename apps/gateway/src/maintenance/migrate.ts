@@ -6,7 +6,7 @@ import { Fault, type Clock, type Ids } from "@parley/protocol";
 import { lockHome, moveBetween, type Store } from "@parley/store";
 import { logger } from "../log/logger.ts";
 import type { NodeLine } from "@parley/cluster";
-import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
+import { rememberedStore, rememberStore } from "../wiring/store-memory.ts";
 import { lookIntoRedis, redisOf } from "../wiring/store.ts";
 
 export interface MigrateOptions extends LoadedConfig {

@@ -7,7 +7,7 @@ import { accountKey, type Clock, type Usage } from "@parley/protocol";
 import type { LaneView, Store } from "@parley/store";
 import type { RefusalReason } from "@parley/access";
 import type { Reloader } from "../reload/reloader.ts";
-import type { GatewayState } from "../daemon/state.ts";
+import type { GatewayState } from "../gateway-state.ts";
 import { metricRegistry, type MetricRegistry, type Sample } from "@parley/control";
 
 export interface GatewayMetrics {

@@ -11,7 +11,7 @@ import {
   type Store,
 } from "@parley/store";
 import { absolute, ownFile } from "../operator/backup.ts";
-import { forgetStore, rememberedStore, rememberStore } from "../daemon/store-memory.ts";
+import { forgetStore, rememberedStore, rememberStore } from "../wiring/store-memory.ts";
 import { databaseFile, wireStore } from "../wiring/store.ts";
 
 export interface StoppedHome {

@@ -3,7 +3,7 @@
 import { Fault, type MethodParams, type MethodResult, parseRowPayload } from "@parley/protocol";
 import type { Inbox, NewRow, RowView } from "@parley/store";
 import { nextTry } from "./outbox.ts";
-import { inboundOf, shownRow } from "./record-views.ts";
+import { inboundOf, shownRow } from "../trace/record-views.ts";
 
 export function deadMethods(inbox: Pick<Inbox, "find" | "accept" | "dismiss">) {
   async function named(id: string): Promise<RowView> {

@@ -2,7 +2,7 @@
 import { Fault, parseConversationKey, type MethodParams, type MethodResult } from "@parley/protocol";
 import type { DeliveryView, NewDelivery, Outbox } from "@parley/store";
 import type { UnreachableChats } from "@parley/delivery";
-import { shownDelivery } from "./record-views.ts";
+import { shownDelivery } from "../trace/record-views.ts";
 
 export function outboxMethods(
   outbox: Pick<Outbox, "find" | "post" | "drop">,

@@ -4,7 +4,7 @@ import type { Channel } from "@parley/channels";
 import { accountKey, type Clock, type MethodResult, version } from "@parley/protocol";
 import type { Store } from "@parley/store";
 import type { Core } from "../message-path/core.ts";
-import type { GatewayState } from "../daemon/state.ts";
+import type { GatewayState } from "../gateway-state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
 import type { NodeView, NodeRegistry } from "@parley/cluster";
 import type { Wired } from "../wiring/wiring.ts";

@@ -1,7 +1,7 @@
 // The story of one message, put together from the durable records alone: no log is read, so it is whole after any crash.
 import type { Clock, Story, StoryTurn } from "@parley/protocol";
 import type { Inbox, LaneView, Outbox, RowView, Turns } from "@parley/store";
-import { shownDelivery, shownRow } from "../operator/record-views.ts";
+import { shownDelivery, shownRow } from "./record-views.ts";
 import { storyWords } from "./story-words.ts";
 import { turnStory } from "./turn-story.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config, RedisConfig } from "@parley/config";
 import { Fault, type Clock, type Ids, type Log } from "@parley/protocol";
 import { bullNotifier, localNotifier, redisBus, silentBus, type Bus, type WorkNotifier } from "@parley/queue";
-import { rememberedStore, rememberStore } from "../daemon/store-memory.ts";
+import { rememberedStore, rememberStore } from "./store-memory.ts";
 import {
   moveCell,
   redisStore,

@@ -50,7 +50,7 @@ import {
   skillRegistry,
   type SkillRegistry,
 } from "@parley/runner";
-import { unopenedChannel } from "../daemon/unopened-channel.ts";
+import { unopenedChannel } from "./unopened-channel.ts";
 import { skillsFolder } from "../installation.ts";
 
 export interface WiringPorts {

@@ -1,5 +1,5 @@
 // The sections of AGENTS.md that a long conversation must not drift away from: repeated with every summary, bounded.
-import { headOf } from "../prompt/plain-line.ts";
+import { headOf } from "../plain-line.ts";
 
 /** Sections whose heading is one of `names` (case does not matter), in the order of the names; empty when there is none. */
 export function essentialsOf(markdown: string, names: readonly string[], maxChars: number): string {

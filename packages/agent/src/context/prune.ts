@@ -2,7 +2,7 @@
 // long results from 30 % of the window on, a placeholder from 50 % on; the last answers, what stands before the first message of a person,
 // results with images and tools that are not prunable stay as they are. Pairs stay pairs: only the content of results changes.
 import type { Entry, ToolResultEntry } from "@parley/protocol";
-import { headOf, tailOf } from "../prompt/plain-line.ts";
+import { headOf, tailOf } from "../plain-line.ts";
 import type { PruningSettings } from "./settings.ts";
 import { charsOf, charsOfAll, charsPerToken, imageChars } from "./size.ts";
 

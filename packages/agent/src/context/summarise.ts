@@ -3,7 +3,7 @@
 import type { Model, ModelError } from "@parley/models";
 import { addUsage, noUsage, type Clock, type Entry, type Usage } from "@parley/protocol";
 import { ask } from "../loop/answer.ts";
-import { headOf } from "../prompt/plain-line.ts";
+import { headOf } from "../plain-line.ts";
 import { disarm } from "../untrusted.ts";
 import { identifiersIn } from "./identifiers.ts";
 import { summaryRequest, summarySystem, told } from "./summary-prompt.ts";

@@ -1,7 +1,7 @@
 // What a model is asked for when the beginning of a conversation becomes a summary: our words, the conversation as quoted matter, so that
 // nothing in it can order anything.
 import type { Entry } from "@parley/protocol";
-import { headOf, tailOf } from "../prompt/plain-line.ts";
+import { headOf, tailOf } from "../plain-line.ts";
 import { fence } from "../untrusted.ts";
 
 export const summarySystem = `You keep the memory of a conversation between people and an AI assistant. What you are given will be removed from the assistant's view; your summary is all that it keeps of it.

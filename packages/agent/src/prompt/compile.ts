@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import type { BootstrapFile } from "../workspace/snapshot.ts";
 import { type Cut, type Draft, fit, type PromptBudget } from "./budget.ts";
-import type { PromptFacts, PromptMode } from "./facts.ts";
+import type { PromptMode } from "../prompt-mode.ts";
+import type { PromptFacts } from "./facts.ts";
 import { neverDropped, type Section } from "./section.ts";
 import { estimateTokens } from "./tokens.ts";
 

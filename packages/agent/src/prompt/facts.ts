@@ -1,16 +1,10 @@
 // Everything a prompt may depend on, in two halves. Sections of the stable zone are handed `StableFacts` and nothing else, so I12
 // (the stable zone is a pure function of the stable facts) is checked by the compiler. There is no clock in either half.
 import type { ActionKind, AddressKind, Capabilities, ReasoningLevel, ThinkingLevel } from "@parley/protocol";
+import type { Audience, PromptMode } from "../prompt-mode.ts";
 import type { BootstrapSnapshot } from "../workspace/snapshot.ts";
 import type { ProviderContribution } from "./overlay.ts";
 import { type ToolFact, type ToolSet, toolSet } from "./tool-list.ts";
-
-/** `full` answers people, `minimal` is for subagents, `none` is the identity line alone. */
-export const promptModes = ["full", "minimal", "none"] as const;
-export type PromptMode = (typeof promptModes)[number];
-
-/** `private`: one person and the agent. `shared`: others read along, so MEMORY.md stays out. */
-export type Audience = "private" | "shared";
 
 export interface SkillFact {
   readonly name: string;

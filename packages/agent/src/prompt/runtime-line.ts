@@ -1,6 +1,6 @@
 // One line of machine-readable facts: the end of every prompt, and what /status prints.
 import type { ChannelFacts, PromptFacts } from "./facts.ts";
-import { plainLine } from "./plain-line.ts";
+import { plainLine } from "../plain-line.ts";
 
 const valueChars = 200;
 /** What the channel can do, as far as a tool does it. */

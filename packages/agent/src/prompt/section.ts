@@ -1,5 +1,6 @@
 // The shape of a section: pure, and blind to whatever lies outside its zone's facts (I12).
-import type { PromptFacts, PromptMode, StableFacts } from "./facts.ts";
+import type { PromptMode } from "../prompt-mode.ts";
+import type { PromptFacts, StableFacts } from "./facts.ts";
 
 interface SectionShape<Facts> {
   readonly id: string;

@@ -1,5 +1,5 @@
 // Skills as chat commands: each that people may call gets a name that every platform takes, numbered where two would be one.
-import { plainLine } from "../prompt/plain-line.ts";
+import { plainLine } from "../plain-line.ts";
 import { skillId } from "./skill-name.ts";
 import type { Skill } from "./skill-loader.ts";
 

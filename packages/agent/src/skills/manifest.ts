@@ -3,7 +3,7 @@
 // install recipes are not acted on.
 import { isUnsafeEnvName } from "@parley/protocol";
 import { z } from "zod";
-import { plainLine } from "../prompt/plain-line.ts";
+import { plainLine } from "../plain-line.ts";
 import type { FrontMatter } from "./front-matter.ts";
 import { lenientFields, plainText, type LenientFields } from "./lenient-fields.ts";
 import { nameChars, readSkillName } from "./skill-name.ts";

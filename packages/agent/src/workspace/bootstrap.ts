@@ -3,7 +3,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "@parley/protocol";
-import type { Audience, PromptMode } from "../prompt/facts.ts";
+import type { Audience, PromptMode } from "../prompt-mode.ts";
 import { stripChatTokens } from "../untrusted.ts";
 import { type OriginOf, ownersAlone } from "./origin.ts";
 import { rootedReader } from "./read-rooted.ts";

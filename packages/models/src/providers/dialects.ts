@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject, ThinkingLevel } from "@parley/protocol";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ModelFacts } from "../known.ts";
-import type { ProviderOptions } from "./provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 export type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>;
 type Fields = { readonly [field: string]: JsonObject | string };

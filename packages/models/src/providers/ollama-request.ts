@@ -6,7 +6,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { JsonObject } from "@parley/protocol";
 import { modelName } from "./dialects.ts";
-import type { ProviderOptions } from "./provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 type Asked = Pick<ProviderOptions, "modelId" | "facts" | "declaredThinking">;
 

@@ -7,7 +7,7 @@ import { sdkModel } from "../sdk/sdk-model.ts";
 import { chatBody } from "./ollama-request.ts";
 import { chatParts } from "./ollama-stream.ts";
 import { completionsDriver } from "./openai-completions.ts";
-import type { ProviderOptions } from "./provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 /** It sends no headers before the model is in memory, which takes minutes for a large one. */
 const loadingMs = 300_000;

@@ -7,7 +7,7 @@ import { type Driver, sdkModel } from "../sdk/sdk-model.ts";
 import { mendCompletions, reasoningDetails } from "./completions-events.ts";
 import { completionsPrompt } from "./completions-prompt.ts";
 import { dialectOf, modelName } from "./dialects.ts";
-import type { ProviderOptions } from "./provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 export function openAiCompletions(options: ProviderOptions): Model {
   return sdkModel(options, completionsDriver(options));

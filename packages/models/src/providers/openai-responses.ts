@@ -4,7 +4,7 @@ import type { JsonObject } from "@parley/protocol";
 import type { Model } from "../model.ts";
 import { cacheKeyOf } from "../sdk/cache-key.ts";
 import { callOptions, promptOptions } from "../sdk/call-options.ts";
-import type { ProviderOptions } from "./provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 import type { MendEvents } from "../sdk/events.ts";
 import { isObject } from "../sdk/json.ts";
 import { sdkModel } from "../sdk/sdk-model.ts";

@@ -2,7 +2,7 @@
 // to the machine that has its prefix in the cache.
 import { createHmac } from "node:crypto";
 import type { ModelRequest } from "../model.ts";
-import type { ProviderOptions } from "../providers/provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 /** OpenAI refuses keys of more than 64 characters. */
 const shownHexChars = 32;

@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sd
 import type { ModelRequest } from "../model.ts";
 import { nearestThinking } from "../thinking.ts";
 import { type PromptOptions, promptOf } from "./prompt.ts";
-import type { ProviderOptions } from "../providers/provider.ts";
+import type { ProviderOptions } from "../provider.ts";
 
 /** `reasoning` is the SDKs' own scale; each maps it to what the model at hand takes: an effort, a budget, or nothing. */
 export async function callOptions(

@@ -9,7 +9,7 @@ import type { Model, ModelError, ModelEvent, ModelRequest } from "../model.ts";
 import { classify } from "./classify.ts";
 import { collectAnswer } from "./collect-answer.ts";
 import { timeouts } from "./timeouts.ts";
-import { defaultTimers, type ModelTimers, type ProviderOptions } from "../providers/provider.ts";
+import { defaultTimers, type ModelTimers, type ProviderOptions } from "../provider.ts";
 import { signerOf } from "./call-options.ts";
 import type { MendEvents } from "./events.ts";
 import { streamed } from "./whole-answer.ts";

@@ -1,7 +1,7 @@
 // How long a call waits for its server: first for headers, then for the first token, then between events, and for all of it. On the monotonic
 // clock. Between events, time in which nobody reads does not count: a slow consumer is not a slow server.
 import type { Clock, Timer } from "@parley/protocol";
-import type { ModelTimers } from "../providers/provider.ts";
+import type { ModelTimers } from "../provider.ts";
 
 export interface Timeouts {
   headers(): void;

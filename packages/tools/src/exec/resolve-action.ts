@@ -8,7 +8,7 @@ import { whatRuns } from "./bound-files.ts";
 import { readCommandLine } from "./command-line.ts";
 import { checkedEnv, type CommandEnv } from "./environment.ts";
 import type { ExecAction } from "./exec-action.ts";
-import { findProgram } from "./find-program.ts";
+import { findProgram } from "../find-program.ts";
 import { outsideWords } from "./outside-words.ts";
 
 export interface ExecRequest {

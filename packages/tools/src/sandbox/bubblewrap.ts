@@ -6,7 +6,7 @@ import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Fault } from "@parley/protocol";
 import { ignoring } from "../files/walk.ts";
-import { findProgram } from "../exec/find-program.ts";
+import { findProgram } from "../find-program.ts";
 import { foldersOf } from "./guard-scan.ts";
 import {
   belowWorkspace,

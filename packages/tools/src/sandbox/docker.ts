@@ -1,7 +1,7 @@
 // Each command in a container of its own, removed when it ends: its root read-only, no capabilities, no new privileges, no network unless it
 // is allowed, memory, processes and processors bounded by the kernel's control groups.
 import { Fault } from "@parley/protocol";
-import { findProgram } from "../exec/find-program.ts";
+import { findProgram } from "../find-program.ts";
 import { foldersOf } from "./guard-scan.ts";
 import {
   belowWorkspace,

@@ -1,6 +1,6 @@
 // The heartbeat poll and its acknowledgement.
 import { heartbeatToken } from "../control-tokens.ts";
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import type { VolatileSection } from "../section.ts";
 
 const promptChars = 2000;

@@ -1,5 +1,5 @@
 // Short names for models, so that "use the fast one" can be done.
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
 const nameChars = 120;

@@ -3,7 +3,7 @@ import type { BootstrapFile } from "../../workspace/snapshot.ts";
 import { cutMarker, trimToCaps } from "../../workspace/trim.ts";
 import { truncationWarning } from "../../workspace/warning.ts";
 import { readsWorkspace, type StableFacts } from "../facts.ts";
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
 const pathChars = 1024;

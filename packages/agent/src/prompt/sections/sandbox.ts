@@ -1,6 +1,6 @@
 // The truth about the sandbox, so that the agent does not blame the host for what the sandbox forbids.
 import type { SandboxFacts, StableFacts } from "../facts.ts";
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import { neverDropped, type StableSection } from "../section.ts";
 
 const pathChars = 1024;

@@ -1,5 +1,5 @@
 // The zone, never the clock: a clock in the prompt would break the cache every turn (I12).
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
 export const timeZone: StableSection = {

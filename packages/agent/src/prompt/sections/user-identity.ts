@@ -1,5 +1,5 @@
 // Who the owners are. Ids only: names can be chosen by anyone.
-import { plainLine } from "../plain-line.ts";
+import { plainLine } from "../../plain-line.ts";
 import type { StableSection } from "../section.ts";
 
 const idChars = 80;

@@ -1,7 +1,7 @@
 // What every provider factory takes. A factory only describes a model; its SDK loads when the first call is made.
 import type { Clock, Log, ThinkingLevel } from "@parley/protocol";
-import type { ModelFacts } from "../known.ts";
-import type { ReadImage } from "../sdk/prompt.ts";
+import type { ModelFacts } from "./known.ts";
+import type { ReadImage } from "./sdk/prompt.ts";
 
 /** How long a silent server is waited for. Comment lines and pings are not progress. */
 export interface ModelTimers {

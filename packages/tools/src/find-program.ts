@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
-import { ignoring } from "../files/walk.ts";
+import { ignoring } from "./files/walk.ts";
 
 /** Absolute; null when no folder of `path` has an executable file of that name. Relative folders are left out: they would mean the workspace. */
 export async function findProgram(name: string, path: string): Promise<string | null> {
