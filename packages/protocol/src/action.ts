@@ -1,4 +1,5 @@
-// What can be done to a conversation beside sending to it. A driver supports an action, or `act` throws Fault("unsupported").
+// Actions on a conversation other than sending. A driver that cannot do one throws Fault("unsupported") from
+// `act`.
 import type { Button, RenderedText } from "./part.ts";
 
 export type Action =

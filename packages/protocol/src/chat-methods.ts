@@ -1,5 +1,5 @@
-// The control plane's methods of a conversation on the page: say, read back, stop. A message is durable once it is answered, and the same key
-// stores it once.
+// The control plane's methods for one web conversation: send, read history, stop. The gateway answers a send
+// once the message is durable; a repeat under the same key stores nothing.
 import { z } from "zod";
 import { chatTextChars } from "./wire.ts";
 
@@ -8,15 +8,15 @@ const limit = z.number().int().min(1).max(1000).default(100);
 
 const chatMessage = z.object({
   seq: z.number().int(),
-  /** Of an answer. */
+  /** Id of an answer; absent on what a person said. */
   id: z.string().optional(),
-  /** The id of the answer that this one takes the place of: its buttons count no longer. */
+  /** Id of an earlier answer that this one replaces; clients drop the buttons of the replaced one. */
   replaces: z.string().optional(),
   role: z.enum(["user", "assistant", "notice"]),
   text: z.string(),
-  /** Sanitised HTML of `text`, for pages. */
+  /** Sanitized HTML of `text`, for web pages. */
   html: z.string(),
-  /** Rows of them. A press says `value` in the chat, a link opens `url`. */
+  /** Rows of buttons. Pressing one sends `value` to the chat; one with `url` opens a link. */
   buttons: z
     .array(
       z.array(
@@ -41,7 +41,7 @@ export const chatMethods = {
       thread: z.string().max(128).optional(),
       idempotencyKey: key,
     }),
-    /** Durable once answered. `duplicate`: the key was known, nothing new was stored. */
+    /** Sent once the message is durable. `duplicate` means the key was known, so nothing new was stored. */
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },
   "chat.history": {

@@ -1,19 +1,22 @@
-// Time as a port. The only file of the product that reads a clock or sets a timer; tests hand in a virtual one.
+// Time as a port. Only this file reads a clock or sets a timer; tests pass in a virtual clock.
 
 export interface Timer {
   cancel(): void;
 }
 
 export interface Clock {
-  /** Wall time, milliseconds since the epoch. May jump. */
+  /** Wall time in milliseconds since the epoch. May jump. */
   now(): number;
   /** Monotonic milliseconds since an arbitrary start: for timeouts and durations. */
   mono(): number;
-  /** Calls `run` once, `afterMs` from now at the earliest. Any length is safe. */
+  /** Calls `run` once, `afterMs` milliseconds from now at the earliest. There is no upper limit. */
   after(afterMs: number, run: () => void): Timer;
 }
 
-/** Node fires a timer of 2^31 ms or more at once, so longer waits are armed again in steps of a day. */
+/**
+ * Node fires a timer of 2^31 ms or more at once (nodejs.org/api/timers.html), so longer waits are chained in
+ * steps of a day.
+ */
 const longestTimerMs = 86_400_000;
 
 export function systemClock(): Clock {
@@ -32,7 +35,10 @@ export function systemClock(): Clock {
   };
 }
 
-/** Resolves after `afterMs`, or early when the signal aborts: it never rejects, the caller looks at the signal. */
+/**
+ * Resolves after `afterMs` milliseconds, or early when the signal aborts. It never rejects; the caller checks
+ * the signal.
+ */
 export function sleep(clock: Clock, afterMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();

@@ -1,10 +1,11 @@
-// The control plane's methods about the config file. It is read with its secrets masked, and changed on the hash of what was read.
+// The control plane's methods for the config file. Clients read it with secrets masked, and every change
+// names the hash of the file that the client read.
 import { z } from "zod";
 
 const problem = z.object({
-  /** `channels.telegram.allowFrom[0]`; empty for the file as a whole. */
+  /** For example `channels.telegram.allowFrom[0]`; empty when the whole file is meant. */
   path: z.string(),
-  /** From 1; absent when the trouble is not in the file. */
+  /** Counted from 1; absent when the problem is not in the file. */
   line: z.number().int().optional(),
   column: z.number().int().optional(),
   message: z.string(),
@@ -17,7 +18,7 @@ const json = z.json();
 const block = z.record(z.string(), json);
 const baseHash = z.string().max(128);
 const idempotencyKey = z.string().min(1).max(128).optional();
-/** Keys and indexes of lists; one past a list's end appends. */
+/** Object keys and list indexes. An index one past the end appends. */
 const place = z
   .array(z.union([z.string().max(1024), z.number().int().nonnegative()]))
   .min(1)
@@ -27,14 +28,14 @@ const fileText = z.string().max(1_048_576);
 const written = z.object({
   path: z.string(),
   hash: z.string(),
-  /** Places that differ now; empty when the file said so already. */
+  /** Paths whose value differs now; empty when the file said so already. */
   changed: z.array(z.string()),
-  /** The file as it was, when it was good. */
+  /** Path of the copy of the old file; null when the old file was not valid. */
   backup: z.string().nullable(),
   warnings: z.array(problem),
-  /** Mistakes elsewhere in the file that stay, where one of several was mended: nothing of it is in force before they are mended, too. */
+  /** Other problems that remain in the file. No part of the file takes effect until all are fixed. */
   problems: z.array(problem).optional(),
-  /** Of `changed`: what a running gateway takes up only when it starts again. */
+  /** The subset of `changed` that takes effect only after a restart. */
   restartNeeded: z.array(z.string()),
 });
 
@@ -46,11 +47,11 @@ export const configMethods = {
     result: z.object({
       path: z.string(),
       exists: z.boolean(),
-      /** Names what was read, for `baseHash`. */
+      /** Hash of the file that was read; a change passes it as `baseHash`. */
       hash: z.string(),
-      /** What the file says; null when it is not JSON5. */
+      /** The file's own content; null when it is not JSON5. */
       file: json,
-      /** What it means, with every default; null while there are problems. */
+      /** The effective config with every default; null while there are problems. */
       config: json,
       ...verdict,
     }),
@@ -62,14 +63,20 @@ export const configMethods = {
     params: z.object({}),
     result: z.object({ schema: json }),
   },
-  /** A text in place of the file, or the file itself. It may read variables and secret files, so it is no matter for readers. */
+  /**
+   * Validates the given text, or the file itself. Needs `admin`, because validating reads environment
+   * variables and secret files.
+   */
   "config.validate": {
     scope: "admin",
     sessions: "none",
     params: z.object({ text: fileText.optional() }),
     result: z.object(verdict),
   },
-  /** A merge patch (RFC 7396). A list is replaced as a whole, and loses entries only when `replacePaths` names it. */
+  /**
+   * Applies a JSON Merge Patch (RFC 7396). It replaces whole lists, and removes list entries only where
+   * `replacePaths` names the list.
+   */
   "config.patch": {
     scope: "admin",
     sessions: "none",
@@ -81,7 +88,7 @@ export const configMethods = {
     }),
     result: written,
   },
-  /** Single places: with `value` set, without removed. All or nothing. */
+  /** Changes single paths, all or nothing: an entry with `value` sets, one without removes. */
   "config.set": {
     scope: "admin",
     sessions: "none",
@@ -95,7 +102,7 @@ export const configMethods = {
     }),
     result: written,
   },
-  /** The whole file: as a value, which keeps the comments of what stays, or as a text. */
+  /** Replaces the whole file, given as a value (comments of unchanged parts stay) or as text. */
   "config.apply": {
     scope: "admin",
     sessions: "none",

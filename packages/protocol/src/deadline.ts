@@ -1,14 +1,15 @@
-// A signal that aborts after a while, and costs nothing once it is not needed any more.
+// Abort signals with a deadline. The caller cancels the timer when the work is done, so that none is left
+// running.
 import { Fault } from "./fault.ts";
 import type { Clock } from "./clock.ts";
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Forgets the timer. */
+  /** Stops the timer. */
   cancel(): void;
 }
 
-/** Aborts with Fault("unavailable") after `afterMs`. */
+/** Returns a signal that aborts with Fault("unavailable") after `afterMs` milliseconds. */
 export function deadline(clock: Clock, afterMs: number, what: string): Deadline {
   const controller = new AbortController();
   const timer = clock.after(afterMs, () =>

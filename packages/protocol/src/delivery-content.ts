@@ -1,14 +1,20 @@
-// What a delivery's parts hold: what is meant before the first sending, one rendered platform message after it.
+// The content of a delivery's parts: the agent's parts before the first send, then one rendered platform
+// message each.
 import { z } from "zod";
 import { Fault } from "./fault.ts";
 import type { Part, RenderedPart } from "./part.ts";
 
-/** What is meant; it is rendered when its turn to be sent comes. A preview is one message, however long its text has become. */
+/**
+ * Content that is not rendered yet; the deliverer renders it when its turn comes. A preview is always one
+ * message, however long.
+ */
 export type Meant =
   | { readonly v: 1; readonly kind: "reply"; readonly parts: readonly Part[]; readonly replyTo?: string }
   | { readonly v: 1; readonly kind: "preview"; readonly markdown: string; readonly replyTo?: string };
 
-/** `rendered` is one platform message; `remove` takes a preview away, and ends what shows that an answer is coming. */
+/**
+ * `rendered` is one platform message. `remove` deletes a preview and ends the sign that an answer is coming.
+ */
 export type Content =
   | Meant
   | { readonly v: 1; readonly kind: "rendered"; readonly part: RenderedPart }
@@ -23,7 +29,7 @@ export function formatContent(content: Content): string {
 /** Throws Fault("invalid") for content that this build cannot read. */
 export function parseContent(text: string): Content {
   try {
-    // Only this product writes these; the version is what may differ after a downgrade.
+    // Only Parley writes these, so the version is all that can differ, after a downgrade.
     return known.parse(JSON.parse(text)) as unknown as Content;
   } catch (cause) {
     throw new Fault("invalid", "a delivery's content is of a form that this version does not know", {

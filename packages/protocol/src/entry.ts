@@ -1,11 +1,11 @@
-// One line of a transcript. The transcript only grows (I11); what a model sees is a view made from these.
+// The entries of a transcript. A transcript only grows (I11); the model sees a view built from it.
 import type { JsonObject } from "./json.ts";
 import type { Usage } from "./usage.ts";
 
 export interface ImageContent {
   readonly type: "image";
   readonly mediaType: string;
-  /** Path under the media folder: bytes never enter the transcript. */
+  /** Path under the media folder. The transcript itself never holds bytes. */
   readonly path: string;
 }
 
@@ -24,15 +24,15 @@ export interface ToolCall {
 export interface Thinking {
   readonly type: "thinking";
   readonly text: string;
-  /** The provider's signature or encrypted form: handed back unchanged. */
+  /** The provider's signature or encrypted form of the thought, returned to that provider unchanged. */
   readonly signature?: string;
 }
 
 export type AssistantContent = TextContent | Thinking | ToolCall;
 
 /**
- * Why a model stopped; `error` and `aborted` answers are kept so that history stays true. `length`: its limit of tokens cut it off; `cut`: its
- * provider did, for another reason.
+ * Why a model stopped. `length`: its token limit cut the answer off. `cut`: the provider did, for another
+ * reason. `error` and `aborted` answers stay in the history, so that it is true.
  */
 export type StopReason = "stop" | "length" | "cut" | "toolUse" | "error" | "aborted";
 
@@ -60,9 +60,12 @@ export type Entry =
       readonly isError: boolean;
       readonly atMs: number;
     }
-  /** What stands in a view for the entries through `throughSeq`; those after it stay, also where they come before the summary itself. */
+  /**
+   * Replaces the entries through `throughSeq` in a view. Later entries stay, even those that stand before the
+   * summary.
+   */
   | { readonly type: "summary"; readonly text: string; readonly throughSeq: number; readonly atMs: number }
-  /** Shown to people, never to a model: a notice, a command's answer. */
+  /** Shown to people and never to a model, for example a notice or a command's answer. */
   | { readonly type: "notice"; readonly text: string; readonly atMs: number };
 
 export type UserEntry = Extract<Entry, { type: "user" }>;

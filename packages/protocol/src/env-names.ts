@@ -1,5 +1,6 @@
-// Names of environment variables that change how programs are found, started or run. Whoever may set one of these may run code, so neither
-// a skill nor its settings set them; a child's environment is an allowlist anyway, and this guards what is added to it by name.
+// Names of environment variables that change how programs are found, started or run. Setting one can run
+// code, so Parley refuses them from skills and from skill settings. A child process gets an allowlist anyway;
+// this list guards the names that are added to it.
 
 const exact = new Set([
   "PATH",

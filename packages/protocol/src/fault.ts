@@ -1,5 +1,5 @@
-// The only error that carries a decision. Its code alone decides what the lane runner or the caller does next;
-// drivers translate SDK errors into it at their edge. Anything else that is thrown is a bug.
+// Fault is the only error that carries a decision: its code decides what the lane runner or the caller does
+// next. Drivers translate SDK errors into Faults where they call the SDK. Any other thrown error is a bug.
 
 export const faultCodes = [
   "invalid",
@@ -15,17 +15,18 @@ export const faultCodes = [
 
 /**
  * - `invalid`, `unsupported`: the request can never succeed as it stands.
- * - `denied`, `missing`: the other side refuses for good, or what was named is gone.
- * - `conflict`: a lease, a version or an idempotency key is no longer ours; the holder stops and writes nothing.
+ * - `denied`, `missing`: the other side refuses for good, or the thing named is gone.
+ * - `conflict`: a lease, a version or an idempotency key is no longer ours; the holder stops and writes
+ *   nothing.
  * - `rate_limited`: certainly not done; wait `retryAfterMs`.
  * - `unavailable`: certainly not done; may be tried again.
- * - `ambiguous`: it may have been done; only an idempotent repeat is safe.
- * - `aborted`: a signal said stop before anything was done.
+ * - `ambiguous`: may have been done; only an idempotent repeat is safe.
+ * - `aborted`: a signal stopped it before anything was done.
  */
 export type FaultCode = (typeof faultCodes)[number];
 
 export interface FaultOptions extends ErrorOptions {
-  /** Milliseconds that the other side asked us to wait. */
+  /** How long the other side asked us to wait, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 

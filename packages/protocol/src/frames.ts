@@ -1,4 +1,5 @@
-// The control plane's wire: three frames, one handshake. Web chat, CLI and any other client speak exactly this.
+// The control plane's wire format: three kinds of frame and one handshake. The web chat, the CLI and every
+// other client use only this.
 import { z } from "zod";
 import { faultCodes } from "./fault.ts";
 
@@ -28,7 +29,7 @@ export const eventFrame = z.object({
   type: z.literal("event"),
   event: z.string(),
   payload: z.unknown(),
-  /** Position in the durable event log; absent on what is not replayed (deltas, typing). */
+  /** Position in the durable event log; absent on events that are not replayed (deltas, typing). */
   seq: z.number().int().optional(),
 });
 
@@ -41,17 +42,21 @@ export type Frame = RequestFrame | ResponseFrame | EventFrame;
 export const scopes = ["read", "write", "approve", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Params of the first frame's method, `connect`. */
+/** Parameters of `connect`, which is the method of the first frame. */
 export const connectParams = z.object({
   protocol: z.object({ min: z.number().int(), max: z.number().int() }),
   client: z.object({ name: z.string().max(64), version: z.string().max(64) }),
   auth: z
     .union([
-      /** The gateway's token, or a device token. `remember`: trade the gateway's token for a device token, so that a page need not keep it. */
+      /**
+       * The gateway's token or a device token. With `remember` the gateway trades its own token for a device
+       * token, so that a page need not keep it.
+       */
       z.object({ token: z.string().max(512), remember: z.boolean().optional() }),
       /**
-       * The one-time login code of the printed URL; the answer carries a device token. `deviceToken`: the client's own choice of it, drawn at
-       * random, so that it may ask again when the answer was lost.
+       * The one-time login code from the printed URL; the answer carries a device token. The client may
+       * choose that token itself, at random (`deviceToken`), so that it can ask again when the answer is
+       * lost.
        */
       z.object({
         code: z.string().max(128),
@@ -62,12 +67,15 @@ export const connectParams = z.object({
       }),
     ])
     .optional(),
-  /** Web chat only: which conversation's events to follow. */
+  /** Web chat only: the conversation whose events the client follows. */
   peer: z.string().max(128).optional(),
   thread: z.string().max(128).optional(),
-  /** Last event seen; what came after it is replayed. */
+  /** Seq of the last event that the client saw; the gateway replays what came after it. */
   lastSeq: z.number().int().nonnegative().optional(),
-  /** False: it only asks, and follows no conversation. So the holder of the gateway's token gets in while the store is away. */
+  /**
+   * False for a client that follows no conversation. The holder of the gateway's token can then connect while
+   * the store is down.
+   */
   follows: z.boolean().optional(),
 });
 export type ConnectParams = z.infer<typeof connectParams>;
@@ -77,11 +85,17 @@ export const connectResult = z.object({
   protocol: z.number().int(),
   server: z.object({ version: z.string(), bootId: z.string() }),
   scopes: z.array(z.enum(scopes)),
-  /** Minted for a login code, or for a token with `remember`: kept by the client, sent as `auth.token` from then on. */
+  /**
+   * A new device token, issued for a login code or for `remember`. The client keeps it and sends it as
+   * `auth.token`.
+   */
   deviceToken: z.string().optional(),
-  /** The web peer of this client, minted by the gateway. */
+  /** The client's web peer id, which the gateway issues. */
   peer: z.string(),
-  /** Where the event log stands; a client whose `lastSeq` is older than the log gets `resync: true`. */
+  /**
+   * Last seq of the event log. The gateway sends `resync: true` when the client's `lastSeq` is older than the
+   * log.
+   */
   seq: z.number().int(),
   resync: z.boolean(),
 });

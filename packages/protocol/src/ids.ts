@@ -1,11 +1,11 @@
-// Chance as a port. The only file of the product that draws random values; tests hand in a seeded source.
+// Randomness as a port. Only this file draws random values; tests pass in a seeded source.
 
 export interface Ids {
   /** A fresh, unguessable id of 128 bits. */
   uuid(): string;
-  /** `length` characters drawn evenly from `alphabet` (at most 256 characters), from a cryptographic source. */
+  /** `length` characters drawn evenly from `alphabet` (at most 256 characters) by a cryptographic source. */
   code(alphabet: string, length: number): string;
-  /** A number in [0, 1), for jitter only. */
+  /** A number in [0, 1). For jitter only, because it is not cryptographic. */
   chance(): number;
 }
 
@@ -17,7 +17,8 @@ export function systemIds(): Ids {
       let text = "";
       while (text.length < length) {
         for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-          // Bytes past the last whole multiple would favour the first letters.
+          // A byte past the last whole multiple of the alphabet's length is dropped, because it would favour
+          // the first letters.
           if (byte < limit && text.length < length) text += alphabet.charAt(byte % alphabet.length);
         }
       }

@@ -1,21 +1,22 @@
-// One event from a platform, normalized: what every channel hands to `receive` and every durable row carries.
+// Inbound: one platform event in normalized form. Every channel passes it to `receive`, and every durable row
+// carries one.
 import { z } from "zod";
 import { addressSchema } from "./address.ts";
 
 export const attachmentSchema = z.object({
   kind: z.enum(["image", "video", "audio", "voice", "file", "sticker"]),
-  /** What the driver needs to fetch the bytes later; opaque elsewhere. */
+  /** The driver's own reference for fetching the bytes later; other code does not read it. */
   ref: z.string(),
   name: z.string().optional(),
   mediaType: z.string().optional(),
-  /** As the platform states it; checked again while downloading. */
+  /** Size in bytes as the platform states it; the download checks it again. */
   bytes: z.number().int().nonnegative().optional(),
   seconds: z.number().nonnegative().optional(),
-  /** What the platform says about it in words: a sticker's emoji, for instance. */
+  /** The platform's description, for example a sticker's emoji. */
   description: z.string().optional(),
 });
 
-/** What comes along with a message and is not its sender's own words. */
+/** Content of a message that is not its sender's own words, for example a forward or a poll. */
 export const enclosedSchema = z.object({
   kind: z.enum([
     "forward",
@@ -29,14 +30,17 @@ export const enclosedSchema = z.object({
     "post",
     "unsupported",
   ]),
-  /** Whose words were passed on, by name. */
+  /** Name of the person whose words were forwarded. */
   from: z.string().optional(),
-  /** As the platform tells them: a forward's text; title and address; question and answers. */
+  /**
+   * The text as the platform gives it: a forward's text, a link's title and address, a poll's question and
+   * answers.
+   */
   words: z.array(z.string()),
 });
 
 export const inboundSchema = z.object({
-  /** `<channel>:<account>:<platform event id>`: the first dedupe guard. */
+  /** `<channel>:<account>:<platform event id>`. The store's first guard against duplicates. */
   id: z.string().min(1),
   channel: z.string().min(1),
   account: z.string().min(1),
@@ -47,9 +51,11 @@ export const inboundSchema = z.object({
     isBot: z.boolean(),
     roles: z.array(z.string()).optional(),
   }),
-  /** The platform's message id; with `editedAtMs` the second dedupe guard. */
+  /** The platform's message id. With `editedAtMs` it is the store's second guard against duplicates. */
   messageId: z.string().min(1),
-  /** Whose ids these are, where the account was another bot before; absent for its first one. */
+  /**
+   * Id of the bot that counts these ids, where the account was another bot before; absent for its first bot.
+   */
   bot: z.string().min(1).optional(),
   kind: z.enum(["message", "edit", "reaction", "callback", "command"]),
   /** The sender's own words. */
@@ -61,23 +67,28 @@ export const inboundSchema = z.object({
       messageId: z.string(),
       text: z.string().optional(),
       sender: z.string().optional(),
-      /** The quoted message is ours. */
+      /** True when the quoted message is one of ours. */
       toBot: z.boolean(),
     })
     .optional(),
-  /** Ids of those mentioned, exact entities only. */
+  /** Ids of the people mentioned, from exact entities only. */
   mentions: z.array(z.string()),
-  /** The message is meant for the bot: a DM, an exact mention, a reply to it, a command to it. */
+  /**
+   * True when the message is meant for the bot: a direct message, an exact mention, a reply to the bot, or a
+   * command to it.
+   */
   addressed: z.boolean(),
-  /** Groups parts of one utterance: an album's id. */
+  /** Shared by messages that belong together, for example an album's id. */
   groupId: z.string().optional(),
-  /** A callback's answer token and value. */
+  /** The platform's token for answering a pressed button, and the button's value. */
   callback: z.object({ id: z.string(), value: z.string() }).optional(),
-  /** Guild of a Discord message: routing matches on it. */
+  /** Discord guild id; routing rules match on it. */
   guild: z.string().optional(),
-  /** Conversation that a thread hangs under, for policy and routing inheritance. */
+  /**
+   * Peer id of the conversation that contains this thread; policy and routing rules are inherited from it.
+   */
   parent: z.string().optional(),
-  /** When the platform says it was sent. */
+  /** When the message was sent according to the platform. */
   atMs: z.number(),
   editedAtMs: z.number().optional(),
 });
@@ -87,21 +98,27 @@ export type Enclosed = z.infer<typeof enclosedSchema>;
 export type Inbound = z.infer<typeof inboundSchema>;
 export type Sender = Inbound["sender"];
 
-/** An event that could not be normalized: it becomes a dead row for the operator, and is acknowledged like any other. */
+/**
+ * An event that the driver could not normalize. It becomes a dead row for the operator and is acknowledged
+ * like any other.
+ */
 export interface Unreadable {
   readonly kind: "unreadable";
   /** `<channel>:<account>:<platform event id>`, as in `Inbound`. */
   readonly id: string;
   readonly channel: string;
   readonly account: string;
-  /** The event as the platform sent it: JSON text, cut by the driver where it is long. */
+  /** The event's JSON text as the platform sent it; the driver cuts it to a limit. */
   readonly raw: string;
   readonly reason: string;
-  /** Where it came from, as far as it tells: then its sender is told that it was not understood. */
+  /**
+   * Address and sender where the driver could read them; Parley then tells the sender that the message was
+   * not understood.
+   */
   readonly from?: Pick<Inbound, "address" | "sender">;
 }
 
-/** The message in words for people who look at it: its own, and what came along. */
+/** The message as text for people: its own words, then what came along with it. */
 export function wordsOf({ text, enclosed = [] }: Pick<Inbound, "text" | "enclosed">): string {
   const along = enclosed.map(
     ({ kind, from, words }) =>
@@ -110,16 +127,16 @@ export function wordsOf({ text, enclosed = [] }: Pick<Inbound, "text" | "enclose
   return [text, ...along].filter((line) => line !== "").join("\n");
 }
 
-/** People took messages back. What still waits is not answered; a turn that has begun goes on. */
+/** People deleted messages. Rows that still wait are not answered; a turn that has begun goes on. */
 export interface Deletion {
   readonly kind: "deletion";
   /** As in `Inbound`. */
   readonly id: string;
   readonly channel: string;
   readonly account: string;
-  /** Ids of the `Inbound`s that the messages came as. */
+  /** Ids of the `Inbound`s that carried the deleted messages. */
   readonly messages: readonly string[];
 }
 
-/** What a channel tells the gateway. */
+/** Any event that a channel passes to the gateway. */
 export type ChannelEvent = Inbound | Unreadable | Deletion;

@@ -1,4 +1,4 @@
-// The vocabulary: pure, browser-safe, zod only.
+// The shared vocabulary of all packages. Runs in browsers and depends on zod only.
 export * from "./action.ts";
 export * from "./address.ts";
 export * from "./capabilities.ts";

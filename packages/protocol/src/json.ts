@@ -1,4 +1,4 @@
-// Plain data, as it survives a trip through JSON.
+// Types of plain JSON data.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };

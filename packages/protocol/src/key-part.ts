@@ -1,11 +1,14 @@
-// How one part of a session or conversation key is written, so that ":" always separates and never occurs inside.
-// Canonical: a part has exactly one spelling, which is what makes keys injective (I14).
+// Encodes one part of a session or conversation key, so that ":" always separates parts and never occurs
+// inside one. Each part has exactly one spelling, which makes keys injective (I14).
 import { Fault } from "./fault.ts";
 
 // oxlint-disable-next-line no-control-regex -- control characters are what this encodes
 const unsafe = /[:%/\u0000-\u001f\u007f-\u009f]/g;
 
-/** Percent-encodes ":", "%", "/" and control characters as UTF-8. Throws Fault("invalid") for an empty part or a lone surrogate. */
+/**
+ * Percent-encodes ":", "%", "/" and control characters as UTF-8. Throws Fault("invalid") for an empty part or
+ * a lone surrogate.
+ */
 export function encodeKeyPart(text: string): string {
   if (text === "") throw new Fault("invalid", "a key part must not be empty");
   if (!text.isWellFormed()) throw new Fault("invalid", "a key part must be well-formed Unicode");
@@ -14,7 +17,9 @@ export function encodeKeyPart(text: string): string {
   );
 }
 
-/** Inverse of `encodeKeyPart`. Throws Fault("invalid") for anything that it would not have written. */
+/**
+ * Inverse of `encodeKeyPart`. Throws Fault("invalid") for text that `encodeKeyPart` would not have written.
+ */
 export function decodeKeyPart(part: string): string {
   let text: string;
   try {

@@ -1,9 +1,14 @@
-// How a name or another short text from outside is written into one line of ours: nothing but what is known to be safe stays.
+// Reduces a name or other short text from outside to one safe line; only characters known to be safe stay.
 
-/** Letters, marks, digits and common punctuation of every script, and emoji as Unicode recommends them; the rest becomes a space. */
+/**
+ * Letters, marks, digits and common punctuation of every script, and the emoji that Unicode recommends. The
+ * rest becomes a space.
+ */
 const safe =
   /(\p{RGI_Emoji}|[[\p{L}\p{M}\p{N}\p{Sc}.,:;!?'"’‘“”„«»‹›…·•–—_\(\)@#\x26+=*\/%~№°§©®™¦¿¡、。「」\-]--\p{Default_Ignorable_Code_Point}])|./gsv;
-/** What opens and closes labels, fences and the tokens of chat templates, with what people read in its place. */
+/**
+ * Characters that delimit labels, fences and chat template tokens, each with a look-alike to show instead.
+ */
 const standIns: { readonly [char: string]: string } = {
   "<": "‹",
   ">": "›",
@@ -15,12 +20,15 @@ const standIns: { readonly [char: string]: string } = {
   "`": "'",
   "\\": "/",
 };
-/** Some scripts put a few marks on one letter; nobody's name puts ten. */
+/** Some scripts put a few marks on one letter; no real name puts ten on one. */
 const piledMarks = /(\p{M}{4})\p{M}+/gu;
-/** Of every character that is kept at most this many are looked at: a name of a megabyte costs no more than a long one. */
+/** `label` reads at most this many characters per character it keeps, so a name of a megabyte stays cheap. */
 const lookedAtPerChar = 8;
 
-/** One line of at most `maxChars` UTF-16 units. It holds no line end, no control or invisible character, no bracket but "(" and ")". */
+/**
+ * Returns one line of at most `maxChars` UTF-16 units, without line ends, control or invisible characters,
+ * and without any bracket but "(" and ")".
+ */
 export function label(text: string, maxChars: number): string {
   const line = text
     .slice(0, maxChars * lookedAtPerChar)

@@ -1,8 +1,8 @@
-// The calendar day of an instant where the agent's people live: what daily notes are named by.
+// Calendar days in the agent's time zone; daily notes are named by them.
 
-/** `2026-11-21`; `timeZone` is an IANA name. */
+/** Returns a date like `2026-11-21`. `timeZone` is an IANA name. */
 export function localDay(atMs: number, timeZone: string): string {
-  // Swedish writes dates as ISO does.
+  // The Swedish locale writes dates in ISO form.
   return new Intl.DateTimeFormat("sv-SE", {
     timeZone,
     year: "numeric",
@@ -11,9 +11,9 @@ export function localDay(atMs: number, timeZone: string): string {
   }).format(atMs);
 }
 
-/** Today and the days before it, newest first. */
+/** Returns today and the days before it, newest first. */
 export function recentDays(atMs: number, timeZone: string, count: number): readonly string[] {
-  // Noon of the day's date, counted in UTC, so that days of 23 and 25 hours change nothing.
+  // Counting back from noon in UTC gives the right dates across days of 23 and 25 hours.
   const noon = Date.parse(`${localDay(atMs, timeZone)}T12:00:00Z`);
   return Array.from({ length: count }, (_, ago) => localDay(noon - ago * 86_400_000, "UTC"));
 }

@@ -1,4 +1,4 @@
-// Structured logging as a port; pino fits it as it is. Fields first, then one constant sentence.
+// Structured logging as a port that pino implements unchanged: fields first, then one constant sentence.
 
 export type LogFields = { readonly [field: string]: unknown };
 
@@ -7,7 +7,7 @@ export interface Log {
   info(fields: LogFields, message: string): void;
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
-  /** A log that adds these fields to every line. */
+  /** Returns a log that adds these fields to every line. */
   child(fields: LogFields): Log;
 }
 

@@ -1,5 +1,6 @@
-// The control plane's methods: for each its scope, whose sessions it reaches, and the shapes of what goes in and comes out.
-// The gateway checks params against this table, the CLI and the web page take their types from it.
+// The table of control plane methods: each with its scope, the sessions it reaches, and the shapes of
+// parameters and result. The gateway checks parameters against it; the CLI and the web page take their types
+// from it.
 import { z } from "zod";
 import { chatMethods } from "./chat-methods.ts";
 import { configMethods } from "./config-methods.ts";
@@ -15,8 +16,9 @@ import { usageMethods } from "./usage-methods.ts";
 import { deliverySchema, rowSchema, storySchema } from "./story.ts";
 
 /**
- * Whose sessions a method reads or changes. `none`: it is about the gateway. `own`: the caller's alone, those of its web peer. `key`: the one
- * that the param `key` names, which must be the caller's own unless its token has the scope `admin`. `all`: everybody's.
+ * Which sessions a method reads or changes. `none`: it is about the gateway. `own`: only those of the
+ * caller's web peer. `key`: the session that the parameter `key` names, which must be the caller's own unless
+ * its token has the scope `admin`. `all`: everybody's.
  */
 export type MethodSessions = "none" | "own" | "key" | "all";
 
@@ -35,9 +37,12 @@ const path = z.string().min(1).max(4096);
 const lane = z.object({
   lane: z.string(),
   pool: z.string(),
-  /** When it is looked at next: due, lease expiry or park deadline; null when only something new can change it. */
+  /**
+   * When a node next looks at the lane: due time, lease expiry or park deadline. Null when only new work can
+   * change it.
+   */
   atMs: z.number().nullable(),
-  /** The boot that works on it. */
+  /** Id of the boot that holds the lane. */
   holder: z.string().nullable(),
   /** Counted up to 1,000. */
   waiting: z.number().int(),
@@ -46,7 +51,7 @@ const lane = z.object({
 const channelStatus = z.object({
   channel: z.string(),
   account: z.string(),
-  /** `elsewhere`: another node of this gateway hears it. */
+  /** `elsewhere`: another node of this gateway receives for this account. */
   state: z.enum(["starting", "ok", "degraded", "down", "stopped", "elsewhere"]),
   reason: z.string().optional(),
   lastInboundAtMs: z.number().optional(),
@@ -78,14 +83,14 @@ export const methods = {
       turnsRunning: z.number().int(),
       rowsWaiting: z.number().int(),
       deliveriesWaiting: z.number().int(),
-      /** Messages that failed for good and that nobody retried or dropped; counted up to 1,000. */
+      /** Rows that failed for good and that nobody retried or dismissed; counted up to 1,000. */
       deadRows: z.number().int(),
-      /** Answers that did not arrive, or may not have; counted up to 1,000. */
+      /** Deliveries that failed or are ambiguous; counted up to 1,000. */
       deliveriesTroubled: z.number().int(),
       memoryBytes: z.number(),
     }),
   },
-  /** The accounts of this node's config and how each is. */
+  /** Lists the accounts in this node's config with their health. */
   "channels.list": {
     scope: "read",
     sessions: "none",
@@ -97,18 +102,24 @@ export const methods = {
   why: {
     scope: "read",
     sessions: "all",
-    /** A row, turn or delivery id, a platform's message id (theirs or ours), or words out of the message. The newest match is told. */
+    /**
+     * A row, turn or delivery id, a platform's message id (of a message in or out), or words from the
+     * message. The newest match wins.
+     */
     params: z.object({ query: z.string().min(1).max(1024) }),
     result: storySchema,
   },
   "outbox.list": {
     scope: "read",
     sessions: "all",
-    /** Newest first: what waits or is in trouble; with `troubled` only the latter. `lane`: one conversation. */
+    /**
+     * Newest first: deliveries that wait or are in trouble, with `troubled` only the latter. `lane` restricts
+     * it to one conversation.
+     */
     params: z.object({ troubled: z.boolean().optional(), lane: z.string().optional(), limit }),
     result: z.object({ deliveries: z.array(deliverySchema) }),
   },
-  /** Sends what did not arrive again, under a new id; the first one leaves the list. Once for each delivery. */
+  /** Sends a troubled delivery again under a new id, once; the old one leaves the list. */
   "outbox.retry": {
     scope: "admin",
     sessions: "all",
@@ -127,7 +138,10 @@ export const methods = {
     params: z.object({ limit }),
     result: z.object({ rows: z.array(rowSchema) }),
   },
-  /** Accepts a copy under a new id, with the same lane, conversation and authority; the first one leaves the list. */
+  /**
+   * Accepts a copy of a dead row under a new id, with the same lane, conversation and authority; the old one
+   * leaves the list.
+   */
   "dead.retry": {
     scope: "admin",
     sessions: "all",
@@ -152,21 +166,27 @@ export const methods = {
   ...toolMethods,
   ...configMethods,
   ...operatorMethods,
-  /** Ends safe mode; `resumed` is false when it was not on. */
+  /** Ends safe mode. `resumed` is false when it was not on. */
   resume: {
     scope: "admin",
     sessions: "none",
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
-  /** Copies the database to a new file on the gateway's machine, as of one instant, checked whole. Absolute path. */
+  /**
+   * Copies the database at one instant to a new file on the gateway's machine and checks the copy. Takes an
+   * absolute path.
+   */
   backup: {
     scope: "admin",
     sessions: "all",
     params: z.object({ path }),
     result: z.object({ path: z.string(), bytes: z.number() }),
   },
-  /** Only while no daemon runs (`--once`): puts a backup in the database's place, keeps the old file. Absolute path. */
+  /**
+   * Replaces the database with a backup and keeps the old file. Only while no daemon runs (`--once`). Takes
+   * an absolute path.
+   */
   restore: {
     scope: "admin",
     sessions: "all",
@@ -176,7 +196,10 @@ export const methods = {
   ...skillMethods,
 } as const satisfies { readonly [method: string]: MethodSpec };
 
-/** In the state folder: `{ atMs, status }`, the newest result of `status`, for when the gateway takes no connection. */
+/**
+ * File in the state folder with the newest result of `status`, as `{ atMs, status }`; read when the gateway
+ * takes no connection.
+ */
 export const statusFileName = "status.json";
 
 export type MethodName = keyof typeof methods;

@@ -1,4 +1,5 @@
-// The processes of one gateway: who they are, what they do, who leads which account.
+// The control plane's methods for the processes (nodes) of one gateway: state, load and the accounts that
+// each leads.
 import { z } from "zod";
 
 const nodeView = z.object({
@@ -9,13 +10,13 @@ const nodeView = z.object({
   pid: z.number().int(),
   url: z.string(),
   startedAtMs: z.number(),
-  /** As it said last: starting, running, draining, safe-mode, gone. */
+  /** The state it reported last: starting, running, draining, safe-mode or gone. */
   state: z.string(),
   turns: z.number().int(),
   deliveries: z.number().int(),
-  /** Accounts that it holds the connection of, `<channel>:<account>`. */
+  /** Accounts (`<channel>:<account>`) whose platform connection this node holds. */
   leads: z.array(z.string()),
-  /** Whether it said anything within the last ten seconds and has not left. */
+  /** True when it reported within the last ten seconds and has not left. */
   up: z.boolean(),
   silentMs: z.number(),
 });

@@ -1,4 +1,4 @@
-// The control plane's methods for whoever runs the gateway: sessions, agents, logs, devices, restart.
+// The control plane's methods for operators: sessions, agents, logs, devices, restart.
 import { z } from "zod";
 import { scopes } from "./frames.ts";
 import { reasoningLevels, thinkingLevels } from "./thinking.ts";
@@ -14,11 +14,11 @@ const session = z.object({
   epoch: z.number().int(),
   createdAtMs: z.number(),
   updatedAtMs: z.number(),
-  /** Set in this session; null takes the agent's. */
+  /** Set for this session; null means the agent's own setting applies. */
   model: z.string().nullable(),
   thinking: z.enum(thinkingLevels).nullable(),
   reasoning: z.enum(reasoningLevels).nullable(),
-  /** A turn of it runs, waits or is parked. */
+  /** True while one of its turns runs, waits or is parked. */
   working: z.boolean(),
   inputTokens: z.number().int(),
   outputTokens: z.number().int(),
@@ -29,7 +29,7 @@ const entry = z.object({
   epoch: z.number().int(),
   turn: z.string(),
   type: z.enum(["user", "assistant", "toolResult", "summary", "notice"]),
-  /** What was said, a tool's call or result; cut where it is long. */
+  /** A message, or a tool's call or result; long ones are cut. */
   text: z.string(),
   atMs: z.number(),
 });
@@ -38,15 +38,18 @@ const device = z.object({
   id: z.string(),
   name: z.string(),
   scopes: z.array(z.enum(scopes)),
-  /** The web peer whose conversations it has. */
+  /** Web peer whose conversations this device sees. */
   peer: z.string(),
   createdAtMs: z.number(),
-  /** Connections that it has now, to this node. */
+  /** Open connections of this device to this node. */
   connections: z.number().int(),
 });
 
 export const operatorMethods = {
-  /** Puts words of the agent's into a conversation without asking a model, in lane order: they stand in its history and are shown. */
+  /**
+   * Puts words of the agent into a conversation, in lane order and without asking a model. They join the
+   * history and people see them.
+   */
   "chat.inject": {
     scope: "write",
     sessions: "own",
@@ -57,20 +60,23 @@ export const operatorMethods = {
     }),
     result: z.object({ id: z.string(), sessionKey: z.string(), duplicate: z.boolean() }),
   },
-  /** The last changed first. */
+  /** The most recently changed session first. */
   "sessions.list": {
     scope: "read",
     sessions: "all",
     params: z.object({
       agent: z.string().max(64).optional(),
-      /** Beginning of the key. */
+      /** Prefix of the session key. */
       prefix: z.string().max(1024).optional(),
       sinceMs: z.number().optional(),
       limit: z.number().int().min(1).max(1000).default(100),
     }),
     result: z.object({ sessions: z.array(session) }),
   },
-  /** With the newest entries of its transcript, oldest first; of the present epoch unless another is named. */
+  /**
+   * Returns the session with its newest transcript entries, oldest first, from the current epoch unless
+   * another is named.
+   */
   "sessions.show": {
     scope: "read",
     sessions: "all",
@@ -81,28 +87,30 @@ export const operatorMethods = {
     }),
     result: session.extend({ entries: z.array(entry) }),
   },
-  /** What /new does: a new epoch. Nothing is deleted. */
+  /** Begins a new epoch, as /new does. Deletes nothing. */
   "sessions.reset": {
     scope: "write",
     sessions: "key",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
     result: session,
   },
-  /** Removes what was said in it for good, in every epoch, and begins it anew. Refused while it works. */
+  /**
+   * Deletes the transcript of all epochs for good and begins a new epoch. Refused while the session works.
+   */
   "sessions.forget": {
     scope: "admin",
     sessions: "all",
     params: z.object({ key: sessionKey, idempotencyKey: idempotencyKey.optional() }),
-    /** `entries`: how many left its transcript. */
+    /** `entries` counts the deleted transcript entries. */
     result: session.extend({ entries: z.number().int() }),
   },
-  /** Null takes back what was set. */
+  /** A null clears the session's own setting. */
   "sessions.patch": {
     scope: "write",
     sessions: "key",
     params: z.object({
       key: sessionKey,
-      /** A name out of the model list. */
+      /** A name from the model list. */
       model: z.string().min(1).max(256).nullable().optional(),
       thinking: z.enum(thinkingLevels).nullable().optional(),
       reasoning: z.enum(reasoningLevels).nullable().optional(),
@@ -117,7 +125,7 @@ export const operatorMethods = {
       agents: z.array(
         z.object({
           id: z.string(),
-          /** Answers where nothing else is said. */
+          /** True for the agent that answers where no routing rule applies. */
           isDefault: z.boolean(),
           workspace: z.string(),
           model: z.string(),
@@ -126,7 +134,10 @@ export const operatorMethods = {
       ),
     }),
   },
-  /** The newest lines of this process, oldest first, each a JSON object; with `follow` later ones come as events `log.line`. */
+  /**
+   * Returns this process's newest log lines, oldest first, each a JSON object. With `follow` later lines come
+   * as `log.line` events.
+   */
   "logs.tail": {
     scope: "admin",
     sessions: "all",
@@ -136,12 +147,12 @@ export const operatorMethods = {
     }),
     result: z.object({ lines: z.array(z.string()), following: z.boolean() }),
   },
-  /** Drains and starts again. Answered before it begins. */
+  /** Drains and restarts the gateway. The answer comes before the drain begins. */
   restart: {
     scope: "admin",
     sessions: "none",
     params: z.object({ reason: z.string().max(256).optional() }),
-    /** What is drained first. */
+    /** The work that is drained first. */
     result: z.object({
       pid: z.number().int(),
       turnsRunning: z.number().int(),
@@ -154,29 +165,29 @@ export const operatorMethods = {
     params: z.object({}),
     result: z.object({ devices: z.array(device) }),
   },
-  /** The token is shown this once. No more scopes than the caller has. */
+  /** Returns the new token this one time. The caller can only pass on scopes that it has. */
   "devices.mint": {
     scope: "admin",
     sessions: "none",
     params: z.object({ name: z.string().min(1).max(64), scopes: z.array(z.enum(scopes)).min(1).max(4) }),
     result: z.object({ id: z.string(), token: z.string(), peer: z.string() }),
   },
-  /** Its token is worth nothing from now on, and its connections are closed. */
+  /** Makes the device's token invalid and closes its connections. */
   "devices.revoke": {
     scope: "admin",
     sessions: "none",
     params: z.object({ id: z.string().min(1).max(64) }),
     result: z.object({ id: z.string(), name: z.string(), closed: z.number().int() }),
   },
-  /** Whoever showed wrong tokens, codes or signatures before is slowed no more. */
+  /** Removes the delays of clients that showed wrong tokens, codes or signatures. */
   "devices.unlock": {
     scope: "admin",
     sessions: "none",
     params: z.object({}),
-    /** Addresses and sites that were slowed. */
+    /** Counts the addresses and sites that were delayed. */
     result: z.object({ lifted: z.number().int() }),
   },
-  /** An address for a browser, with a code that works once, for ten minutes. */
+  /** Returns an address for a browser with a login code that works once, within ten minutes. */
   "devices.link": {
     scope: "admin",
     sessions: "none",

@@ -1,4 +1,4 @@
-// The control plane's methods about who may talk: who asked, who was let in, letting in and out again.
+// The control plane's methods for pairing: list requests and paired people, approve a request, revoke a pairing.
 import { z } from "zod";
 
 const pairingRequest = z.object({
@@ -39,7 +39,10 @@ export const pairingMethods = {
       senderName: z.string(),
     }),
   },
-  /** `<channel>:<account>:<sender>`, or any end of it that names one person. Ownership that came with the pairing goes along. */
+  /**
+   * Takes `<channel>:<account>:<sender>`, or any ending of it that names one person. Ownership that came with
+   * the pairing is revoked too.
+   */
   "pairing.revoke": {
     scope: "approve",
     sessions: "none",

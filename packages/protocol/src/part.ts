@@ -1,31 +1,35 @@
-// What is said, before and after rendering. A Part is meant, in Markdown and file names; a RenderedPart is one platform message,
-// fixed before it is first sent, so that a restart or an upgrade in the middle of a reply changes nothing.
+// The parts of an answer before and after rendering. A Part is the agent's meaning, in Markdown and file
+// names. A RenderedPart is one platform message, fixed before its first send, so that a restart or an upgrade
+// in the middle of a reply changes nothing.
 import type { JsonObject } from "./json.ts";
 
 export type MediaKind = "image" | "video" | "audio" | "file";
 
 export interface MediaFile {
-  /** Path under the media folder: the content's sha256 with its extension. */
+  /** Path under the media folder: the sha256 of the content plus its extension. */
   readonly path: string;
   readonly mediaType: string;
   readonly bytes: number;
-  /** The name that people see. */
+  /** The file name that people see. */
   readonly name: string;
 }
 
 export interface Button {
   readonly label: string;
-  /** Handed back when the button is pressed; the driver maps it to a short id of its own. */
+  /** Returned when the button is pressed. The driver maps it to a short id of its own. */
   readonly value?: string;
   readonly url?: string;
   readonly style?: "primary" | "success" | "danger";
-  /** A menu: one of these is chosen in place of a press. Surfaces without menus show a button for each. */
+  /** Makes the button a menu: people choose one of these. Surfaces without menus show a button for each. */
   readonly choices?: readonly { readonly label: string; readonly value: string }[];
-  /** Asked for after the press, where the surface has forms: the answers follow the value, a line each. At most five. */
+  /**
+   * Fields that the platform asks for after the press, where it has forms; the answers follow the value, one
+   * line each. At most five.
+   */
   readonly form?: readonly { readonly name: string; readonly label: string; readonly long?: boolean }[];
-  /** Ids of the only people whose press counts. */
+  /** The only people (ids) whose press counts. */
   readonly allowed?: readonly string[];
-  /** Wall time from which on a press no longer counts. */
+  /** Wall time in milliseconds from which a press no longer counts. */
   readonly untilMs?: number;
 }
 
@@ -62,11 +66,11 @@ export interface TextEntity {
 }
 
 export interface RenderedText {
-  /** What is sent, in the surface's dialect. */
+  /** The text to send, in the surface's dialect. */
   readonly text: string;
   /** Telegram only; empty elsewhere. */
   readonly entities: readonly TextEntity[];
-  /** The same content without any markup: the fall-back when the platform rejects the markup. */
+  /** The same content without markup, used when the platform rejects the markup. */
   readonly plain: string;
 }
 
@@ -94,10 +98,10 @@ export type RenderedPart =
       readonly replyTo?: string;
     };
 
-/** What a platform answered to a send: enough to edit, remove or quote the message later. */
+/** The platform's answer to a send: enough to edit, remove or quote the message later. */
 export interface Receipt {
   /** The platform's message id. */
   readonly messageId: string;
-  /** Anything else the driver needs to find the message again. */
+  /** Other values that the driver needs to find the message again. */
   readonly extra?: JsonObject;
 }

@@ -1,20 +1,24 @@
-// Text for a terminal or a log that people read: what is seen is what is there. Letters, signs and pictures of every script stay; what steers the
-// terminal, reorders the line or cannot be seen is written as \u{hex}. For a text that a person decides on, visibleText is stricter.
+// Makes text safe for a terminal or a log: readers see every character that is there. Letters, signs and
+// emoji of all scripts stay. Characters that control the terminal, reorder the line or are invisible become
+// \u{hex}. Text that a person decides on goes through the stricter visibleText.
 
-/** Safe by kind, so that what a later Unicode adds is written out until it is known. Blank signs and fillers are no signs to the eye. */
+/**
+ * Characters count as safe by category, so what a later Unicode adds is escaped until it is known. Blank
+ * symbols and fillers count as unsafe.
+ */
 const unsafe =
   /(\p{RGI_Emoji})|[^[\p{L}\p{M}\p{N}\p{P}\p{S}\n\t \u00a0\u202f\u3000]--[\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]]/gv;
-/** Most texts: quicker to find out than to look at each character. */
+/** Fast path: most texts match it, and need no look at each character. */
 const plain = /^[\n\t -~]*$/;
 
-/** Line breaks and tabs stay. `write`: how a character that is not safe is shown. */
+/** Keeps line breaks and tabs. `write` turns an unsafe character into what is shown. */
 export function printable(text: string, write: (char: string) => string = inBraces): string {
   return plain.test(text)
     ? text
     : text.replace(unsafe, (char, emoji: string | undefined) => emoji ?? write(char));
 }
 
-/** The same for a line of JSON, which means what it meant before. */
+/** The same for one line of JSON, whose meaning stays the same. */
 export function printableJson(line: string): string {
   return printable(line, (char) =>
     [...Array(char.length).keys()].map((at) => `\\u${hex(char.charCodeAt(at)).padStart(4, "0")}`).join(""),

@@ -1,26 +1,29 @@
-// The control plane's methods about prompts: one whole, each section with its reason, what moved between two. Only the whole text shows what
-// stands in a workspace, so it alone asks for more than reading.
+// The control plane's methods for prompts: show one, explain its sections, diff two. Only the whole text
+// shows workspace files, so only `prompt.show` needs more than the scope `read`.
 import { z } from "zod";
 import { promptExplanation, promptIdentity, promptMoves } from "./prompt-report.ts";
 
 const id = z.string().min(1).max(1024);
 
 const whichPrompt = z.object({
-  /** A session key; the session that last changed when absent. */
+  /** A session key. Default: the session that changed last. */
   session: id.optional(),
-  /** A turn of that session by its number; below zero from the end, -1 the last. Absent: the prompt that a turn would get now. */
+  /**
+   * Number of a turn of that session; negative counts from the end, -1 is the last. Default: the prompt that
+   * a turn would get now.
+   */
   turn: z.number().int().optional(),
 });
 
 export const promptMethods = {
-  /** The whole text: it holds the agent's workspace files. */
+  /** Returns the whole text, including the agent's workspace files. */
   "prompt.show": {
     scope: "admin",
     sessions: "all",
     params: whichPrompt,
     result: promptIdentity.extend({ hash: z.string(), boundary: z.number().int(), text: z.string() }),
   },
-  /** Every section, in or out, and what moved since the turn before. */
+  /** Returns every section, included or not, and what changed since the turn before. */
   "prompt.explain": {
     scope: "read",
     sessions: "all",
@@ -30,7 +33,10 @@ export const promptMethods = {
       moved: promptMoves.extend({ since: promptIdentity }).nullable(),
     }),
   },
-  /** From the last turn to now; with `turn`, from the one before it to it; with `with`, from this session to that one. */
+  /**
+   * Compares the last turn with now; with `turn`, that turn with the one before it; with `with`, this session
+   * with that one.
+   */
   "prompt.diff": {
     scope: "read",
     sessions: "all",

@@ -1,4 +1,5 @@
-// What a compiled prompt is made of, as `parley prompt` and /context tell it. Sizes are UTF-16 units and estimated tokens.
+// The report on a compiled prompt that `parley prompt` and /context show. Sizes are UTF-16 units and
+// estimated tokens.
 import { z } from "zod";
 
 const section = z.object({
@@ -6,7 +7,7 @@ const section = z.object({
   zone: z.enum(["stable", "volatile"]),
   chars: z.number().int(),
   tokens: z.number().int(),
-  /** Of its text; empty when it is left out. */
+  /** Hash of the section's text; empty when the section is left out. */
   hash: z.string(),
   included: z.boolean(),
   reason: z.string(),
@@ -37,10 +38,10 @@ const tool = z.object({
   hash: z.string(),
 });
 
-/** Which prompt: that of a turn, or, without one, what the session would get now. */
+/** Identifies a prompt: a turn's, or, without a turn, the one that the session would get now. */
 export const promptIdentity = z.object({
   session: z.string(),
-  /** Counts the turns of the session, from 1. */
+  /** Number of the turn within the session, from 1. */
   turn: z.number().int().nullable(),
   turnId: z.string().nullable(),
   atMs: z.number().nullable(),
@@ -51,7 +52,7 @@ export const promptExplanation = z.object({
   mode: z.enum(["full", "minimal", "none"]),
   hash: z.string(),
   stableHash: z.string(),
-  /** Where the volatile zone begins. */
+  /** Offset at which the volatile zone begins. */
   boundary: z.number().int(),
   chars: z.number().int(),
   tokens: z.number().int(),
@@ -61,12 +62,12 @@ export const promptExplanation = z.object({
   sections: z.array(section),
   files: z.array(file),
   truncations: z.array(cut),
-  /** Their schemas travel beside the prompt. */
+  /** Tools whose schemas travel beside the prompt. */
   tools: z.array(tool),
 });
 
 export const promptMoves = z.object({
-  /** The provider's cache of the prefix is lost. */
+  /** True when the stable zone changed, so that the provider's cached prefix is lost. */
   stableMoved: z.boolean(),
   moves: z.array(
     z.object({
@@ -77,9 +78,9 @@ export const promptMoves = z.object({
       charsAfter: z.number().int(),
     }),
   ),
-  /** Workspace files whose injected text moved. */
+  /** Workspace files whose injected text changed. */
   files: z.array(z.string()),
-  /** Tools whose schemas moved. */
+  /** Tools whose schemas changed. */
   tools: z.array(z.string()),
 });
 

@@ -1,4 +1,5 @@
-// What a durable row carries, written once by `receive` and read by everything after it. Versioned, because a row may outlive an upgrade.
+// The payload of a durable row: `receive` writes it once and every later step reads it. It has a version,
+// because a row may outlive an upgrade.
 import { z } from "zod";
 import { Fault } from "./fault.ts";
 import { inboundSchema, type Inbound } from "./inbound.ts";
@@ -6,35 +7,38 @@ import { inboundSchema, type Inbound } from "./inbound.ts";
 const payloadSchema = z.object({
   v: z.literal(1),
   inbound: inboundSchema,
-  /** The sender may do what owners may. */
+  /** True when the sender has an owner's rights. */
   owner: z.boolean(),
-  /** The command that this row is, with what stands after it; the row is then no talk for a model. */
+  /** The command that this row is, with its arguments. Such a row never goes to a model as talk. */
   command: z.object({ name: z.string(), args: z.string(), model: z.string().exactOptional() }).optional(),
-  /** The skill that the message calls by command. */
+  /** The skill that the message calls as a command. */
   skill: z
     .object({ name: z.string(), input: z.string(), location: z.string(), tool: z.string().optional() })
     .optional(),
-  /** Parley wrote it. */
+  /** Set when Parley wrote the row itself. */
   internal: z
     .object({ kind: z.enum(["approval", "command", "restart"]), id: z.string(), turn: z.string() })
     .optional(),
 });
 
-/** What a row is that Parley wrote itself: the decision about an approval, the end of a background command, of a restart. `turn`: the one that asked or began. */
+/**
+ * A row that Parley wrote: the decision on an approval, or the end of a background command or of a restart.
+ * `turn` is the turn that asked for it or began it.
+ */
 export interface InternalRow {
   readonly kind: "approval" | "command" | "restart";
   readonly id: string;
   readonly turn: string;
 }
 
-/** A skill that is called by command. */
+/** A skill that a person called as a command. */
 export interface SkillCall {
   readonly name: string;
-  /** What stood after the name. */
+  /** The text after the command's name. */
   readonly input: string;
-  /** Where its SKILL.md is, as the read tool takes it. */
+  /** Path of its SKILL.md as the read tool takes it. */
   readonly location: string;
-  /** The tool that its command runs; no model is asked then. */
+  /** A tool to run directly; then no model is asked. */
   readonly tool?: string | undefined;
 }
 
@@ -51,7 +55,7 @@ export function formatRowPayload(payload: RowPayload): string {
   return JSON.stringify(payload);
 }
 
-/** What was read last: a turn asks a dozen times what its few rows say. Bounded (I9). */
+/** Cache of parsed payloads, because one turn reads its few rows a dozen times. Bounded (I9). */
 const remembered = new Map<string, RowPayload>();
 const mostRemembered = { payloads: 100, chars: 20_000 };
 
@@ -82,7 +86,7 @@ function readPayload(text: string): RowPayload {
   return parsed.data;
 }
 
-/** Of what stood after /new in the message with this id. */
+/** Id of the row for the text that followed /new in the message with this id. */
 export function openingId(id: string): string {
   return `${id}/message`;
 }

@@ -1,12 +1,15 @@
-// The session key: an address whose structure is the isolation policy. The only file that builds or parses one.
-// Keeps I14: two different (agent, channel, account, kind, peer, thread) never share a key unless scope or a link says so.
+// The session key: an address whose structure is the isolation policy. Only this file builds or parses one.
+// Keeps I14: two different (agent, channel, account, kind, peer, thread) never share a key unless the scope
+// or an identity link says so.
 import type { Address } from "./address.ts";
 import { Fault } from "./fault.ts";
 import { decodeKeyPart, encodeKeyPart } from "./key-part.ts";
 
 export type SessionKey = string & { readonly __brand: "SessionKey" };
 
-/** `dm` without a channel is scope per-peer; with a channel and no account it is per-channel-peer. */
+/**
+ * A `dm` without a channel has the scope per-peer; one with a channel and no account has per-channel-peer.
+ */
 export type SessionKeyParts =
   | { readonly kind: "main"; readonly agent: string }
   | {
@@ -41,7 +44,7 @@ export type SessionKeyParts =
 export const dmScopes = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] as const;
 export type DmScope = (typeof dmScopes)[number];
 
-/** Words of the grammar: never the name of a channel or an account. */
+/** Words of the grammar, which no channel or account may have as its name. */
 export const reservedWords: ReadonlySet<string> = new Set(
   "agent main dm direct group channel topic thread subagent cron run hook api".split(" "),
 );
@@ -57,7 +60,10 @@ export function formatSessionKey(key: SessionKeyParts): SessionKey {
   return ["agent", agent(key.agent), ...tail(key)].join(":") as SessionKey;
 }
 
-/** Throws Fault("invalid") for anything malformed; it never falls back to a default agent. `direct` reads as `dm`. */
+/**
+ * Throws Fault("invalid") for a malformed key and never falls back to a default agent. Reads `direct` as
+ * `dm`.
+ */
 export function parseSessionKey(text: string): SessionKeyParts {
   const malformed = (why: string): Fault =>
     new Fault("invalid", `session key "${text}" is malformed: ${why}`);
@@ -73,11 +79,11 @@ export function parseSessionKey(text: string): SessionKeyParts {
 export interface SessionScope {
   readonly agent: string;
   readonly dmScope: DmScope;
-  /** Canonical person -> ids like `telegram:123`, each an exact `<channel>:<peer>`. */
+  /** Maps a person to exact ids of the form `<channel>:<peer>`, for example `telegram:123`. */
   readonly identityLinks: { readonly [person: string]: readonly string[] };
 }
 
-/** The session that a message from this address belongs to. */
+/** Returns the session that a message from this address belongs to. */
 export function sessionKeyOf(address: Address, scope: SessionScope): SessionKey {
   const { channel, account, kind, peer, thread } = address;
   const { agent: agentName, dmScope } = scope;
@@ -191,7 +197,7 @@ function parseTail(
   return parsePlace({ agent: agentName, channel, account }, parts.slice(2));
 }
 
-/** `<kind> <id> [topic|thread <id>]` */
+/** Parses `<kind> <id> [topic|thread <id>]`. */
 function parsePlace(
   where: { readonly agent: string; readonly channel?: string; readonly account?: string },
   parts: readonly string[],

@@ -1,4 +1,5 @@
-// The control plane's methods about skills: what an agent uses and why not, one skill whole, taking one in. An install runs nothing of it.
+// The control plane's methods for skills: list them with the reason why one is not used, show one, install
+// one. Installing runs no code of the skill.
 import { z } from "zod";
 
 const path = z.string().min(1).max(4096);
@@ -9,24 +10,27 @@ const skill = z.object({
   name: z.string(),
   description: z.string(),
   source: skillSource,
-  /** Its SKILL.md. */
+  /** Path of its SKILL.md. */
   file: z.string(),
   status: z.enum(["ready", "disabled", "unmet", "not allowed"]),
   /** Why it is not ready. */
   reason: z.string().nullable(),
-  /** Its own chat command; null when people may not call it, or not now. */
+  /** Its chat command; null when people may not call it, or not at the moment. */
   command: z.string().nullable(),
   userInvocable: z.boolean(),
   modelInvocable: z.boolean(),
-  /** The tool that its command runs. */
+  /** The tool that its command runs directly. */
   tool: z.string().nullable(),
   emoji: z.string().nullable(),
-  /** What is odd about its file, and what of it was left out. */
+  /** Oddities in its file, and the parts of it that were ignored. */
   notes: z.array(z.string()),
 });
 
 export const skillMethods = {
-  /** The skills of an agent, the default one when none is named: what is used, what is hidden by it, what is refused and why. */
+  /**
+   * Lists an agent's skills (default: the default agent): those in use, those they shadow, and those refused,
+   * with the reason.
+   */
   "skills.list": {
     scope: "read",
     sessions: "none",
@@ -40,17 +44,17 @@ export const skillMethods = {
         z.object({ name: z.string(), source: skillSource, file: z.string(), by: z.string() }),
       ),
       rejected: z.array(z.object({ source: skillSource, file: z.string(), reason: z.string() })),
-      /** Roots with more folders than are looked into. */
+      /** Roots that hold more folders than Parley reads. */
       cut: z.array(z.string()),
     }),
   },
   "skills.info": {
     scope: "read",
     sessions: "none",
-    /** By name or command. */
+    /** Finds a skill by name or command. */
     params: z.object({ agent: agentId.optional(), name: z.string().min(1).max(256) }),
     result: skill.extend({
-      /** Under which `skills.entries` speaks of it. */
+      /** Its key in `skills.entries` of the config. */
       key: z.string(),
       homepage: z.string().nullable(),
       primaryEnv: z.string().nullable(),
@@ -62,13 +66,16 @@ export const skillMethods = {
           satisfied: z.boolean(),
         }),
       ),
-      /** What in its text a person should look at. */
+      /** Passages in its text that a person should check. */
       warnings: z.array(z.string()),
-      /** Files of the same name that it hides. */
+      /** Files of skills with the same name that it shadows. */
       shadows: z.array(z.string()),
     }),
   },
-  /** Copies a skill from a folder or an archive on the gateway's machine into the managed root. Runs nothing. Absolute path. */
+  /**
+   * Copies a skill from a folder or an archive on the gateway's machine into the managed root and runs none
+   * of it. Takes an absolute path.
+   */
   "skills.install": {
     scope: "admin",
     sessions: "none",
@@ -77,7 +84,7 @@ export const skillMethods = {
       name: z.string(),
       folder: z.string(),
       files: z.number().int(),
-      /** Of all names and contents. */
+      /** Hash over all file names and contents. */
       sha256: z.string(),
       replaced: z.boolean(),
       notes: z.array(z.string()),

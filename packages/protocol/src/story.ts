@@ -1,13 +1,14 @@
-// The story of one message, as `parley why` and /why tell it: from the platform's event to the receipts of its answer.
-// Times are milliseconds since the epoch. Reasons are for operators: they may name errors, and go to no chat (I8).
+// The story of one message as `parley why` and /why tell it, from the platform's event to the receipts of its
+// answer. Times are milliseconds since the epoch. Reasons are for operators: they may name errors, and never
+// go to a chat (I8).
 import { z } from "zod";
 
 const step = z.object({
-  /** `joined`: messages that arrived meanwhile became part of the turn. */
+  /** `joined`: rows that arrived meanwhile became part of the turn. */
   kind: z.enum(["model", "tool", "joined"]),
-  /** The model, the tool, or the ids of the rows that joined. */
+  /** Name of the model or tool, or the ids of the rows that joined. */
   name: z.string(),
-  /** `stop`, `toolUse`, ...; `ok`, `failed` or `started` for a tool. */
+  /** The model's stop reason (`stop`, `toolUse`, ...), or `ok`, `failed` or `started` for a tool. */
   end: z.string(),
 });
 
@@ -18,9 +19,9 @@ const turn = z.object({
   openedAtMs: z.number(),
   endedAtMs: z.number().nullable(),
   stop: z.string().nullable(),
-  /** What a parked turn waits for. */
+  /** Tickets that a parked turn waits for. */
   tickets: z.array(z.string()),
-  /** All rows that it answers for, in their order. */
+  /** All rows that the turn answers, in order. */
   rows: z.array(z.string()),
   steps: z.array(step),
   inputTokens: z.number(),
@@ -32,11 +33,11 @@ const turn = z.object({
 const part = z.object({
   state: z.enum(["queued", "sending", "sent", "failed", "ambiguous"]),
   attempts: z.number().int(),
-  /** People may have seen it twice. */
+  /** True when people may have seen it twice. */
   flagged: z.boolean(),
-  /** Of the platform's receipt. */
+  /** Platform message id from the receipt. */
   messageId: z.string().nullable(),
-  /** When its last sending began. */
+  /** When the last attempt to send it began. */
   startedAtMs: z.number().nullable(),
   reason: z.string().nullable(),
 });
@@ -46,9 +47,9 @@ export const deliverySchema = z.object({
   conversation: z.string(),
   cause: z.string(),
   createdAtMs: z.number(),
-  /** `open`: a preview that still grows. */
+  /** `open`: a preview that is still growing. */
   state: z.enum(["waiting", "open", "sent", "failed", "ambiguous"]),
-  /** The beginning of what it says, as far as it is text. */
+  /** The beginning of its text. */
   text: z.string(),
   parts: z.array(part),
 });
@@ -57,12 +58,12 @@ export const rowSchema = z.object({
   id: z.string(),
   session: z.string(),
   conversation: z.string(),
-  /** Null where the words were not kept (refused) or cannot be read. */
+  /** Null when the words were not kept (refused) or cannot be read. */
   messageId: z.string().nullable(),
   sender: z.string().nullable(),
-  /** The beginning of what was said. */
+  /** The beginning of what the person said. */
   text: z.string(),
-  /** When the platform says it was sent. */
+  /** When it was sent, according to the platform. */
   sentAtMs: z.number().nullable(),
   receivedAtMs: z.number(),
   state: z.enum(["waiting", "claimed", "context", "ended"]),
@@ -75,13 +76,13 @@ export const storySchema = z.object({
   row: rowSchema,
   admitted: z.boolean(),
   waitedMs: z.number(),
-  /** Turns of its lane that ran when it arrived. */
+  /** Turns of the same lane that were running when it arrived. */
   waitedFor: z.array(z.string()),
   turn: turn.nullable(),
   deliveries: z.array(deliverySchema),
-  /** What it waits for at this moment; null once everything ended. */
+  /** What it waits for now; null once everything has ended. */
   now: z.string().nullable(),
-  /** All of this in plain lines. */
+  /** The same story as plain lines. */
   words: z.array(z.string()),
 });
 

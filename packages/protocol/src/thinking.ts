@@ -1,4 +1,4 @@
-// Levels of thinking and of showing it, with the aliases that people type.
+// Levels of thinking and of showing thoughts, with the aliases that people type.
 
 export const thinkingLevels = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 export type ThinkingLevel = (typeof thinkingLevels)[number];
@@ -18,7 +18,7 @@ const aliases: { readonly [alias: string]: ThinkingLevel } = {
   "x-high": "xhigh",
 };
 
-/** Null for a word that names no level. */
+/** Returns null for a word that names no level. */
 export function parseThinkingLevel(word: string): ThinkingLevel | null {
   const key = word.trim().toLowerCase();
   const exact = thinkingLevels.find((level) => level === key);

@@ -1,4 +1,4 @@
-// The control plane's methods about tools and the approvals of what they do.
+// The control plane's methods for tools and for approvals of tool calls.
 import { z } from "zod";
 
 const approval = z.object({
@@ -7,13 +7,13 @@ const approval = z.object({
   session: z.string(),
   agent: z.string(),
   tool: z.string(),
-  /** The whole action, as it would run. */
+  /** The whole action as it would run. */
   shown: z.string(),
   reason: z.string(),
-  /** The answer may be "always". */
+  /** True when the answer may be "always". */
   always: z.boolean(),
   askedBy: z.array(z.string()),
-  /** Who asks by name, in which chat and session: lines, as people are shown them. */
+  /** Who asks, in which chat and session, as lines for people. */
   asked: z.string(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
@@ -40,13 +40,13 @@ const entry = z.object({
   groups: z.array(z.string()),
   effect: z.enum(["reads", "writes", "sends"]),
   summary: z.string(),
-  /** What it is in this session: to be used, taken away by a rule, or not to be had. */
+  /** State of the tool in this session: usable, removed by a rule, or unavailable. */
   status: z.enum(["ready", "removed", "unavailable"]),
   reason: z.string().nullable(),
 });
 
 export const toolMethods = {
-  /** Newest first. `all`: also those that are decided. */
+  /** Newest first. With `all` decided approvals are included. */
   "approvals.list": {
     scope: "read",
     sessions: "all",
@@ -59,28 +59,34 @@ export const toolMethods = {
     params: z.object({ id, decision: z.enum(["once", "always", "deny"]) }),
     result: z.object({ id: z.string(), state: approval.shape.state, say: z.string() }),
   },
-  /** Takes back what was allowed for good. */
+  /** Revokes a standing "always" approval. */
   "approvals.revoke": {
     scope: "approve",
     sessions: "all",
     params: z.object({ id }),
     result: z.object({ id: z.string() }),
   },
-  /** /estop: no tool of any session starts until `tools.resume`. `held` is false when that was so before. */
+  /**
+   * Emergency stop (/estop): no tool of any session starts until `tools.resume`. `held` is false when it was
+   * already on.
+   */
   "tools.hold": {
     scope: "admin",
     sessions: "all",
     params: z.object({}),
     result: z.object({ held: z.boolean() }),
   },
-  /** `resumed` is false when they were not held. */
+  /** `resumed` is false when tools were not stopped. */
   "tools.resume": {
     scope: "admin",
     sessions: "all",
     params: z.object({}),
     result: z.object({ resumed: z.boolean() }),
   },
-  /** What a session's next turn could use, and why not the rest. Without a session: the one that last changed. */
+  /**
+   * Lists the tools of a session's next turn, and why the others are not available. Default: the session that
+   * changed last.
+   */
   "tools.list": {
     scope: "read",
     sessions: "all",
@@ -89,7 +95,7 @@ export const toolMethods = {
       session: z.string(),
       tools: z.array(entry),
       sandbox: z.string().nullable(),
-      /** Set when nothing is left. */
+      /** Set when no tool is left. */
       reason: z.string().nullable(),
     }),
   },

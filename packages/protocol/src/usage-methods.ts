@@ -1,4 +1,4 @@
-// The control plane's methods about models and what they used.
+// The control plane's methods for models and their usage.
 import { z } from "zod";
 import { thinkingLevels } from "./thinking.ts";
 
@@ -8,20 +8,20 @@ const amounts = {
   outputTokens: z.number().int(),
   cacheReadTokens: z.number().int(),
   cacheWriteTokens: z.number().int(),
-  /** Of what has a price. */
+  /** US dollars of the calls whose price is known. */
   costUsd: z.number(),
-  /** Tokens of models without a known price; they are in no dollars. */
+  /** Tokens of models without a known price; `costUsd` does not include them. */
   unpricedTokens: z.number().int(),
 };
 
-/** One cap with what counts against it. */
+/** One spend limit with the usage that counts towards it. */
 const cap = z.object({
   agent: z.string(),
   over: z.enum(["day", "month"]),
   unit: z.enum(["usd", "tokens"]),
   used: z.number(),
   most: z.number(),
-  /** In words, with the time zone. */
+  /** When the limit resets, in words and with the time zone. */
   resets: z.string(),
 });
 
@@ -36,7 +36,7 @@ export const usageMethods = {
   usage: {
     scope: "read",
     sessions: "all",
-    /** The last `days` days, today included. */
+    /** Covers the last `days` days, today included. */
     params: z.object({
       by: z.enum(["session", "agent", "channel", "person", "model", "day"]).default("agent"),
       days: z.number().int().min(1).max(62).default(30),
@@ -45,7 +45,7 @@ export const usageMethods = {
       from: z.string(),
       through: z.string(),
       timeZone: z.string(),
-      /** The costliest first; days in their order. */
+      /** Sorted by cost, the highest first; days in date order. */
       rows: z.array(z.object({ name: z.string(), ...amounts })),
       total: z.object(amounts),
       caps: z.array(cap),
@@ -60,7 +60,7 @@ export const usageMethods = {
         z.object({
           id: z.string(),
           alias: z.string().nullable(),
-          /** Null for a model that cannot be called; `trouble` says why. */
+          /** Null for a model that cannot be called; `trouble` then says why. */
           api: z.string().nullable(),
           trouble: z.string().nullable(),
           contextWindow: z.number().int(),
@@ -68,17 +68,20 @@ export const usageMethods = {
           vision: z.boolean(),
           reasoning: z.boolean(),
           thinking: z.array(z.enum(thinkingLevels)),
-          /** US dollars per million tokens; null where none is known. */
+          /** US dollars per million tokens; null when no price is known. */
           price: price.nullable(),
-          /** `main: primary`, `main: fallback 1`. */
+          /** Agents that use it, for example `main: primary` or `main: fallback 1`. */
           usedBy: z.array(z.string()),
-          /** Agents whose limit in dollars cannot hold it, because its price is not known. */
+          /** Agents whose dollar limit cannot count this model, because its price is not known. */
           uncappedFor: z.array(z.string()),
         }),
       ),
     }),
   },
-  /** Small real calls: with the configured thinking, a call of a tool, and what follows its result. Without an id the first agent's model is asked. */
+  /**
+   * Makes small real calls with the configured thinking: an answer, a tool call, and an answer to the tool's
+   * result. Default: the first agent's model.
+   */
   "models.test": {
     scope: "admin",
     sessions: "none",
@@ -90,13 +93,16 @@ export const usageMethods = {
       error: z.object({ kind: z.string(), message: z.string(), status: z.number().optional() }).nullable(),
       firstTokenMs: z.number().nullable(),
       totalMs: z.number(),
-      /** It called the tool that it was told to call, with the arguments that it was told. */
+      /** True when it called the requested tool with the requested arguments. */
       toolCalling: z.boolean(),
-      /** It went on with the tool's result. Null where it was not asked to. */
+      /** True when it went on after the tool's result; null when that was not tested. */
       roundTrip: z.boolean().nullable(),
-      /** Whether the agent that has it may use any tool at all. */
+      /** True when the agent that has this model may use any tool. */
       usesTools: z.boolean(),
-      /** The level that the config gives it; `works`: it was taken. `shown`: thoughts came along. */
+      /**
+       * `level` is the configured one; `works`: the provider accepted it; `shown`: the answer came with
+       * thoughts.
+       */
       thinking: z.object({ level: z.enum(thinkingLevels), works: z.boolean(), shown: z.boolean() }),
       text: z.string(),
       inputTokens: z.number().int(),

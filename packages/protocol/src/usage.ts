@@ -1,4 +1,4 @@
-// What one model call used. Counts are tokens; `costUsd` is absent where no price is known.
+// Usage of one model call. Counts are tokens; `costUsd` is absent when no price is known.
 
 export interface Usage {
   readonly inputTokens: number;
@@ -6,7 +6,7 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly costUsd?: number;
-  /** Some of it is our estimate: the provider gave no counts, or impossible ones. */
+  /** True when some counts are our estimate, because the provider gave none or impossible ones. */
   readonly estimated?: true;
 }
 

@@ -1,4 +1,4 @@
-// The version of this build, as package.json states it: told to clients, written into the prompt.
+// The version of this build from package.json. Clients and the prompt show it.
 import manifest from "../../../package.json" with { type: "json" };
 
 export const version: string = manifest.version;

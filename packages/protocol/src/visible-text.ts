@@ -1,7 +1,11 @@
-// Makes hostile text visible: what a person reads on a card or a terminal is every character that is there, and each looks like itself. Shown
-// as it is is only what is known to be safe; everything else is written as \u{hex}, so that nothing hides, reorders or imitates.
+// Makes hostile text visible on approval cards and terminals: a person sees every character, and none looks
+// like another. Only characters known to be safe are shown as they are. Everything else becomes \u{hex}, so
+// that nothing hides, reorders or imitates.
 
-/** Latin letters with marks that people write. Not those that look like a plain letter or a sign: dotless i, long s, click letters. */
+/**
+ * Latin letters with marks that people write, without those that look like a plain letter or sign (dotless i,
+ * long s, click letters).
+ */
 const latin =
   "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u017e";
 const latinMore = "\u01a0\u01a1\u01af\u01b0\u01cd-\u01dc\u0218-\u021b\u1e00-\u1e99\u1ea0-\u1ef9";
@@ -12,12 +16,18 @@ const word = new RegExp(
 const plain = new RegExp(`^[${latin}${latinMore}0-9]+$`, "u");
 const latinLetter = new RegExp(`^[${latin}${latinMore}]$`, "u");
 
-/** Scripts whose letters look like Latin ones: a word of theirs needs one that looks like none, or it could be read as a Latin word. */
+/**
+ * Scripts with letters that look Latin. A word of theirs must contain a letter that does not, or people could
+ * read it as a Latin word.
+ */
 const likeLatin: readonly (readonly [script: RegExp, distinct: RegExp])[] = [
   [/^\p{Script=Cyrillic}+$/u, /[БГДЖИЙЛПФЦЧШЩЪЫЭЮЯвджийлмнтфцчшщъыэюяЇїЄє]/u],
   [/^\p{Script=Greek}+$/u, /[ΓΔΘΛΞΠΣΦΨΩβδεζηθλξπςφψω]/u],
 ];
-/** Written from the left to the right, and unlike Latin: all but a few strokes that could be a slash, a dash, a bar or a letter. */
+/**
+ * Left-to-right scripts that look unlike Latin, except a few strokes that could pass for a slash, a dash, a
+ * bar or a letter.
+ */
 const unlikeLatin: readonly (readonly [script: RegExp, distinct: RegExp])[] = [
   [
     /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30fc]+$/u,
@@ -46,21 +56,27 @@ const unlikeLatin: readonly (readonly [script: RegExp, distinct: RegExp])[] = [
       ] as const,
   ),
 ];
-/** Written from the right to the left: these reorder the signs and numbers beside them, so they are shown only where there are none. */
+/**
+ * Right-to-left scripts reorder the signs and numbers beside them, so they are shown only where there are
+ * none.
+ */
 const fromTheRight: readonly (readonly [script: RegExp, distinct: RegExp])[] = [
   [/^\p{Script=Hebrew}+$/u, /[\u05d0-\u05ea]{2}/u],
   [/^[\p{Script=Arabic}\u064b-\u0652]+$/u, /[\u0620-\u064a]{2}/u],
 ];
 const onlyWords = /^[\p{L}\p{M} ]*$/u;
 
-/** Invisible although they are letters or marks. */
+/** Characters that are invisible although they count as letters or marks. */
 const unseen = /\p{Default_Ignorable_Code_Point}/u;
-/** More marks than these on one letter cover what stands beside it. */
+/** More than three marks on one letter cover what stands beside it. */
 const stacked = /\p{M}{4}/u;
-/** Beside words: ASCII, pictures, currencies, and a few signs that look like no other. */
+/** Allowed outside words: ASCII, emoji, currency signs, and a few signs that look like no other. */
 const signs = /^[ -~\p{Emoji_Presentation}\p{Sc}§°¿¡«»。、「」『』]$/u;
 
-/** The same text for a person's eyes; a backslash before `u{` is written out too, so that two texts never look the same. */
+/**
+ * Returns the text for people to read. A backslash before `u{` is escaped too, so two different texts never
+ * look the same.
+ */
 export function visibleText(text: string): string {
   const asWords = onlyWords.test(text);
   return text
@@ -87,12 +103,14 @@ function isReadable(run: string, asWords: boolean, before: string, after: string
   const isOf = ([script, distinct]: readonly [RegExp, RegExp]): boolean =>
     script.test(run) && distinct.test(run);
   if (unlikeLatin.some(isOf)) return true;
-  // Beside Latin letters it would be one word of two scripts.
+  // Beside Latin letters this would be one word of two scripts.
   if (latinLetter.test(before) || latinLetter.test(after)) return false;
   return likeLatin.some(isOf) || (asWords && fromTheRight.some(isOf));
 }
 
-/** Another way of writing what looks the same. Thai and Lao write one vowel in such a form only. */
+/**
+ * Compatibility forms look the same as other characters. Thai and Lao write one vowel only in such a form.
+ */
 function isCompatibilityForm(run: string): boolean {
   const rest = run.replaceAll(/[\u0e33\u0eb3]/g, "");
   return rest.normalize("NFKC") !== rest;

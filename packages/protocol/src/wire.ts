@@ -1,10 +1,11 @@
-// The constants that a client needs. Apart from the schemas, so that the web page does not carry these along.
+// Constants that a client needs. They stand apart from the schemas, so that the web page does not bundle
+// those.
 
-/** Where the gateway's port takes the WebSocket. */
+/** WebSocket path on the gateway's port. */
 export const controlPath = "/ws";
 
-/** The protocol versions that this build speaks. */
+/** Protocol versions that this build speaks. */
 export const protocolRange = { min: 1, max: 1 } as const;
 
-/** Longest text of one message of the chat, in UTF-16 units. */
+/** Longest text of one chat message, in UTF-16 units. */
 export const chatTextChars = 200_000;

@@ -1,9 +1,10 @@
-// How long to wait before trying again: exponential, capped, with jitter so that many waiters do not come back together.
+// Computes waits between attempts: exponential, capped, and with jitter, so that many waiters do not come
+// back together.
 
 export interface Backoff {
   readonly firstMs: number;
   readonly mostMs: number;
-  /** Share of the delay that is drawn by chance: 0.2 gives 80-100 % of it. */
+  /** Share of the delay that is random: 0.2 gives 80-100 % of it. */
   readonly jitter: number;
 }
 

@@ -1,6 +1,6 @@
-// Hints between processes, through BullMQ: one queue for each pool, jobs that carry nothing but the wish to look, delayed ones for lanes that
-// are due later. Losing all of BullMQ's keys costs latency only: every runner looks by itself as well.
-// BullMQ forbids ":" in names and ids, so pools are encoded and lanes hashed.
+// Hints between processes through BullMQ: one queue per pool. A job only asks a runner to look for work;
+// delayed jobs stand for lanes that are due later. Losing all of BullMQ's keys costs latency only, because
+// every runner also polls. BullMQ forbids ":" in names and ids, so pools are encoded and lanes hashed.
 import { createHash } from "node:crypto";
 import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
@@ -8,22 +8,28 @@ import type { Queue, Worker } from "bullmq";
 import { type HintSource, tellAll, type Wake, type WorkNotifier } from "./work-notifier.ts";
 
 export interface BullNotifierOptions extends RedisAddress {
-  /** Of the store; BullMQ's keys stand under the same hash tag. */
+  /** The store's key prefix; BullMQ's keys use the same hash tag. */
   readonly keyPrefix: string;
-  /** Those whose work this process does. */
+  /** Pools whose work this process does. */
   readonly pools: readonly string[];
   readonly source: HintSource;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A hint that reached a process without a free slot goes on this often, then is let go: whoever has a slot looks by itself soon. */
+/**
+ * A hint that reaches a process without a free slot is passed on this often, then dropped: a runner with a
+ * free slot polls soon anyway.
+ */
 const mostHops = 3;
 const hopAfterMs = 50;
 const mostReconnectMs = 1_000;
-/** As the store has it: silence after a command that counts as a dead connection. */
+/**
+ * Silence after a command that counts as a dead connection, in milliseconds; the store's connection uses the
+ * same.
+ */
 const silenceMs = 5_000;
-/** The end of a process that Redis has left waits no longer than this for BullMQ. */
+/** When Redis is gone, closing waits no longer than this for BullMQ. */
 const closeWithinMs = 2_000;
 
 interface WakeJob {
@@ -32,7 +38,7 @@ interface WakeJob {
   readonly hops: number;
 }
 
-/** Never rejects for a Redis that is away: hints are lost then, and carried again when it is back. */
+/** Never rejects when Redis is down: hints are lost then, and flow again once it is back. */
 export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNotifier> {
   const { clock, log } = options;
   const [bull, { Redis }] = await Promise.all([import("bullmq"), import("ioredis")]);
@@ -49,10 +55,10 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
     const redis = new Redis(options.url, {
       ...(options.tls === undefined ? {} : { tls: options.tls }),
       keepAlive: 10_000,
-      // A worker waits for as long as it takes; what is only told is told now or not at all.
+      // BullMQ's workers wait as long as it takes; hints are sent now or not at all.
       maxRetriesPerRequest: how.waits ? null : 0,
       enableOfflineQueue: how.waits,
-      // What nobody answers must not pile up; who hears may hear nothing for long.
+      // Unanswered commands must not pile up. A connection that only listens may be silent for long.
       ...(how.waits ? {} : { socketTimeout: silenceMs }),
       retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
     });
@@ -76,9 +82,9 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
     return made;
   };
 
-  /** `atMs` 0: now. */
+  /** Sends a hint at `atMs`; 0 means now. */
   const carry = (job: WakeJob, atMs: number): void => {
-    // At most one waits for a lane and a time; while one is being told, the last of the others is kept.
+    // At most one job waits per lane and time. While one is delivered, only the last of the others is kept.
     const id = createHash("sha1")
       .update(JSON.stringify([job.pool, job.lane, atMs]))
       .digest("hex");
@@ -114,7 +120,7 @@ export async function bullNotifier(options: BullNotifierOptions): Promise<WorkNo
   const stop = options.source((pool, lane = "", atMs = 0) => {
     const later = atMs > clock.now();
     const heard = tellAll(listeners, pool);
-    // What is due later needs somebody then, whoever lives by that time.
+    // A lane that is due later needs a hint then, from any process that lives at that time.
     if (!closed && (later || !heard)) carry({ pool, lane, hops: 0 }, later ? atMs : 0);
   });
 

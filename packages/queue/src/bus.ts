@@ -1,33 +1,37 @@
-// Words between the processes of one gateway that matter now or never: a stop, a preview's latest text, a hint that a stream grew. Nothing
-// durable goes this way. A word may be lost, late or come twice; whoever needs the truth reads the store (I3).
+// Messages between the processes of one gateway that matter now or never: a stop, a preview's latest text, a
+// hint that a stream grew. Nothing durable goes this way. A message may be lost, late or doubled, so code
+// that needs the truth reads the store (I3).
 import type { Ids, Log } from "@parley/protocol";
 import type { RedisAddress } from "@parley/store";
 
 export interface Bus {
-  /** Whether there can be other processes at all. */
+  /** True when other processes can exist. */
   readonly shared: boolean;
-  /** To every other process; never to this one. */
+  /** Sends to every other process, never to this one. */
   tell(topic: string, body: string): void;
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   hear(topic: string, listen: (body: string) => void): () => void;
   close(): Promise<void>;
 }
 
-/** Of a process that is alone. */
+/** The bus of a process that runs alone. */
 export const silentBus: Bus = { shared: false, tell() {}, hear: () => () => {}, close: async () => {} };
 
 export interface RedisBusOptions extends RedisAddress {
-  /** Of the store. */
+  /** The store's key prefix. */
   readonly keyPrefix: string;
   readonly ids: Ids;
   readonly log: Log;
 }
 
 const mostReconnectMs = 1_000;
-/** As the store has it: silence after a command that counts as a dead connection. */
+/**
+ * Silence after a command that counts as a dead connection, in milliseconds; the store's connection uses the
+ * same.
+ */
 const silenceMs = 5_000;
 
-/** Redis' publish and subscribe. Never rejects for a Redis that is away: words are lost then. */
+/** A bus over Redis publish and subscribe. Never rejects when Redis is down: messages are lost then. */
 export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOptions): Promise<Bus> {
   const { Redis } = await import("ioredis");
   const self = ids.uuid();
@@ -44,7 +48,7 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
       keepAlive: 10_000,
       maxRetriesPerRequest: how.waits ? null : 0,
       enableOfflineQueue: how.waits,
-      // What nobody answers must not pile up; who hears may hear nothing for long.
+      // Unanswered commands must not pile up. A connection that only listens may be silent for long.
       ...(how.waits ? {} : { socketTimeout: silenceMs }),
       retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
     });
@@ -52,7 +56,7 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
     return redis;
   };
   const telling = connect({ waits: false });
-  // Subscribes again by itself after every reconnect.
+  // ioredis subscribes again by itself after every reconnect.
   const hearing = connect({ waits: true });
   hearing.on("message", (_channel: string, text: string) => {
     const word = wordOf(text);
@@ -61,7 +65,7 @@ export async function redisBus({ url, tls, keyPrefix, ids, log }: RedisBusOption
       try {
         listen(word.body);
       } catch (error) {
-        // As of another version: it must not end the process that hears it.
+        // A process of another version may have sent it; it must not end this one.
         log.warn({ topic: word.topic, error }, "a word of another process was not understood");
       }
     }
@@ -95,7 +99,7 @@ function wordOf(
       ? { from, topic, body }
       : null;
   } catch {
-    // Somebody else's word on our channel is no word.
+    // Another program wrote to our channel; its message is ignored.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-// Lanes: who works on what, when, and how it is tried again.
+// Lanes: schedules the work on them, leases it to one holder at a time, and repeats what failed.
 export * from "./backoff.ts";
 export { type LeaseHandle } from "./lease-handle.ts";
 export { type Bus, redisBus, type RedisBusOptions, silentBus } from "./bus.ts";

@@ -1,5 +1,7 @@
-// Runs the lanes of one pool: takes what has been runnable longest, at most `concurrency` at once, and is the only one who tries work
-// again. Keeps I3 (one holder, renewed or aborted) and I15 (a pool of its own for each class of work).
+// Runs the lanes of one pool: leases the lane that has been runnable longest, works on at most `concurrency`
+// lanes at once, and is the only place that repeats failed work. Keeps I3 (one holder, who renews its lease
+// or aborts) and I15 (a pool of its own for each class of work).
+// Next: packages/runner/src/run-turn.ts.
 import {
   Fault,
   isFault,
@@ -16,7 +18,10 @@ import { backoffMs, type Backoff } from "./backoff.ts";
 import { holdLease, type LeaseHandle, type HeldLease } from "./lease-handle.ts";
 import type { WorkNotifier } from "./work-notifier.ts";
 
-/** What became of a lease: `settled` when the store has freed the lane already (commit, park), else how to give it back. */
+/**
+ * How work on a lease ended: `settled` when the store has already freed the lane (commit, park), otherwise
+ * how to give the lane back.
+ */
 export type WorkEnd = { readonly settled: true } | Release;
 
 export interface LaneRunnerOptions<L extends Lease> {
@@ -26,55 +31,58 @@ export interface LaneRunnerOptions<L extends Lease> {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly maxRows: number;
-  /** Leadership term of the pool, where leadership applies. */
+  /** Returns the term of the pool's leader, for pools that have one. */
   readonly term?: () => number | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** What names the work in a line of the log; default: its lane. */
+  /** Fields that identify the work in log lines; default: its lane. */
   readonly about?: (lease: L) => LogFields;
-  /** Hints that work may be ready; the runner answers whether it looks now. */
+  /** Registers a listener for hints that work may be ready; the listener answers whether it looks now. */
   readonly onReady: WorkNotifier["onReady"];
-  readonly work: (lease: L, held: LeaseHandle) => Promise<WorkEnd>;
-  /** The lease was lost, and this process lives. */
+  readonly work: (lease: L, handle: LeaseHandle) => Promise<WorkEnd>;
+  /** Called when the lease was lost while this process lives, so that no death is counted. */
   readonly lost?: (lease: L) => Promise<void>;
-  /** Ends work for good that threw what is no Fault, which is a bug, or a Fault that no repeat can heal. */
+  /** Ends work for good when it threw a Fault that no repeat can heal, or anything else, which is a bug. */
   readonly bury: (lease: L, error: unknown) => Promise<void>;
 }
 
 export interface LaneRunner {
-  /** Leases held now. */
+  /** Number of leases held now. */
   running(): number;
-  /** Looks for work now. False when it has no slot for more. */
+  /** Looks for work now. Returns false when there is no free slot. */
   wake(): boolean;
   /**
-   * Stops taking; resolves when the running work has ended by itself or, after `budgetMs`, was aborted and given back. Work that ignores
-   * its abort is left behind after ten more seconds: its lease ends by itself.
+   * Stops taking work. Resolves when the running work has ended or, after `budgetMs`, was aborted and given
+   * back. Work that ignores its abort is abandoned ten seconds later; its lease then runs out.
    */
   drain(budgetMs: number): Promise<void>;
 }
 
-/** A hint may be lost, so the runner looks by itself this often. */
+/** Hints may get lost, so the runner polls this often. */
 const pollMs = 2_000;
-/** Takes in flight at once: a few, so that they share a commit; not one per slot, which would be a stampede on every hint. */
+/**
+ * Takes in flight at once: a few, so that they share a commit. One per slot would be a stampede on every
+ * hint.
+ */
 const parallelTakes = 4;
-/** What these refuse now they refuse for ever. */
+/** Faults that no repeat can heal. */
 const hopeless: ReadonlySet<FaultCode> = new Set(["invalid", "unsupported", "denied", "missing"]);
 const releaseAgainMs = 500;
-/** The agent loop abandons what ignores its abort after five seconds; this is that and some room. */
+/** The agent loop abandons a tool that ignores its abort after five seconds; this adds some room. */
 const abandonAfterMs = 10_000;
 const retryBackoff: Backoff = { firstMs: 500, mostMs: 60_000, jitter: 0.2 };
 
 export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRunner {
   const { lanes, pool, clock, ids, log } = options;
   const about = options.about ?? (({ lane }: L): LogFields => ({ lane }));
-  const held = new Set<HeldLease>();
-  /** How often in a row a lane's work ended in a passing failure; forgotten on success. */
+  const handles = new Set<HeldLease>();
+  /** Failures in a row that may pass, per lane; a success clears the count. */
   const failures = new Map<string, number>();
   let taking = 0;
   let stopped = false;
   let hintedWhileTaking = false;
-  /** A store that is away is told once, not at every look. */
+  /** Set while the store is down, so that the log says it once and not at every poll. */
   let isAway = false;
   let idleTimer: Timer | null = null;
   let emptied: (() => void) | null = null;
@@ -85,18 +93,19 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
     idleTimer?.cancel();
     idleTimer = null;
     if (taking > 0) hintedWhileTaking = true;
-    const looks = !stopped && held.size + taking < options.concurrency;
+    const looks = !stopped && handles.size + taking < options.concurrency;
     pump();
     return looks;
   }
 
   function pump(): void {
-    if (stopped || taking >= parallelTakes || held.size + taking >= options.concurrency) return;
+    if (stopped || taking >= parallelTakes || handles.size + taking >= options.concurrency) return;
     taking += 1;
     void takeOne().then((found) => {
       taking -= 1;
       if (found || hintedWhileTaking) {
-        // The take that begins now is younger than the hint, so it is enough; a hint that lived on would keep takes going for ever.
+        // The take that begins now is younger than the hint, so it answers the hint. Keeping the hint would
+        // repeat takes for ever.
         hintedWhileTaking = false;
         pump();
         if (found) pump();
@@ -134,23 +143,23 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   }
 
   async function hold(lease: L): Promise<void> {
-    const hand = holdLease({ lanes, lease, leaseMs: options.leaseMs, clock });
-    held.add(hand);
+    const handle = holdLease({ lanes, lease, leaseMs: options.leaseMs, clock });
+    handles.add(handle);
     try {
-      const end = await options.work(lease, hand);
+      const end = await options.work(lease, handle);
       failures.delete(lease.lane);
-      if (!("settled" in end)) await release(lease, hand, end);
+      if (!("settled" in end)) await release(lease, handle, end);
     } catch (error) {
-      await failed(lease, hand, error);
+      await failed(lease, handle, error);
     } finally {
-      hand.end();
-      held.delete(hand);
+      handle.end();
+      handles.delete(handle);
       pump();
       settleIfEmpty();
     }
   }
 
-  async function failed(lease: L, hand: HeldLease, error: unknown): Promise<void> {
+  async function failed(lease: L, handle: HeldLease, error: unknown): Promise<void> {
     if (isFault(error, "conflict")) {
       log.info(
         { ...about(lease), token: lease.token, reason: error.message },
@@ -165,8 +174,8 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       log.error({ ...about(lease), error }, "work can never succeed, burying it");
       await options.bury(lease, error).catch(async (cause: unknown) => {
         log.error({ ...about(lease), error: cause }, "could not bury, trying again later");
-        // A lease that was held long for a tool would keep the lane as long.
-        await release(lease, hand, {
+        // A tool may have extended the lease for long; releasing frees the lane sooner.
+        await release(lease, handle, {
           afterMs: retryBackoff.mostMs,
           reason: "it could not be buried",
           refund: true,
@@ -182,22 +191,23 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
       { ...about(lease), code: error.code, reason: error.message, afterMs },
       "work given back, to be tried again",
     );
-    await release(lease, hand, { afterMs, reason: error.message, refund: true });
+    await release(lease, handle, { afterMs, reason: error.message, refund: true });
   }
 
   function remember(lane: string, count: number): void {
-    // Bounded (I9): forgetting the oldest only shortens its next wait.
+    // Bounded (I9). Forgetting the oldest count only shortens that lane's next wait.
     if (failures.size >= 10_000 && !failures.has(lane)) failures.delete(failures.keys().next().value ?? "");
     failures.set(lane, count);
   }
 
-  async function release(lease: L, hand: HeldLease, how: Release): Promise<void> {
+  async function release(lease: L, handle: HeldLease, how: Release): Promise<void> {
     for (;;) {
       try {
         return await lanes.release(lease, how);
       } catch (error) {
-        // A full disk passes, often long before the lease would.
-        const passes = isFault(error, "unavailable") && !stopped && !isFault(hand.signal.reason, "conflict");
+        // A full disk often passes long before the lease ends, so the release is tried again.
+        const passes =
+          isFault(error, "unavailable") && !stopped && !isFault(handle.signal.reason, "conflict");
         if (!passes)
           return log.info(
             { ...about(lease), error },
@@ -209,26 +219,26 @@ export function runLanes<L extends Lease>(options: LaneRunnerOptions<L>): LaneRu
   }
 
   function settleIfEmpty(): void {
-    if (stopped && held.size === 0 && taking === 0) emptied?.();
+    if (stopped && handles.size === 0 && taking === 0) emptied?.();
   }
 
   pump();
   return {
-    running: () => held.size,
+    running: () => handles.size,
     wake,
     async drain(budgetMs) {
       stopped = true;
       stopListening();
       idleTimer?.cancel();
-      if (held.size === 0 && taking === 0) return;
+      if (handles.size === 0 && taking === 0) return;
       const empty = new Promise<void>((resolve) => {
         emptied = resolve;
       });
       const budget = clock.after(budgetMs, () => {
-        for (const hand of held) hand.abort(new Fault("aborted", "the daemon is stopping"));
+        for (const handle of handles) handle.abort(new Fault("aborted", "the daemon is stopping"));
       });
       const timeouts = clock.after(budgetMs + abandonAfterMs, () => {
-        log.error({ pool, left: held.size }, "work ignored its abort and is left behind");
+        log.error({ pool, left: handles.size }, "work ignored its abort and is left behind");
         emptied?.();
       });
       await empty;

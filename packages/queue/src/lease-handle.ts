@@ -1,16 +1,22 @@
-// One lease while it is held: renewed in time, and the first to know when it is lost. Keeps the holder's half of I3: whoever starts
-// something that outlives the process (a send, a tool) asks `cover` first, so that no take-over can happen while it runs.
+// A handle on one lease: renews it in time and aborts the work when it is lost. Keeps the holder's half of
+// I3: before anything that outlives the process (a send, a tool) the holder calls `cover`, so that no
+// take-over can happen meanwhile.
 import { Fault, isFault, type Clock } from "@parley/protocol";
 import type { Lease, Lanes } from "@parley/store";
 
 export interface LeaseHandle {
-  /** Aborts when the lease is lost (reason Fault "conflict") or the runner drains (reason Fault "aborted"). */
+  /**
+   * Aborts when the lease is lost (reason Fault "conflict") or the runner drains (reason Fault "aborted").
+   */
   readonly signal: AbortSignal;
-  /** Rows that waited in the lane at the last renewal. */
+  /** Number of rows that waited in the lane at the last renewal. */
   waiting(): number;
-  /** Renews now and returns how many rows wait. Throws Fault("conflict") once the lease is lost. */
+  /** Renews now and returns the number of waiting rows. Throws Fault("conflict") once the lease is lost. */
   renew(): Promise<number>;
-  /** Makes sure that the lease outlives the next `forMs`. Throws Fault("conflict") once it is lost. */
+  /**
+   * Extends the lease, if need be, past the next `forMs` milliseconds. Throws Fault("conflict") once it is
+   * lost.
+   */
   cover(forMs: number): Promise<void>;
 }
 
@@ -24,11 +30,11 @@ export interface LeaseHandleOptions {
 export interface HeldLease extends LeaseHandle {
   /** Aborts the work with this reason. */
   abort(reason: Fault): void;
-  /** Stops renewing; the lease itself is not touched. */
+  /** Stops renewing. Does not release the lease. */
   end(): void;
 }
 
-/** Takes over renewal of a lease that was granted just now. */
+/** Starts renewing a lease that was granted just now. */
 export function holdLease(options: LeaseHandleOptions): HeldLease {
   const { lanes, lease, leaseMs, clock } = options;
   const controller = new AbortController();
@@ -43,7 +49,7 @@ export function holdLease(options: LeaseHandleOptions): HeldLease {
   const extend = async (forMs: number): Promise<number> => {
     if (controller.signal.aborted && isFault(controller.signal.reason, "conflict"))
       throw controller.signal.reason;
-    // The store counts from when it handles the call, so measuring from before the call errs on the safe side.
+    // The store counts from when it handles the call, so counting from before the call is the safe side.
     const askedAtMono = clock.mono();
     try {
       waiting = await lanes.extend(lease, forMs);
@@ -60,7 +66,8 @@ export function holdLease(options: LeaseHandleOptions): HeldLease {
       if (ended) return;
       timer = renewLater();
       extend(Math.max(leaseMs, expiresAtMono - clock.mono())).catch((error: unknown) => {
-        // A store that cannot answer right now may still answer the next renewal; the lease is over only when its time is.
+        // A store that cannot answer now may answer the next renewal; the lease is lost only when its time is
+        // over.
         if (!isFault(error, "conflict") && clock.mono() >= expiresAtMono) {
           abort(
             new Fault("conflict", `the lease of ${lease.lane} ran out while the store did not answer`, {

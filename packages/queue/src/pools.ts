@@ -1,5 +1,6 @@
-// The lane runners of one process: a pool for each class of turns, so that background work never delays a person (I15), and one for each
-// account's deliveries. Shutdown drains turns first, because they queue the last deliveries.
+// The lane runners of one process: one pool per class of turns, so that background work never delays a person
+// (I15), and one per account for deliveries. Shutdown drains turns first, because they queue the last
+// deliveries.
 import { sleep, type Clock, type Ids, type Log } from "@parley/protocol";
 import { runLanes, type LaneRunner, type WorkEnd } from "./lane-runner.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
@@ -10,19 +11,19 @@ import { turnNames } from "./turn-names.ts";
 export interface PoolsOptions {
   readonly store: Store;
   readonly onReady: WorkNotifier["onReady"];
-  /** Unique to this process and boot. */
+  /** Unique to this process and boot; the store records it on leases. */
   readonly holder: string;
-  /** Turns that may run at once, by class. */
+  /** Most turns at once, by class. */
   readonly concurrency: { readonly [pool in TurnPool]: number };
-  readonly runTurn: (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>;
+  readonly runTurn: (turn: Turn, lease: LeaseHandle) => Promise<WorkEnd>;
   readonly buryTurn: (turn: Turn, error: unknown) => Promise<void>;
-  /** Whether this process runs turns at all; default true. */
+  /** False for a process that runs no turns; default true. */
   readonly runsTurns?: boolean;
-  /** `<channel>:<account>` of each account that this process delivers for, whoever else does. */
+  /** Accounts (`<channel>:<account>`) that this process always delivers for, without a leader. */
   readonly accounts: readonly string[];
-  /** Delivered for besides, whatever the config says. */
+  /** More accounts to deliver for, which `serve` never removes. */
   readonly always?: readonly string[];
-  readonly deliver: (account: string) => (parcel: DeliveryBatch, held: LeaseHandle) => Promise<WorkEnd>;
+  readonly deliver: (account: string) => (batch: DeliveryBatch, lease: LeaseHandle) => Promise<WorkEnd>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -34,24 +35,30 @@ export type TurnPool = (typeof turnPools)[number];
 export interface Pools {
   turnsRunning(): number;
   deliveriesRunning(): number;
-  /** From now on these accounts are delivered for; for the others no new work is begun, what is being sent ends. */
+  /**
+   * Delivers for exactly these accounts from now on. For dropped ones no new work begins; sends under way
+   * end.
+   */
   serve(accounts: readonly string[]): void;
-  /** Delivers for one more account, as its leader. Ending it gives back at once what is not sent. */
+  /** Also delivers for this account, as its leader. `end` gives unsent deliveries back at once. */
   lead(account: string, term: () => number | undefined): { end(): Promise<void> };
-  /** Takes no new work; ends when running turns ended or were given back, and the outbox had `flushMs` to empty itself. */
+  /**
+   * Takes no new work. Resolves when running turns have ended or were given back, and the outbox had
+   * `flushMs` to empty.
+   */
   drain(budgets: { readonly turnsMs: number; readonly flushMs: number }): Promise<void>;
 }
 
-/** A lease is renewed every third of this; after a crash of another node its lanes are free this much later. */
+/** Renewed every third of this time. After a crash, other nodes can take the lanes this much later. */
 const leaseMs = 30_000;
-/** Outlives a platform's answer, so that most deliveries need no renewal. */
+/** Longer than a platform takes to answer, so that most deliveries need no renewal. */
 const deliveryLeaseMs = 60_000;
-/** A flood is answered in turns of at most this many messages. */
+/** Most messages that one turn answers, so that a flood is answered in several turns. */
 const rowsPerTurn = 200;
 const deliveriesPerLease = 20;
 /** Conversations of one account that are sent to at once. */
 const conversationsPerAccount = 32;
-/** What an account that the config lost is just sending has this long to end. */
+/** Time for sends under way to end when the config drops their account. */
 const leaveMs = 10_000;
 const flushPollMs = 20;
 const flushLanes = 1_000;
@@ -65,7 +72,7 @@ export function startPools(options: PoolsOptions): Pools {
       ...base,
       lanes: store.turns,
       pool,
-      // Read anew at each look: the config may change it.
+      // A getter, because a config reload may change the number.
       get concurrency() {
         return options.concurrency[pool];
       },
@@ -87,20 +94,23 @@ export function startPools(options: PoolsOptions): Pools {
       maxRows: deliveriesPerLease,
       about: ({ lane, deliveries }) => ({ lane, deliveries: deliveries.map(({ id }) => id) }),
       work: options.deliver(account),
-      bury: (parcel, error) => failParcel(store.outbox, parcel, error),
+      bury: (batch, error) => failBatch(store.outbox, batch, error),
     });
   const { always = [] } = options;
   const delivering = new Map(
     [...options.accounts, ...always].map((account) => [account, deliveryRunner(account)]),
   );
-  /** Of accounts that are gone: they end what they are sending. */
+  /** Runners of dropped accounts that still finish their sends. */
   const leaving = new Set<Promise<void>>();
   const leading = new Map<string, LaneRunner>();
   const deliverers = (): readonly LaneRunner[] => [...delivering.values(), ...leading.values()];
   const running = (runners: readonly LaneRunner[]): number =>
     runners.reduce((sum, runner) => sum + runner.running(), 0);
 
-  /** Due now or being sent: what a moment's patience may still bring out. What waits for later waits for the next start. */
+  /**
+   * Deliveries that are due or being sent, which a short wait may still get out. Later ones wait for the next
+   * start.
+   */
   async function hasDueDeliveries(): Promise<boolean> {
     const lanes = (
       await Promise.all(
@@ -138,7 +148,7 @@ export function startPools(options: PoolsOptions): Pools {
     async drain({ turnsMs, flushMs }) {
       await Promise.all(turnRunners.map((runner) => runner.drain(turnsMs)));
       const untilMono = clock.mono() + flushMs;
-      // A store that is away shows nothing to wait for: what is left waits for the next start.
+      // A store that is down shows nothing to wait for; what is left waits for the next start.
       const isLeft = (): Promise<boolean> => hasDueDeliveries().catch(() => false);
       while (clock.mono() < untilMono && (await isLeft())) await sleep(clock, flushPollMs);
       const flushing = deliverers().map((runner) => runner.drain(Math.max(0, untilMono - clock.mono())));
@@ -147,22 +157,28 @@ export function startPools(options: PoolsOptions): Pools {
   };
 }
 
-/** A delivery that breaks the deliverer must not break it again: its open parts fail, the lane goes on. */
-async function failParcel(outbox: Outbox, parcel: DeliveryBatch, error: unknown): Promise<void> {
-  const head = await firstOpen(outbox, parcel);
-  if (head === undefined) return outbox.release(parcel, { afterMs: 0, reason: "nothing to do" });
+/**
+ * Fails the open parts of a delivery that crashes the deliverer, so that it cannot crash it again and the
+ * lane goes on.
+ */
+async function failBatch(outbox: Outbox, batch: DeliveryBatch, error: unknown): Promise<void> {
+  const head = await firstOpen(outbox, batch);
+  if (head === undefined) return outbox.release(batch, { afterMs: 0, reason: "nothing to do" });
   const reason = `a bug in delivery: ${error instanceof Error ? error.message : String(error)}`;
   const open = head.parts.flatMap((part, index) =>
     part.state === "queued" || part.state === "sending" ? [index] : [],
   );
   await outbox.record(
-    parcel,
+    batch,
     open.map((part) => ({ delivery: head.id, part, to: "failed" as const, reason })),
   );
-  await outbox.release(parcel, { afterMs: 0, reason });
+  await outbox.release(batch, { afterMs: 0, reason });
 }
 
-/** The parcel is as it was when it was taken; what was sent out of it since needs no failing, and would refuse it. */
+/**
+ * The batch shows the state at its take. Parts sent since then need no failing, and the store would refuse
+ * it.
+ */
 async function firstOpen(outbox: Outbox, { deliveries }: DeliveryBatch): Promise<DeliveryView | undefined> {
   for (const { id } of deliveries) {
     const [found] = await outbox.find({ id, limit: 1 });

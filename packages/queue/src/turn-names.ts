@@ -1,4 +1,4 @@
-// What names a turn in the log: its id, its lane and the rows that it answers for, so that one id leads from event to receipt.
+// Log fields that identify a turn: its id, lane and rows, so that one id leads from event to receipt.
 import type { LogFields } from "@parley/protocol";
 import type { Turn } from "@parley/store";
 

@@ -1,14 +1,16 @@
-// What a lease holder has done must not be forgotten because the disk was full for a moment: the write is tried again as long as the lease
-// is held. Keeps I5 and I7 there: a reply that was sent is recorded, a tool that ran has its result.
+// Repeats a holder's write while the store is unavailable and the lease is held, so that a full disk does not
+// lose what was done. Keeps I5 and I7: a reply that was sent is recorded, and a tool that ran has its result.
 import { isFault, sleep, type Clock } from "@parley/protocol";
 import type { LeaseHandle } from "./lease-handle.ts";
 
 const againMs = 500;
 
-/** Runs a verb of the store that certainly did nothing when it failed as "unavailable". Any other failure, and that one once the work is
- *  aborted, is the caller's. */
+/**
+ * Runs a store call and repeats it after Fault("unavailable"), which means that nothing was written. Any
+ * other failure, and that one once the work is aborted, goes to the caller.
+ */
 export async function untilStored<T>(
-  held: Pick<LeaseHandle, "signal">,
+  lease: Pick<LeaseHandle, "signal">,
   clock: Clock,
   write: () => Promise<T>,
 ): Promise<T> {
@@ -16,8 +18,8 @@ export async function untilStored<T>(
     try {
       return await write();
     } catch (error) {
-      if (!isFault(error, "unavailable") || held.signal.aborted) throw error;
-      await sleep(clock, againMs, held.signal);
+      if (!isFault(error, "unavailable") || lease.signal.aborted) throw error;
+      await sleep(clock, againMs, lease.signal);
     }
   }
 }

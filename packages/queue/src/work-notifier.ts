@@ -1,21 +1,25 @@
-// Who tells a lane runner that there may be work. A hint may be lost, late or spurious: the runner looks by itself every two seconds, so
-// losing every hint costs latency and never a message. Nothing is decided by a hint; the store alone gives out work (I3).
+// Notifies lane runners that work may be ready. A hint may be lost, late or spurious: runners poll every two
+// seconds, so losing all hints costs latency and never a message. Hints decide nothing; only the store gives
+// out work (I3).
 
-/** `true` from a listener: it looks for work now, so nobody else needs to be told. */
+/** A listener returns true when it looks for work now, so that nobody else needs the hint. */
 export type Wake = (pool: string) => boolean;
 
 export interface WorkNotifier {
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   onReady(wake: Wake): () => void;
-  /** Hears hints for one more pool from other processes; returns how to stop. Hints given here always reach this process. */
+  /**
+   * Receives hints of other processes for one more pool; returns how to stop. Hints given here always reach
+   * this process.
+   */
   serve(pool: string): () => void;
   close(): Promise<void>;
 }
 
-/** What a store tells of what this process wrote: pool, and lane and due time where it knows. `store.onReady`. */
+/** The store's `onReady`: reports pool, and where known lane and due time, of what this process wrote. */
 export type HintSource = (wake: (pool: string, lane?: string, atMs?: number) => void) => () => void;
 
-/** Hints within one process. */
+/** Notifies the runners of one process. */
 export function localNotifier(source: HintSource): WorkNotifier {
   const listeners = new Set<Wake>();
   const stop = source((pool) => void tellAll(listeners, pool));
@@ -29,7 +33,9 @@ export function localNotifier(source: HintSource): WorkNotifier {
   };
 }
 
-/** True when somebody looks now. Everybody is told: several runners may have the same pool. */
+/**
+ * Tells every listener, because several runners may share a pool. Returns true when one of them looks now.
+ */
 export function tellAll(listeners: ReadonlySet<Wake>, pool: string): boolean {
   let heard = false;
   for (const wake of listeners) if (wake(pool)) heard = true;
