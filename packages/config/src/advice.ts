@@ -2,7 +2,7 @@
 import { defaultAccount, telegramRoot } from "./accounts.ts";
 import type { Config } from "./config.ts";
 import type { ConfigPath } from "./problem.ts";
-import type { ProviderConfig } from "./provider-config.ts";
+import type { ProviderConfig } from "./config.ts";
 import type { Secret } from "./secret.ts";
 import { finding, type Finding } from "./validate.ts";
 import { tokenWeakness } from "./weak-token.ts";

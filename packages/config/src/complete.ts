@@ -12,7 +12,7 @@ import { sandboxOf, toolsOf, toolsOfAgent } from "./tools.ts";
 export function complete(file: ConfigFile, env: Env, home: string): Config {
   const providers = providersOf(file, env);
   const fileDefaults = file.agents.defaults;
-  const chosen = (own: PartialChoice | undefined, otherwise: ModelChoice): ModelChoice =>
+  const chosen = (own: ConfigFile["agents"]["defaults"]["model"], otherwise: ModelChoice): ModelChoice =>
     own === undefined ? otherwise : { primary: own.primary ?? otherwise.primary, fallbacks: own.fallbacks };
   const defaults: AgentDefaults = {
     ...fileDefaults,
@@ -68,11 +68,6 @@ function storeOf({ driver, redis }: ConfigFile["store"], home: string): StoreCon
   const { tls, ...rest } = redis;
   const paths = Object.entries(tls ?? {}).map(([key, path]) => [key, expandPath(path, home)] as const);
   return { driver, redis: { ...rest, ...(tls === undefined ? {} : { tls: Object.fromEntries(paths) }) } };
-}
-
-interface PartialChoice {
-  readonly primary?: string;
-  readonly fallbacks: readonly string[];
 }
 
 /** The agent's own value, else the defaults'; nothing when neither has one. */

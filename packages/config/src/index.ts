@@ -4,8 +4,6 @@ export { isLoopbackBind, listenAddress } from "./config.ts";
 export type * from "./agent-config.ts";
 export type * from "./channel-config.ts";
 export type * from "./config.ts";
-export type * from "./provider-config.ts";
-export type * from "./skill-config.ts";
 export { expandPath, hostEnv, placesIn, type Env, type Places } from "./home.ts";
 export {
   configEditor,

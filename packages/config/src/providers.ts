@@ -1,6 +1,6 @@
 // Which providers there are, and which model is used when nobody chose one. A key in the environment is enough to use a provider.
 import type { ModelChoice } from "./agent-config.ts";
-import type { ProviderConfig } from "./provider-config.ts";
+import type { ProviderConfig } from "./config.ts";
 import type { Env } from "./home.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { secret } from "./secret.ts";

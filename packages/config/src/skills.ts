@@ -2,7 +2,7 @@
 // answers hide it.
 import { expandPath } from "./home.ts";
 import type { AgentConfig, AgentDefaults } from "./agent-config.ts";
-import type { SkillEntryConfig, SkillsConfig } from "./skill-config.ts";
+import type { SkillEntryConfig, SkillsConfig } from "./config.ts";
 import type { ConfigFile } from "./schema/root.ts";
 import { secret } from "./secret.ts";
 

@@ -1,52 +1,29 @@
-// tools.* and sandboxes as the rest of Parley reads them: every default filled, an agent's own settings merged with what all have.
+// tools.* and sandboxes as the rest of Parley reads them: every default filled, an agent's own settings merged with
+// what all have.
 import { expandPath } from "./home.ts";
 import type { ConfigFile } from "./schema/root.ts";
-
-export interface ToolRulesConfig {
-  readonly allow?: readonly string[];
-  readonly deny?: readonly string[];
-}
-
-export interface ToolPolicyConfig extends ToolRulesConfig {
-  readonly profile?: "minimal" | "coding" | "messaging" | "full";
-  readonly alsoAllow?: readonly string[];
-}
-
-export interface AgentToolsConfig extends ToolPolicyConfig {
-  readonly byProvider: { readonly [provider: string]: ToolPolicyConfig };
-  readonly exec: ExecConfig;
-}
-
-export interface ToolsConfig extends AgentToolsConfig {
-  readonly rehearsal: boolean;
-  /** By "<channel>:<id>" or "*". */
-  readonly toolsBySender: { readonly [sender: string]: ToolRulesConfig };
-  /** Absolute. */
-  readonly fs: { readonly readRoots: readonly string[] };
-  readonly sandbox: { readonly tools?: ToolRulesConfig };
-  readonly subagents: { readonly tools?: ToolRulesConfig };
-}
-
-export interface ExecConfig {
-  readonly mode: "deny" | "allowlist" | "full";
-  readonly ask: "off" | "on-miss" | "always";
-  readonly allowlist: readonly { readonly command: string; readonly argPattern?: string }[];
-  readonly timeoutSeconds: number;
-}
-
-export interface SandboxConfig {
-  readonly mode: "off" | "non-main" | "all";
-  readonly backend: "bubblewrap" | "docker";
-  readonly scope: "session" | "agent" | "shared";
-  readonly workspaceAccess: "none" | "ro" | "rw";
-  readonly network: boolean;
-  readonly limits: { readonly memoryMb: number; readonly processes: number; readonly cpuSeconds: number };
-  readonly docker: { readonly image: string };
-}
 
 type AgentFile = ConfigFile["agents"]["list"][number];
 type ExecFile = ConfigFile["tools"]["exec"];
 type SandboxFile = NonNullable<AgentFile["sandbox"]>;
+
+/** `readRoots` are absolute. */
+export interface ToolsConfig extends Omit<ConfigFile["tools"], "exec"> {
+  readonly exec: ExecConfig;
+}
+
+export interface AgentToolsConfig extends Omit<NonNullable<AgentFile["tools"]>, "exec"> {
+  readonly exec: ExecConfig;
+}
+
+type ExecConfig = Required<Omit<ExecFile, "security">>;
+
+export interface SandboxConfig extends Required<
+  Pick<SandboxFile, "mode" | "backend" | "scope" | "workspaceAccess" | "network">
+> {
+  readonly limits: { readonly memoryMb: number; readonly processes: number; readonly cpuSeconds: number };
+  readonly docker: Required<SandboxFile["docker"]>;
+}
 
 /** Nothing runs that nobody named or approved. The time is what users of this field know. */
 const defaultExec: ExecConfig = { mode: "allowlist", ask: "on-miss", allowlist: [], timeoutSeconds: 1_800 };

@@ -1,5 +1,6 @@
 // The whole file. Every key is described here and nowhere else; the JSON Schema and the example follow from it.
 import { z } from "zod";
+import type { Secret } from "../secret.ts";
 import { agentsSchema } from "./agents.ts";
 import { approvalsSchema } from "./approvals.ts";
 import { bindingsSchema } from "./bindings.ts";
@@ -179,5 +180,13 @@ export const configSchema = z.strictObject({
     .describe("Logs."),
 });
 
-/** The file as the schema leaves it: defaults filled, accounts not yet merged. */
-export type ConfigFile = z.output<typeof configSchema>;
+/** The file as the schema leaves it: defaults filled, accounts not yet merged. Every type of the config is taken from it. */
+export type ConfigFile = DeepReadonly<z.output<typeof configSchema>>;
+
+type DeepReadonly<Value> = Value extends Secret
+  ? Value
+  : Value extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : Value extends object
+      ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+      : Value;
