@@ -3,7 +3,7 @@
 import { Fault } from "@parley/protocol";
 import type { Clock, FaultCode, Log } from "@parley/protocol";
 import type { Redis } from "ioredis";
-import { callFault, openFault } from "./failure.ts";
+import { callFault, isReply, openFault } from "./failure.ts";
 import type { Script } from "./script.ts";
 
 /** Where Redis is. The url may hold a password: it is never shown. */
@@ -82,6 +82,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   // ioredis goes on in database 0 when the one of the address is refused.
   await redis.select(redis.options.db ?? 0).catch((cause: unknown) => {
     redis.disconnect();
+    if (!isReply(cause)) throw openFault(place, lastError ?? cause);
     throw new Fault(
       "invalid",
       `Redis at ${place} has no database ${redis.options.db}: correct the end of store.redis.url`,

@@ -21,7 +21,7 @@ const replies: { readonly [word: string]: string } = {
 
 /** The Fault of a call. Errors of a script pass unchanged: they are bugs. */
 export function callFault(place: string, fate: Fate, error: unknown): unknown {
-  if (error instanceof Error && error.name === "ReplyError") {
+  if (isReply(error)) {
     const words = replyWords(error);
     return words === null ? error : new Fault("unavailable", `Redis at ${place} ${words}`, { cause: error });
   }
@@ -42,6 +42,11 @@ export function callFault(place: string, fate: Fate, error: unknown): unknown {
       cause: error,
     },
   );
+}
+
+/** Whether Redis said this: other errors are the connection's. */
+export function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === "ReplyError";
 }
 
 /** The Fault that opening rejects with. */

@@ -1,4 +1,9 @@
 // A Redis that goes away: calls fail at once and say so, nothing is told to be stored that is not, and all goes on by itself.
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { isFault } from "@parley/protocol";
 import { lacks, program, type RedisServer, redisServer } from "@parley/testkit";
@@ -41,6 +46,20 @@ describe.skipIf(lacks(program("redis-server")))("a server that goes away", () =>
       ...unavailable,
       message: expect.stringContaining("start it, or correct store.redis.url"),
     });
+  });
+
+  test("a start whose server goes at any of its words may be tried again", async () => {
+    for (let words = 1; ; words += 1) {
+      const cut = await cutAfter(server, words);
+      const opened = await redisStore({ ...redisOptions(server), url: cut.url }).catch(
+        (error: unknown) => error,
+      );
+      if (!(opened instanceof Error)) await (opened as RedisStore).close();
+      await cut.close();
+      if (opened instanceof Error) expect({ words, opened }).toMatchObject({ words, opened: unavailable });
+      // At least INFO, SELECT, what the check of the server asks, and the identity.
+      else return void expect(words).toBeGreaterThan(7);
+    }
   });
 
   test("calls under way when the connection breaks are told; what they did stands, and asking again does nothing more", async () => {
@@ -115,6 +134,37 @@ describe.skipIf(lacks(program("redis-server")))("a server that goes away", () =>
     expect(ids((await takeTurn(store)).rows)).toEqual(["1", "2"]);
   });
 });
+
+/** A way to the server that hears so many commands and is gone before it passes the last of them on. */
+async function cutAfter(
+  server: RedisServer,
+  commands: number,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "parley-cut-"));
+  const url = join(folder, "way.sock");
+  let heard = 0;
+  const way = createServer((client) => {
+    if (heard >= commands) return void client.destroy();
+    const real = createConnection(server.url);
+    real.on("error", () => client.destroy()).on("close", () => client.destroy());
+    client.on("error", () => real.destroy()).on("close", () => real.destroy());
+    real.pipe(client);
+    client.on("data", (chunk: Buffer) => {
+      heard += chunk.toString().split(/\*\d+\r\n\$/).length - 1;
+      if (heard >= commands) client.destroy();
+      else real.write(chunk);
+    });
+  });
+  await once(way.listen(url), "listening");
+  return {
+    url,
+    async close() {
+      way.close();
+      await once(way, "close");
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
 
 /** Runs calls whose effects are durable but whose answers never arrive. */
 async function cutOff(server: RedisServer, calls: () => readonly Promise<unknown>[]): Promise<void> {
