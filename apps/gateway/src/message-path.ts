@@ -1,187 +1,371 @@
-// The message path over one config: everything between receiving and delivering that is built from it. A change of the config builds the
-// next one beside it; turns that began here end here.
-import { join } from "node:path";
-import { ensureWorkspace } from "@parley/agent";
-import type { Config, Places } from "@parley/config";
+// The message path without sockets: receive, lanes, turns, delivery, put together from ports. The daemon runs it over real channels, the
+// simulator over simulated ones; nothing in here knows which.
+import type { BootstrapHook, Redaction } from "@parley/agent";
+import type { Channel } from "@parley/channels";
+import type { Config } from "@parley/config";
 import type { Models } from "@parley/models";
-import { isFault, type Fault, type Log } from "@parley/protocol";
-import { restartCommand, type ChatRestart } from "./commands/restart.ts";
-import { statusCommand } from "./commands/status.ts";
-import { whyCommand } from "./commands/why.ts";
-import type { Hub } from "@parley/control";
-import type { CoreMemory } from "./message-path/process-memory.ts";
-import { gatewayCore, type Core, type CoreOptions } from "./message-path/core.ts";
-import { templatesFolder, installationFacts } from "./installation.ts";
-import { findMessage } from "./trace/find-message.ts";
-import { storyTeller } from "./trace/story.ts";
-import { misspeltSkills, misspeltSkillWarning } from "./reload/misspelt-skills.ts";
-import { misspeltTools, misspeltWarning } from "./reload/misspelt-tools.ts";
-import { live } from "./reload/live.ts";
-import type { GatewayState } from "./gateway-state.ts";
-import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
-import { uncappedModels, uncappedWarning } from "./reload/uncapped-models.ts";
+import type { Clock, Ids, Log, SessionKey } from "@parley/protocol";
+import type { Store } from "@parley/store";
+import type { Tool } from "@parley/tools";
 import {
-  wireMedia,
-  wireModels,
-  wireProgress,
-  wireRedaction,
-  wireSkills,
-  wireTools,
-} from "./wiring/wiring.ts";
+  createApprovals,
+  type Approvals,
+  isApproved,
+  type ToolHooks,
+  emergencyStop,
+  type EmergencyStop,
+  type MediaReaderOptions,
+  type ShowProgress,
+  spendLimits,
+  type SpendLimits,
+  usageLog,
+  type UsageLog,
+  modelCatalog,
+  type ModelCatalog,
+  type RunningTurns,
+  promptHistory,
+  type PromptHistory,
+  agentIn,
+  turnPreparer,
+  type TurnPreparer,
+  noSkills,
+  type SkillRegistry,
+  runSession,
+  quarantine,
+  type Quarantine,
+  sessionPlans,
+  sessionStatus,
+  effectiveTools,
+  type ToolPorts,
+  docsRoots,
+  type InstallationFacts,
+} from "@parley/runner";
+import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
+import { skillDesk } from "./commands/skill.ts";
+import type { Stoppable } from "./commands/stop.ts";
+import { commandCatalogue, type CommandCatalogue } from "./commands/catalogue.ts";
+import { processMemory, type ProcessMemory } from "./message-path/process-memory.ts";
+import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
+import {
+  speakersAt,
+  accessPolicy,
+  type MigratedChats,
+  owners,
+  type Owners,
+  pairingStore,
+  pairingDecisions,
+  type PairingDecisions,
+  type Place,
+  type PlaceRules,
+  router,
+  type RouteInbound,
+  programSinks,
+  noRefusals,
+  type Refusals,
+} from "@parley/access";
+import { intake } from "./receive/intake.ts";
+import {
+  dropAnswers,
+  accountRateLimits,
+  causeRows,
+  unreachableChats,
+  type UnreachableChats,
+  deliverer,
+  ownerNotices,
+  personNotices,
+  channelRender,
+} from "@parley/delivery";
+import { endsWaiting } from "./receive/end-waiting.ts";
+import type { ReceiveEvents } from "./receive/receive.ts";
+import type { Pools, PoolsOptions } from "@parley/queue";
+
+export interface MessagePathParts {
+  readonly config: Config;
+  readonly store: Store;
+  /** Hints of work, also from other processes; default: those of the store. */
+  readonly onReady?: PoolsOptions["onReady"];
+  /** By `<channel>:<account>`. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Loaded. */
+  readonly moved: MigratedChats;
+  readonly models: Models;
+  /** Beside those of the catalogue. */
+  readonly tools: readonly Tool[];
+  /** What the tools of the catalogue work with; absent: there are only the other ones. */
+  readonly hands?: ToolPorts;
+  readonly hooks: readonly BootstrapHook[];
+  /** Absent: there are none. */
+  readonly toolHooks?: ToolHooks;
+  readonly commands: readonly PastLaneCommand[];
+  readonly showProgress: ShowProgress;
+  /** How files of messages are read; absent: they are told in words. */
+  readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
+  /** What no answer may show. */
+  readonly redaction: Redaction;
+  /** What is the same in every prompt; absent: nothing of it is told. */
+  readonly house?: InstallationFacts;
+  /** Absent: there are none. */
+  readonly skills?: SkillRegistry;
+  /** What a turn runs with; by default it is gathered anew from config, files and models. */
+  readonly forTurn?: TurnPreparer["forTurn"];
+  /** Ends the edits of a message of ours that other processes asked for. */
+  readonly settleEdits?: (account: string, messageId: string) => Promise<void>;
+  /** Told of messages that admission refuses; absent: nobody is. */
+  readonly refusals?: Refusals;
+  /** What a core before this one, of another config, remembered; absent: nothing. */
+  readonly kept?: ProcessMemory;
+  readonly bootId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
 
 export interface MessagePath {
-  readonly config: Config;
-  readonly core: Core;
-  readonly models: Models;
-  readonly skills: SkillRegistry;
+  readonly receive: ReceiveEvents;
+  readonly route: RouteInbound;
+  readonly pairing: PairingDecisions;
+  readonly owners: Owners;
+  /** Chats that take nothing: an operator's retry opens one. */
+  readonly closed: Pick<UnreachableChats, "open">;
+  readonly turnPreparer: TurnPreparer;
+  readonly prompts: PromptHistory;
+  readonly usage: UsageLog;
+  readonly ledger: SpendLimits;
+  readonly approvals: Approvals;
+  readonly hold: EmergencyStop;
+  /** What /stop and the page's button end. */
+  readonly stop: Stoppable;
+  readonly running: RunningTurns;
+  /** Why not all is well with turns, in words for the status. */
+  readonly quarantine: Pick<Quarantine, "reasons">;
+  /** Which models people may choose. */
+  readonly models: ModelCatalog;
+  /** What the menu of commands of an account shows. */
+  readonly menu: CommandCatalogue["menu"];
+  readonly work: LaneWork;
+  /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
+  start(now?: () => LaneWork, share?: Share): Pools;
 }
 
-type FromConfig =
-  | "config"
-  | "models"
-  | "media"
-  | "tools"
-  | "hooks"
-  | "toolHooks"
-  | "commands"
-  | "showProgress"
-  | "redaction"
-  | "skills"
-  | "house"
-  | "kept";
+/** Turns of background classes that may run at once; people have their own number in the config. */
+const backgroundConcurrency = { cron: 4, subagent: 8, heartbeat: 2 } as const;
 
-export interface MessagePathOptions extends Omit<CoreOptions, FromConfig> {
-  readonly places: Places;
-  readonly configPath: string;
-  readonly env: { readonly [name: string]: string | undefined };
-  /** The gateway's own: no answer may show it. */
-  readonly token: string;
-  /** The one of this run. */
-  readonly localToken: string;
-  readonly hub: Hub;
-  readonly state: Pick<GatewayState, "report">;
-  readonly chatRestart: Pick<ChatRestart, "ask">;
-  /** What only memory knows: it goes from one config's path to the next. */
-  readonly kept: CoreMemory;
-  /** What looks at every call of a model. */
-  readonly watched?: (models: Models) => Models;
-}
-
-/** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
-export function messagePaths(options: MessagePathOptions): (config: Config) => Promise<MessagePath> {
-  const {
-    places,
-    configPath,
-    env,
-    token,
-    localToken,
-    hub,
-    state,
-    chatRestart,
-    kept,
-    watched = (models) => models,
-    ...ports
-  } = options;
-  const { store, clock, ids, log } = ports;
-  const mediaPath = join(places.home, "media");
-
-  return async (config) => {
-    // The key may be another now.
-    kept.cooldowns.mended();
-    await prepareWorkspaces(config.agents.list, log);
-    const skills = wireSkills(config, places.home, env, ports.hands?.origins);
-    const models = watched(wireModels(config, mediaPath, clock, log, token));
-    const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
-    for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
-    for (const found of await misspeltSkills(config, skills))
-      log.warn({ ...found }, misspeltSkillWarning(found));
-    for (const found of misspeltTools(
-      config,
-      tools.map(({ name }) => name),
-    ))
-      log.warn({ ...found }, misspeltWarning(found));
-    const core: Core = gatewayCore({
-      ...ports,
-      config,
-      models,
-      media: wireMedia(config, mediaPath, clock),
-      tools,
-      hooks: bootstrapHooks(config, configPath, clock),
-      toolHooks: toolHooks({ config, configPath, clock, log }),
-      commands: [
-        statusCommand({
-          sessions: store.sessions,
-          inbox: store.inbox,
-          queue: config.messages.queue,
-          report: state.report,
-          held: () => core.hold.now(),
-          turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
-            core.setUp.prompt({
-              agent,
-              session,
-              place: {
-                address,
-                ...(guild === undefined ? {} : { guild }),
-                ...(parent === undefined ? {} : { parent }),
-              },
-            }),
-        }),
-        restartCommand(chatRestart),
-        whyCommand({
-          inbox: store.inbox,
-          find: findMessage(store.inbox, store.outbox),
-          tell: storyTeller({ ...store, clock }),
-        }),
-      ],
-      showProgress: wireProgress({ hub, clock }),
-      redaction: wireRedaction(config, places.home, [token, localToken]),
-      skills,
-      house: await installationFacts(config, places.home, env["SHELL"], ids),
-      kept,
-    });
-    return { config, core, models, skills };
+export function messagePath(options: MessagePathParts): MessagePath {
+  const { config, channels, moved, clock, ids, log } = options;
+  const kept = options.kept ?? processMemory(clock);
+  const { running, bootAtMs } = kept;
+  const channel = (account: string): Channel | null =>
+    channels.get(account) ?? programSinks.get(account) ?? null;
+  const inbox = endsWaiting({
+    ...options.store,
+    shows: (account) => channel(account)?.settle !== undefined,
+    log,
+  });
+  const store = { ...options.store, inbox };
+  const book = pairingStore(store.cells, clock, ids);
+  const ownersBook = owners(config.commands.ownerAllowFrom, store.cells);
+  const pairing = pairingDecisions(book, ownersBook);
+  const policy = accessPolicy(config.channels, moved);
+  const rules = (place: Place): PlaceRules | null => policy(place.address)?.rules(place) ?? null;
+  const { bindings, session } = config;
+  const { dmScope, identityLinks } = session;
+  const route = router({
+    agents: config.agents.list.map((agent) => agent.id),
+    bindings,
+    dmScope,
+    identityLinks,
+    rules,
+    moved,
+  });
+  const prompts = promptHistory(store.cells, clock);
+  const usage = usageLog(store.cells, config.agents.defaults.userTimezone, clock);
+  const ledger = spendLimits({ config, book: usage, clock, log });
+  const skills = options.skills ?? noSkills;
+  const house = options.house ?? {};
+  const skillsDesk = skillDesk({ config, book: skills, rules });
+  const models = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
+  const { approvers, target } = config.approvals.exec;
+  const approvals = createApprovals({
+    cells: store.cells,
+    inbox: store.inbox,
+    outbox: store.outbox,
+    sessions: store.sessions,
+    approvers: approvers ?? null,
+    target,
+    owners: ownersBook.all,
+    accounts: () => [...channels.values()].map(({ name, account }) => ({ channel: name, account })),
+    ...(options.refusals === undefined ? {} : { refusals: options.refusals }),
+    clock,
+    log,
+  });
+  const tools = effectiveTools({
+    config,
+    grants: approvals.book.grants,
+    approved: isApproved(approvals.book),
+    ...(options.toolHooks === undefined ? {} : { watched: options.toolHooks.watched }),
+    hands: options.hands,
+    more: options.tools,
+    readRoots: [...skills.readRoots(), ...docsRoots(house)],
+    status: sessionStatus({ sessions: store.sessions, models, agentOf: agentIn(config) }),
+    plans: sessionPlans(store.sessions),
+    clock,
+    ids,
+  });
+  const ready = turnPreparer({
+    ...options,
+    tools,
+    speakers: speakersAt(ownersBook),
+    owners: ownersBook.all,
+    house,
+    prompts,
+    skills,
+    origins: options.hands?.origins,
+    channel,
+    rules,
+    cooldowns: kept.cooldowns,
+    moves: kept.stableMoves,
+  });
+  const endBeside = async (session: SessionKey): Promise<number> => {
+    const running =
+      (await options.hands?.exec?.commands.list(session))?.filter(({ state }) => state === "running") ?? [];
+    await options.hands?.exec?.commands.end(session);
+    return running.length + (await approvals.stop({ session }));
   };
-}
-
-/** An agent whose workspace cannot be used keeps no other from working. Rejects with Fault where none can. */
-async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Promise<void> {
-  const faults: Fault[] = [];
-  for (const { id, workspace } of agents) {
-    try {
-      const { refused } = await ensureWorkspace(workspace, templatesFolder);
-      if (refused !== undefined)
-        log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
-    } catch (error) {
-      if (!isFault(error, "unavailable")) throw error;
-      faults.push(error);
-      log.error({ agent: id, workspace, error }, "an agent cannot work");
-    }
-  }
-  const [first] = faults;
-  if (first !== undefined && faults.length === agents.length) throw first;
-}
-
-/** For holders that are given it once: whatever it is used for is done by the path in force. */
-export function livePath(now: () => MessagePath): Pick<MessagePath, "core" | "models" | "skills"> {
-  const core: Core = {
-    receive: (events) => now().core.receive(events),
-    route: (inbound) => now().core.route(inbound),
-    menu: (account) => now().core.menu(account),
-    start: (work, ...how) => now().core.start(work ?? (() => now().core.work), ...how),
-    work: live(() => now().core.work),
-    models: live(() => now().core.models),
-    pairing: live(() => now().core.pairing),
-    owners: live(() => now().core.owners),
-    closed: live(() => now().core.closed),
-    setUp: live(() => now().core.setUp),
-    prompts: live(() => now().core.prompts),
-    usage: live(() => now().core.usage),
-    ledger: live(() => now().core.ledger),
-    suspects: live(() => now().core.suspects),
-    running: live(() => now().core.running),
-    approvals: live(() => now().core.approvals),
-    hold: live(() => now().core.hold),
-    stop: live(() => now().core.stop),
+  const stop: Stoppable = {
+    turn: running.stop,
+    beside: endBeside,
+    answers: dropAnswers(store.inbox, store.outbox),
   };
-  return { core, models: live(() => now().models), skills: live(() => now().skills) };
+  const hold = emergencyStop({
+    ...store,
+    stopTurn: running.stop,
+    endCommands: async () => options.hands?.exec?.commands.end(),
+    clock,
+  });
+  const forTurn = options.forTurn ?? ready.forTurn;
+  const commands = commandCatalogue({
+    config,
+    store,
+    route,
+    stop,
+    hold,
+    approvals,
+    pairing,
+    skills: skillsDesk,
+    turnPreparer: ready,
+    forTurn,
+    prompts,
+    usage,
+    ledger,
+    models: options.models,
+    book: models,
+    channel,
+    running,
+    clock,
+    more: options.commands,
+  });
+
+  const closed = unreachableChats(store.cells);
+
+  const receive = intake({
+    config,
+    store,
+    channel,
+    policy,
+    isOwner: ownersBook.isOwner,
+    pairing: book,
+    botLoops: kept.botLoops,
+    route,
+    runPastLane: pastLaneCommands(commands.pastLane, commands.inLane),
+    skillCalled: skillsDesk.called,
+    modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
+    stopTurn: running.stop,
+    closed,
+    refusals: options.refusals ?? noRefusals,
+    bootAtMs,
+    clock,
+    log,
+  });
+
+  const suspected = quarantine({
+    ...store,
+    here: kept.quarantine,
+    bootId: options.bootId,
+    bootAtMs,
+    clock,
+    log,
+  });
+  const lane = runSession({
+    config,
+    store,
+    prepareTurn: forTurn,
+    channel,
+    quarantine: suspected,
+    tools: options.tools,
+    commands: commands.inLane,
+    approvals,
+    hold,
+    toolHooks: options.toolHooks,
+    media: options.media,
+    redaction: options.redaction,
+    running,
+    ledger,
+    showProgress: options.showProgress,
+    bootAtMs,
+    clock,
+    log,
+  });
+
+  const pacerFor = accountRateLimits({ config, kept: kept.pacers, clock });
+
+  const work: LaneWork = {
+    concurrency: { main: config.agents.defaults.maxConcurrent, ...backgroundConcurrency },
+    runTurn: lane.run,
+    buryTurn: lane.bury,
+    deliver: (account) =>
+      deliverer({
+        outbox: store.outbox,
+        channel: () => channel(account),
+        moved,
+        closed,
+        render: channelRender,
+        rateLimit: pacerFor(account),
+        beforeEdit: async (messageId) => options.settleEdits?.(account, messageId),
+        clock,
+        log,
+        rowsOf: causeRows(store.inbox, log),
+        onTrouble: ownerNotices({ outbox: store.outbox, owners: ownersBook.all, clock, log }),
+        onFailed: personNotices({ outbox: store.outbox, closed, log }),
+        onSent: () => {},
+      }),
+  };
+
+  return {
+    work,
+    receive,
+    route,
+    pairing,
+    owners: ownersBook,
+    closed,
+    models,
+    turnPreparer: ready,
+    prompts,
+    usage,
+    ledger,
+    running,
+    quarantine: suspected,
+    approvals,
+    hold,
+    stop,
+    menu: commands.menu,
+    start(now = () => work, share = { turns: true, accounts: [...channels.keys()] }) {
+      approvals
+        .heal()
+        .catch((error: unknown) =>
+          log.warn({ error }, "decisions of before the start could not be looked through"),
+        );
+      const onReady = options.onReady ?? store.onReady;
+      return startWork({ store, onReady, holder: options.bootId, clock, ids, log }, now, share);
+    },
+  };
 }

@@ -23,7 +23,7 @@ import { shownBefore, stoppedEntry, stoppedMark, stoppedMessage } from "./stoppe
 import { turnMessages } from "./user-messages.ts";
 import { turnNames } from "@parley/queue";
 
-export interface CloseTurnOptions {
+export interface CloseStoppedTurnOptions {
   readonly turns: Turns;
   readonly outbox: Pick<Outbox, "find">;
   readonly running: Pick<RunningTurns, "left">;
@@ -38,7 +38,7 @@ export interface CloseTurnOptions {
   readonly log: Log;
 }
 
-export function closeTurn(options: CloseTurnOptions): TurnWork {
+export function closeStoppedTurn(options: CloseStoppedTurnOptions): TurnWork {
   const { turns, clock, log } = options;
   return async (turn) => {
     const address = parseConversationKey(turn.conversation);

@@ -14,7 +14,7 @@ import { thoughtsOf } from "./streaming/thoughts.ts";
 import { turnCommit, turnOutcome, unsaid } from "./commit-turn.ts";
 import type { TurnJournal } from "./turn-journal.ts";
 
-export interface FinishOptions {
+export interface CommitTurnOptions {
   readonly turns: Pick<Turns, "park" | "commit">;
   /** What no answer may show. */
   readonly redaction: Redaction;
@@ -46,8 +46,8 @@ export interface EndedTurn {
 }
 
 /** Parks the turn or commits it. Throws Fault for one that was interrupted: it stays as its journal has it. */
-export async function finishTurn(
-  { turns, redaction, clock }: FinishOptions,
+export async function commitTurn(
+  { turns, redaction, clock }: CommitTurnOptions,
   at: EndedTurn,
   end: LoopEnd,
 ): Promise<WorkEnd> {

@@ -32,7 +32,7 @@ export {
   thinkingWords,
   unsupportedThinking,
 } from "./models/thinking.ts";
-export { agentIn, setUp, type PromptNow, type SetUp } from "./prepare-turn.ts";
+export { agentIn, turnPreparer, type PromptNow, type TurnPreparer } from "./prepare-turn.ts";
 export { bootstrapHooks } from "./prompt/bootstrap-hooks.ts";
 export type { Surface } from "./prompt/channel-facts.ts";
 export { fileOrigins, type FileOrigins } from "./prompt/file-origins.ts";
@@ -40,11 +40,11 @@ export { docsRoots, type InstallationFacts } from "./prompt/prompt-facts.ts";
 export { promptHistory, turnsKept, type PromptHistory, type PromptRecord } from "./prompt/prompt-history.ts";
 export {
   settleTrial,
-  suspects,
-  suspectsHere,
+  quarantine,
+  quarantineMemory,
   type Ruling,
-  type Suspects,
-  type SuspectsHere,
+  type Quarantine,
+  type QuarantineMemory,
 } from "./quarantine.ts";
 export {
   dropPolicies,
@@ -56,7 +56,7 @@ export {
 } from "./queue-settings.ts";
 export type { LaneCommand, LaneCommandCall, LaneCommandEnd } from "./run-command.ts";
 export { runningTurns, type RunningTurns } from "./running-turns.ts";
-export { sessionLane } from "./session-lane.ts";
+export { runSession } from "./session-lane.ts";
 export { skillCall } from "./skills/skill-call.ts";
 export {
   noSkills,
@@ -77,7 +77,7 @@ export { sessionPlans, sessionStatus } from "./tools/session-tools.ts";
 export { toolHooks, type ToolHooks } from "./tools/tool-hooks.ts";
 export { listedTools, type ListedTool } from "./tools/tool-listing.ts";
 export { showsWaiting } from "./turn-rows.ts";
-export type { SetUpTurn } from "./turn-setup.ts";
+export type { PrepareTurn } from "./turn-scope.ts";
 export { resetIn, spendLimits, type SpendLimits, type SpendState } from "./usage/spend-limits.ts";
 export {
   addUsed,

@@ -18,9 +18,9 @@ import { toolsHash, type PromptHistory } from "./prompt/prompt-history.ts";
 import { skillTurn } from "./skills/skill-call.ts";
 import { unsupportedThinking } from "./models/thinking.ts";
 import type { ToolsHere } from "./tools/effective-tools.ts";
-import type { TurnSetup } from "./turn-setup.ts";
+import type { PreparedTurn } from "./turn-scope.ts";
 
-export interface SetUpOptions extends PromptForOptions {
+export interface TurnPreparerOptions extends PromptForOptions {
   readonly models: Models;
   readonly cooldowns: Cooldowns;
   readonly prompts: PromptHistory;
@@ -30,7 +30,7 @@ export interface SetUpOptions extends PromptForOptions {
   readonly ids: Ids;
 }
 
-export interface SetUpRequest extends Place {
+export interface PrepareRequest extends Place {
   readonly agent: string;
   readonly session: Session;
   /** Skills that the turn's messages call by command. */
@@ -54,8 +54,8 @@ export interface PromptRequest {
 
 export type PromptNow = Pick<ModelPrompt, "compiled" | "explanation" | "facts" | "model" | "here">;
 
-export interface SetUp {
-  forTurn(request: SetUpRequest): Promise<TurnSetup>;
+export interface TurnPreparer {
+  forTurn(request: PrepareRequest): Promise<PreparedTurn>;
   /** The prompt that a turn in this session would get now. */
   prompt(request: PromptRequest): Promise<PromptNow>;
   /** Turns since the start that found the stable zone of their session moved, by the section that moved; `tools` are the schemas. */
@@ -66,7 +66,7 @@ const truncationField = "truncationTold";
 /** The epoch in which somebody who is no owner spoke: what is noted of that conversation is not the owner's own. */
 const othersField = "othersSpoke";
 
-export function setUp(options: SetUpOptions): SetUp {
+export function turnPreparer(options: TurnPreparerOptions): TurnPreparer {
   const { config, prompts } = options;
   const { defaults } = config.agents;
   const agentOf = agentIn(config);

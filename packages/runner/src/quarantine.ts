@@ -25,7 +25,7 @@ export type Ruling =
   /** The process died while it was. `cells` is the proof, used up by the commit that buries it. */
   | { readonly kind: "guilty"; readonly cells: readonly CellWrite[] };
 
-export interface Suspects {
+export interface Quarantine {
   /** What is to be done with a suspect that is held. */
   rule(turn: Turn): Promise<Ruling>;
   /** Those of this process, in words for the status; empty when there are none. */
@@ -33,18 +33,18 @@ export interface Suspects {
 }
 
 /** The suspects of this process. They run on when the config changes, so whoever rules next has to know of them. */
-export interface SuspectsHere {
+export interface QuarantineMemory {
   /** The one that runs; the cell may lag behind it when the store was away. */
   running: string | null;
   readonly known: Map<string, { readonly alone: boolean; readonly untilMs: number }>;
 }
 
-export function suspectsHere(): SuspectsHere {
+export function quarantineMemory(): QuarantineMemory {
   return { running: null, known: new Map() };
 }
 
-export interface SuspectsOptions {
-  readonly here: SuspectsHere;
+export interface QuarantineOptions {
+  readonly here: QuarantineMemory;
   readonly cells: Cells;
   readonly turns: Pick<Turns, "find">;
   readonly bootId: string;
@@ -87,7 +87,15 @@ const mostUnclear = 2;
 const graceMs = 15_000;
 const againMs = 1_000;
 
-export function suspects({ here, cells, turns, bootId, bootAtMs, clock, log }: SuspectsOptions): Suspects {
+export function quarantine({
+  here,
+  cells,
+  turns,
+  bootId,
+  bootAtMs,
+  clock,
+  log,
+}: QuarantineOptions): Quarantine {
   const { known } = here;
 
   const wait = (turn: Turn, afterMs: number): Ruling => {

@@ -50,14 +50,14 @@ export interface LaneCommand {
   run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
 }
 
-export interface LaneCommandOptions {
+export interface RunCommandOptions {
   readonly turns: Turns;
   readonly commands: readonly LaneCommand[];
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function laneCommand({ turns, commands, clock, log }: LaneCommandOptions): TurnWork {
+export function runCommand({ turns, commands, clock, log }: RunCommandOptions): TurnWork {
   const table = new Map(
     commands.flatMap((command) =>
       [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),

@@ -3,13 +3,13 @@ import { Fault, isFault, type Clock, type Log, parseRowPayload } from "@parley/p
 import { type LeaseHandle, type WorkEnd, turnNames } from "@parley/queue";
 import type { CellWrite, Turn, Turns } from "@parley/store";
 import { buriedNotice } from "./bury.ts";
-import { clearedAfterMs, isSuspect, type Suspects } from "./quarantine.ts";
+import { clearedAfterMs, isSuspect, type Quarantine } from "./quarantine.ts";
 
 export type TurnWork = (turn: Turn, held: LeaseHandle) => Promise<WorkEnd>;
 
 export interface RunLaneOptions {
   readonly turns: Turns;
-  readonly suspects: Pick<Suspects, "rule">;
+  readonly quarantine: Pick<Quarantine, "rule">;
   /** Ends a turn that was told to stop. */
   readonly close: TurnWork;
   readonly command: TurnWork;
@@ -18,14 +18,14 @@ export interface RunLaneOptions {
   readonly log: Log;
 }
 
-export interface RunLane {
+export interface SessionRunner {
   readonly run: TurnWork;
   /** For what no retry can heal: the row that did it ends `dead`, the person is told; others that were taken with it are tried without it. */
   bury(turn: Turn, error: unknown): Promise<void>;
 }
 
-export function runLane(options: RunLaneOptions): RunLane {
-  const { turns, suspects, clock, log } = options;
+export function runLane(options: RunLaneOptions): SessionRunner {
+  const { turns, quarantine, clock, log } = options;
 
   async function bury(turn: Turn, reason: string, cells: readonly CellWrite[] = []): Promise<void> {
     await turns.commit(turn, turn.id, {
@@ -63,7 +63,7 @@ export function runLane(options: RunLaneOptions): RunLane {
   }
 
   async function suspected(turn: Turn, held: LeaseHandle): Promise<WorkEnd> {
-    const ruling = await suspects.rule(turn);
+    const ruling = await quarantine.rule(turn);
     switch (ruling.kind) {
       case "free":
         return outlived(turn, held);

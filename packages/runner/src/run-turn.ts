@@ -19,8 +19,8 @@ import { isProgram } from "@parley/access";
 import { untilStored, turnNames } from "@parley/queue";
 import { turnContext } from "./context.ts";
 import { defaultContext } from "./context-settings.ts";
-import { finishTurn } from "./finish-turn.ts";
-import { growingAnswer } from "./streaming/live-answer.ts";
+import { commitTurn } from "./finish-turn.ts";
+import { liveAnswer } from "./streaming/live-answer.ts";
 import { historyReader } from "./history.ts";
 import {
   listen,
@@ -47,12 +47,12 @@ import { keepTyping } from "./streaming/typing.ts";
 import { skillCallsIn } from "./skills/skill-call.ts";
 import { turnMessages } from "./user-messages.ts";
 import { isAddressed, isAsked, isCommand, isWake, placeOf, speakersOf, wantedBy } from "./turn-rows.ts";
-import type { SetUpTurn } from "./turn-setup.ts";
+import type { PrepareTurn } from "./turn-scope.ts";
 
-export interface AgentTurnOptions {
+export interface RunTurnOptions {
   readonly turns: Turns;
   readonly sessions: Sessions;
-  readonly setUp: SetUpTurn;
+  readonly prepareTurn: PrepareTurn;
   readonly channel: (account: string) => Channel | null;
   /** How answers grow on this account. */
   readonly streams: (account: string) => Streaming;
@@ -80,7 +80,7 @@ export interface AgentTurnOptions {
   readonly log: Log;
 }
 
-export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
+export function runTurn(options: RunTurnOptions): RunLaneOptions["agent"] {
   const { turns, sessions, clock } = options;
   const historyOf = historyReader(sessions);
 
@@ -94,7 +94,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
       historyOf(session, turn.epoch),
       troubleNotes(options.outbox, session, turn.conversation),
       options.overflow.notes(turn.conversation),
-      options.setUp({
+      options.prepareTurn({
         agent,
         session,
         log,
@@ -157,7 +157,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
     const progress = options.showProgress(turn.conversation);
     progress.begin();
     const { reasoning = "off" } = setup;
-    const answer = growingAnswer({
+    const answer = liveAnswer({
       how: options.streams(account),
       maxChars: options.answerMaxChars,
       reasoning,
@@ -281,7 +281,7 @@ export function agentTurn(options: AgentTurnOptions): RunLaneOptions["agent"] {
         options.running.leave(turn.id, visibleOf(parser(), last));
       }
       const promptNote = setup.promptNote?.(turn.id);
-      return await finishTurn(
+      return await commitTurn(
         options,
         {
           turn,

@@ -8,22 +8,30 @@ import { injectCommand } from "./inject.ts";
 import type { ToolHooks } from "./tools/tool-hooks.ts";
 import type { EmergencyStop } from "./tools/emergency-stop.ts";
 import { droppedLog } from "./dropped-messages.ts";
-import { agentTurn, type AgentTurnOptions } from "./run-turn.ts";
-import { closeTurn, type CloseTurnOptions } from "./close-stopped-turn.ts";
-import { laneCommand, type LaneCommand } from "./run-command.ts";
+import { runTurn, type RunTurnOptions } from "./run-turn.ts";
+import { closeStoppedTurn, type CloseStoppedTurnOptions } from "./close-stopped-turn.ts";
+import { runCommand, type LaneCommand } from "./run-command.ts";
 import { mediaReader, type MediaReaderOptions, type ReadMedia } from "./media/read-attachment.ts";
 import { overflow } from "./overflow.ts";
-import { runLane, type RunLane } from "./run-session.ts";
-import type { Suspects } from "./quarantine.ts";
+import { runLane, type SessionRunner } from "./run-session.ts";
+import type { Quarantine } from "./quarantine.ts";
 
-export interface SessionLaneOptions extends Pick<
-  AgentTurnOptions,
-  "setUp" | "channel" | "redaction" | "running" | "ledger" | "showProgress" | "bootAtMs" | "clock" | "log"
+export interface RunSessionOptions extends Pick<
+  RunTurnOptions,
+  | "prepareTurn"
+  | "channel"
+  | "redaction"
+  | "running"
+  | "ledger"
+  | "showProgress"
+  | "bootAtMs"
+  | "clock"
+  | "log"
 > {
   readonly config: Config;
   readonly store: Pick<Store, "turns" | "cells" | "sessions" | "outbox">;
-  readonly suspects: Pick<Suspects, "rule">;
-  readonly tools: CloseTurnOptions["tools"];
+  readonly quarantine: Pick<Quarantine, "rule">;
+  readonly tools: CloseStoppedTurnOptions["tools"];
   readonly approvals: Approvals;
   readonly hold: EmergencyStop;
   readonly toolHooks: ToolHooks | undefined;
@@ -32,13 +40,13 @@ export interface SessionLaneOptions extends Pick<
   readonly media: Pick<MediaReaderOptions, "folder" | "transcribe"> | undefined;
 }
 
-export function sessionLane(options: SessionLaneOptions): RunLane {
+export function runSession(options: RunSessionOptions): SessionRunner {
   const { config, store, approvals, media, bootAtMs, ledger, clock, log } = options;
   const { turns, cells, sessions, outbox } = store;
   return runLane({
     turns,
-    suspects: options.suspects,
-    close: closeTurn({
+    quarantine: options.quarantine,
+    close: closeStoppedTurn({
       turns,
       outbox,
       running: options.running,
@@ -50,11 +58,11 @@ export function sessionLane(options: SessionLaneOptions): RunLane {
       clock,
       log,
     }),
-    command: laneCommand({ turns, commands: [...options.commands, injectCommand(clock)], clock, log }),
-    agent: agentTurn({
+    command: runCommand({ turns, commands: [...options.commands, injectCommand(clock)], clock, log }),
+    agent: runTurn({
       turns,
       sessions,
-      setUp: options.setUp,
+      prepareTurn: options.prepareTurn,
       channel: options.channel,
       outbox,
       overflow: overflow({ outbox, dropped: droppedLog(cells), log }),

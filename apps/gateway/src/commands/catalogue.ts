@@ -32,7 +32,7 @@ import { whoamiCommand } from "./whoami.ts";
 
 export interface CommandCatalogueOptions
   extends
-    Omit<CompactOptions, "sessions" | "setUp">,
+    Omit<CompactOptions, "sessions" | "prepareTurn">,
     Omit<UsageCommandOptions, "clock">,
     Pick<ContextCommandOptions, "prompts"> {
   readonly config: Config;
@@ -43,8 +43,8 @@ export interface CommandCatalogueOptions
   readonly approvals: Approvals;
   readonly pairing: PairingDecisions;
   readonly skills: SkillDesk;
-  readonly setUp: ContextCommandOptions["setUp"];
-  readonly forTurn: CompactOptions["setUp"];
+  readonly turnPreparer: ContextCommandOptions["turnPreparer"];
+  readonly forTurn: CompactOptions["prepareTurn"];
   readonly models: Pick<Models, "get">;
   readonly book: ModelCatalog;
   /** Beside those of the table, past the lane. */
@@ -61,7 +61,8 @@ export interface CommandCatalogue {
 const mostMenuCommands = 100;
 
 export function commandCatalogue(options: CommandCatalogueOptions): CommandCatalogue {
-  const { config, store, route, skills, setUp, prompts, usage, channel, running, ledger, clock } = options;
+  const { config, store, route, skills, turnPreparer, prompts, usage, channel, running, ledger, clock } =
+    options;
   const { sessions } = store;
   const pastLane: readonly PastLaneCommand[] = [
     stopCommand(store.inbox, options.stop),
@@ -70,8 +71,8 @@ export function commandCatalogue(options: CommandCatalogueOptions): CommandCatal
     queueCommand(sessions, config.messages.queue),
     whoamiCommand,
     usageCommand({ usage, ledger, clock }),
-    contextCommand({ sessions, setUp, prompts }),
-    toolsCommand({ sessions, setUp, held: options.hold.now }),
+    contextCommand({ sessions, turnPreparer, prompts }),
+    toolsCommand({ sessions, turnPreparer, held: options.hold.now }),
     pairCommand(options.pairing),
     skills.command,
     ...options.more,
@@ -85,7 +86,7 @@ export function commandCatalogue(options: CommandCatalogueOptions): CommandCatal
     thinkCommand(talk),
     reasoningCommand(talk),
     modelCommand(talk),
-    compactCommand({ sessions, setUp: options.forTurn, channel, running, ledger, clock }),
+    compactCommand({ sessions, prepareTurn: options.forTurn, channel, running, ledger, clock }),
   ];
 
   return {

@@ -20,7 +20,7 @@ import {
   type LaneCommandCall,
   type LaneCommandEnd,
   usageAfter,
-  type SetUpTurn,
+  type PrepareTurn,
   keepTyping,
   type RunningTurns,
 } from "@parley/runner";
@@ -28,7 +28,7 @@ import { untilStored } from "@parley/queue";
 
 export interface CompactOptions {
   readonly sessions: Sessions;
-  readonly setUp: SetUpTurn;
+  readonly prepareTurn: PrepareTurn;
   readonly channel: (account: string) => Channel | null;
   readonly running: RunningTurns;
   readonly ledger: SpendLimits;
@@ -53,7 +53,7 @@ export function compactCommand(options: CompactOptions): LaneCommand {
     const account = options.ledger.forTurn(turn);
     const [history, setup] = await Promise.all([
       sessionHistory(sessions, session, turn.epoch),
-      options.setUp({ agent, session, log, ...place }),
+      options.prepareTurn({ agent, session, log, ...place }),
     ]);
     const context = turnContext({
       sessions,

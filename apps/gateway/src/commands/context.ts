@@ -1,18 +1,18 @@
 // /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and contents stay with the operator (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
 import type { Sessions } from "@parley/store";
-import type { PromptHistory, SetUp } from "@parley/runner";
+import type { PromptHistory, TurnPreparer } from "@parley/runner";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ContextCommandOptions {
   readonly sessions: Pick<Sessions, "open">;
-  readonly setUp: Pick<SetUp, "prompt">;
+  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
   readonly prompts: PromptHistory;
 }
 
 const usage = "Usage: /context list (sizes), or /context detail (every section with its reason, every tool).";
 
-export function contextCommand({ sessions, setUp, prompts }: ContextCommandOptions): PastLaneCommand {
+export function contextCommand({ sessions, turnPreparer, prompts }: ContextCommandOptions): PastLaneCommand {
   return {
     name: "context",
     summary: "what my prompt is made of: list or detail",
@@ -25,7 +25,7 @@ export function contextCommand({ sessions, setUp, prompts }: ContextCommandOptio
         ...(guild === undefined ? {} : { guild }),
         ...(parent === undefined ? {} : { parent }),
       };
-      const { explanation, facts } = await setUp.prompt({ agent, session, place });
+      const { explanation, facts } = await turnPreparer.prompt({ agent, session, place });
       const last = prompts.last(session);
       const before = last === null ? null : await prompts.explanation(last);
       return [

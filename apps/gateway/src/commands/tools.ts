@@ -2,19 +2,19 @@
 // tool is told to owners only.
 import { nearestWord } from "@parley/config";
 import type { Sessions } from "@parley/store";
-import { type EmergencyStop, listedTools, type ListedTool, type SetUp } from "@parley/runner";
+import { type EmergencyStop, listedTools, type ListedTool, type TurnPreparer } from "@parley/runner";
 import { senderId } from "@parley/access";
 import type { PastLaneCommand } from "./commands.ts";
 
 export interface ToolsCommandOptions {
   readonly sessions: Pick<Sessions, "open">;
-  readonly setUp: Pick<SetUp, "prompt">;
+  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
   readonly held: EmergencyStop["now"];
 }
 
 const shownNameChars = 40;
 
-export function toolsCommand({ sessions, setUp, held }: ToolsCommandOptions): PastLaneCommand {
+export function toolsCommand({ sessions, turnPreparer, held }: ToolsCommandOptions): PastLaneCommand {
   return {
     name: "tools",
     summary: "what I may use here; /tools NAME says why, or why not",
@@ -23,7 +23,7 @@ export function toolsCommand({ sessions, setUp, held }: ToolsCommandOptions): Pa
       // A turn of this person's words: others in the chat may be allowed less, or more.
       const by = { owner, senders: [senderId(inbound)] };
       const [{ here }, onHold] = await Promise.all([
-        setUp.prompt({ agent, session, place: inbound, by }),
+        turnPreparer.prompt({ agent, session, place: inbound, by }),
         held(),
       ]);
       const tools = listedTools(here);

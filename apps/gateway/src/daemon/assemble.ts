@@ -5,11 +5,11 @@ import type { Channel } from "@parley/channels";
 import { configEditor, type Config, type Places } from "@parley/config";
 import { type Bus, type WorkNotifier, turnPools, type Pools } from "@parley/queue";
 import { keepMenu } from "../commands/command-menu.ts";
-import { coreMemory } from "../message-path/process-memory.ts";
+import { processMemory } from "../message-path/process-memory.ts";
 import { modelTrouble, type Restarting } from "@parley/runner";
 import { eventHub } from "@parley/control";
-import type { Core } from "../message-path/core.ts";
-import { livePath, messagePaths, type MessagePath } from "../message-path.ts";
+import type { MessagePath } from "../message-path.ts";
+import { livePath, pathsByConfig, type ConfiguredPath } from "../message-path/paths-by-config.ts";
 import type { GatewayMetrics } from "../metrics/gateway-metrics.ts";
 import {
   cluster,
@@ -50,12 +50,12 @@ export interface Assembly extends Omit<ControlPlaneOptions, MadeHere | "metrics"
 }
 
 export interface Parts {
-  readonly core: Core;
+  readonly core: MessagePath;
   /** What is in force now. */
   readonly configNow: () => Config;
-  readonly pathOf: (config: Config) => Promise<MessagePath>;
+  readonly pathOf: (config: Config) => Promise<ConfiguredPath>;
   /** Everything is done by this one from then on. */
-  readonly use: (path: MessagePath) => void;
+  readonly use: (path: ConfiguredPath) => void;
   readonly wired: Wired;
   readonly waker: WorkNotifier;
   readonly control: ControlPlane;
@@ -109,14 +109,14 @@ export async function assemble(options: Assembly): Promise<Parts> {
     clock,
     log,
   });
-  let path: MessagePath | null = null;
-  const kept = coreMemory(clock);
+  let path: ConfiguredPath | null = null;
+  const kept = processMemory(clock);
   const state = gatewayState(
     store,
     () => [...wired.channels.values()].filter((channel) => nodes?.hears(channel) ?? true),
     options.damage,
     () => reloading.state().problems,
-    () => [...(path?.core.suspects.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
+    () => [...(path?.core.quarantine.reasons() ?? []), ...kept.cooldowns.troubles().map(modelTrouble)],
     outOfFiles,
     () => troubleAround(path?.config.agents.list ?? [], clock),
   );
@@ -146,7 +146,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
     { ...options, ...restart, home: places.home, mediaPath, desk, restartNeeded },
     store,
   );
-  const pathOf = messagePaths({
+  const pathOf = pathsByConfig({
     store,
     onReady: waker.onReady,
     channels: nodes?.channels ?? wired.channels,
@@ -171,7 +171,7 @@ export async function assemble(options: Assembly): Promise<Parts> {
   });
   const first = await pathOf(config);
   path = first;
-  const pathNow = (): MessagePath => path ?? first;
+  const pathNow = (): ConfiguredPath => path ?? first;
   const live = livePath(pathNow);
   const { core } = live;
   const control = await controlPlane({

@@ -12,7 +12,7 @@ import {
 } from "@parley/control";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { RecentLog } from "../log/recent-log.ts";
-import type { MessagePath } from "../message-path.ts";
+import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
 import { handlers } from "../operator/handlers.ts";
 import { logStream } from "../operator/logs.ts";
 import { sessionOwnership, type Refusals } from "@parley/access";
@@ -39,8 +39,8 @@ export interface ControlPlaneOptions extends Pick<LoadedConfig, "config" | "path
   /** The one that everybody in this process changes the file by. */
   readonly desk: ConfigEditor;
   /** The path in force, and what is done by it whichever that is. */
-  readonly pathNow: () => Pick<MessagePath, "config">;
-  readonly live: Pick<MessagePath, "core" | "models" | "skills">;
+  readonly pathNow: () => Pick<ConfiguredPath, "config">;
+  readonly live: Pick<ConfiguredPath, "core" | "models" | "skills">;
   readonly reloading: Pick<Reloader, "reload" | "state">;
   /** Ends safe mode; false when it was not on. */
   readonly resume: () => Promise<boolean>;

@@ -149,7 +149,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     state: parts.state,
     turnsRunning: pools.turnsRunning,
     deliveriesRunning: pools.deliveriesRunning,
-    stableMoves: parts.core.setUp.stableMoves,
+    stableMoves: parts.core.turnPreparer.stableMoves,
     connections: parts.control.connections,
     reloads: configs.counts,
     configTrouble: () => configs.state().problems.length > 0,

@@ -4,7 +4,7 @@ import { startPools, type Pools, type PoolsOptions } from "@parley/queue";
 import { programSinks } from "@parley/access";
 import { live } from "../reload/live.ts";
 
-export interface CoreWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
+export interface LaneWork extends Pick<PoolsOptions, "runTurn" | "buryTurn" | "deliver"> {
   readonly concurrency: PoolsOptions["concurrency"];
 }
 
@@ -18,7 +18,7 @@ export interface Share {
 export type StartWorkOptions = Pick<PoolsOptions, "store" | "onReady" | "holder" | "clock" | "ids" | "log">;
 
 /** Begins to work on what waits. `now`: whose work it is from then on. */
-export function startWork(options: StartWorkOptions, now: () => CoreWork, share: Share): Pools {
+export function startWork(options: StartWorkOptions, now: () => LaneWork, share: Share): Pools {
   return startPools({
     ...options,
     concurrency: live(() => now().concurrency),
@@ -32,7 +32,7 @@ export function startWork(options: StartWorkOptions, now: () => CoreWork, share:
 }
 
 /** The deliverer of an account, made once for each core. */
-function deliverNow(now: () => CoreWork): PoolsOptions["deliver"] {
+function deliverNow(now: () => LaneWork): PoolsOptions["deliver"] {
   return (account) => {
     let madeBy = now();
     let deliver = madeBy.deliver(account);

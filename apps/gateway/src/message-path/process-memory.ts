@@ -4,12 +4,12 @@ import { cooldowns, type Cooldowns } from "@parley/models";
 import type { Clock } from "@parley/protocol";
 import { botLoops, type BotLoops } from "@parley/access";
 import type { RateLimit } from "@parley/delivery";
-import { runningTurns, type RunningTurns, suspectsHere, type SuspectsHere } from "@parley/runner";
+import { runningTurns, type RunningTurns, quarantineMemory, type QuarantineMemory } from "@parley/runner";
 
-export interface CoreMemory {
+export interface ProcessMemory {
   readonly running: RunningTurns;
   readonly cooldowns: Cooldowns;
-  readonly suspects: SuspectsHere;
+  readonly quarantine: QuarantineMemory;
   readonly botLoops: BotLoops;
   /** See `SetUp.stableMoves`. */
   readonly stableMoves: Map<string, number>;
@@ -18,11 +18,11 @@ export interface CoreMemory {
   readonly bootAtMs: number;
 }
 
-export function coreMemory(clock: Clock): CoreMemory {
+export function processMemory(clock: Clock): ProcessMemory {
   return {
     running: runningTurns(),
     cooldowns: cooldowns(clock),
-    suspects: suspectsHere(),
+    quarantine: quarantineMemory(),
     botLoops: botLoops(clock),
     stableMoves: new Map(),
     pacers: new Map(),

@@ -11,7 +11,7 @@ import {
   sessionPlans,
   sessionStatus,
   agentIn,
-  setUp,
+  turnPreparer,
   effectiveTools,
   docsRoots,
 } from "@parley/runner";
@@ -58,7 +58,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
     clock,
     log,
   });
-  const ready = setUp({
+  const ready = turnPreparer({
     config,
     models,
     cooldowns: cooldowns(clock),
@@ -94,7 +94,7 @@ export async function stoppedPrompts(options: StoppedPromptsOptions): Promise<St
   const asked = {
     sessions: store.sessions,
     prompts,
-    setUp: ready,
+    turnPreparer: ready,
     defaultAgent: config.agents.list[0]?.id ?? "main",
   };
   return { ...promptMethods(asked), ...toolMethods({ ...asked, desk, hold }) };

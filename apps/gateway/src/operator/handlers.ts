@@ -3,7 +3,7 @@ import type { Config, ConfigEditor } from "@parley/config";
 import type { Ids } from "@parley/protocol";
 import type { Models } from "@parley/models";
 import type { Handlers, Clients, Devices } from "@parley/control";
-import type { Core } from "../message-path/core.ts";
+import type { MessagePath } from "../message-path.ts";
 import type { DatabaseJobs } from "../maintenance/database-jobs.ts";
 import type { NodeRegistry } from "@parley/cluster";
 import { perConfig } from "../reload/live.ts";
@@ -28,7 +28,7 @@ import { statusMethods, type StatusOptions } from "./status.ts";
 
 /** `config`: of the moment in which it is read. */
 export interface HandlerOptions extends StatusOptions {
-  readonly core: Core;
+  readonly core: MessagePath;
   /** Null where another server keeps the data. */
   readonly databasePath: string | null;
   readonly listNodes: NodeRegistry["list"];
@@ -71,7 +71,7 @@ export function handlers(options: HandlerOptions): Handlers {
       promptMethods({
         sessions: store.sessions,
         prompts: core.prompts,
-        setUp: core.setUp,
+        turnPreparer: core.turnPreparer,
         defaultAgent: config.agents.list[0]?.id ?? "main",
       }),
     ),
@@ -80,7 +80,7 @@ export function handlers(options: HandlerOptions): Handlers {
       hold: core.hold,
       sessions: store.sessions,
       prompts: core.prompts,
-      setUp: core.setUp,
+      turnPreparer: core.turnPreparer,
       defaultAgent: options.config.agents.list[0]?.id ?? "main",
     }),
     ...usageMethods({ book: core.usage, ledger: core.ledger, clock: options.clock }),

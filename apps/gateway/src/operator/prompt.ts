@@ -14,12 +14,18 @@ import {
 } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Place } from "@parley/access";
-import { turnsKept, type PromptHistory, type PromptRecord, type PromptNow, type SetUp } from "@parley/runner";
+import {
+  turnsKept,
+  type PromptHistory,
+  type PromptRecord,
+  type PromptNow,
+  type TurnPreparer,
+} from "@parley/runner";
 
 export interface PromptMethodsOptions {
   readonly sessions: Pick<Sessions, "list">;
   readonly prompts: PromptHistory;
-  readonly setUp: Pick<SetUp, "prompt">;
+  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
   /** Asked about when nothing has been said yet. */
   readonly defaultAgent: string;
 }
@@ -32,7 +38,7 @@ interface Told {
 }
 
 /** The prompt, and what goes with it, that a session's next turn would get. */
-export function promptNow({ sessions, prompts, setUp, defaultAgent }: PromptMethodsOptions) {
+export function promptNow({ sessions, prompts, turnPreparer, defaultAgent }: PromptMethodsOptions) {
   /** Looking must not open a session, so one that does not exist is made up. */
   async function sessionOf(key: string | undefined): Promise<Session> {
     if (key === undefined) {
@@ -47,7 +53,7 @@ export function promptNow({ sessions, prompts, setUp, defaultAgent }: PromptMeth
   async function ofSession(session: Session): Promise<PromptNow> {
     const last = (await prompts.turns(session.key)).at(-1);
     const parts = parseSessionKey(session.key);
-    return setUp.prompt({ agent: parts.agent, session, place: placeOf(parts, last) });
+    return turnPreparer.prompt({ agent: parts.agent, session, place: placeOf(parts, last) });
   }
 
   return { sessionOf, ofSession };

@@ -3,7 +3,7 @@ import type { Config } from "@parley/config";
 import type { Channel } from "@parley/channels";
 import { accountKey, type Clock, type MethodResult, version } from "@parley/protocol";
 import type { Store } from "@parley/store";
-import type { Core } from "../message-path/core.ts";
+import type { MessagePath } from "../message-path.ts";
 import type { GatewayState } from "../gateway-state.ts";
 import type { ConfigState } from "../reload/reloader.ts";
 import type { NodeView, NodeRegistry } from "@parley/cluster";
@@ -14,7 +14,7 @@ export interface StatusOptions {
   readonly configPath: string;
   readonly configState: () => ConfigState;
   readonly store: Store;
-  readonly core: Pick<Core, "running" | "hold">;
+  readonly core: Pick<MessagePath, "running" | "hold">;
   readonly wired: Wired;
   readonly listNodes: NodeRegistry["list"];
   readonly state: GatewayState;

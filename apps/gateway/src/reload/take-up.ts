@@ -4,7 +4,7 @@ import type { Channel } from "@parley/channels";
 import { changedKeys, restartKeys, secretValues, type Config } from "@parley/config";
 import { sleep, type Clock, type Log } from "@parley/protocol";
 import type { WorkNotifier, Pools } from "@parley/queue";
-import type { MessagePath } from "../message-path.ts";
+import type { ConfiguredPath } from "../message-path/paths-by-config.ts";
 import { connections, type Wired } from "../wiring/wiring.ts";
 
 export interface TakeUpOptions {
@@ -15,9 +15,9 @@ export interface TakeUpOptions {
   readonly isLed: (account: string) => boolean;
   /** Makes its connection anew where this node leads it, and sees to it that it would be where another one does; never rejects. */
   readonly changeLed: (account: string, after: Config) => Promise<void>;
-  readonly build: (config: Config) => Promise<MessagePath>;
+  readonly build: (config: Config) => Promise<ConfiguredPath>;
   /** From now on everything is done by this one. */
-  readonly use: (path: MessagePath) => void;
+  readonly use: (path: ConfiguredPath) => void;
   /** Begins to hear, unless nothing is to be heard now; never rejects. */
   readonly start: (channel: Channel) => Promise<void>;
   readonly stop: (channel: Channel) => Promise<void>;

@@ -8,7 +8,7 @@ import type { Model } from "@parley/models";
 import { noUsage, silentLog, sleep, systemClock, type Inbound } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { seededIds } from "@parley/testkit";
-import { gatewayCore } from "../../src/message-path/core.ts";
+import { messagePath } from "../../src/message-path.ts";
 import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 import { configIn } from "./stage.ts";
@@ -65,7 +65,7 @@ export async function course({
       };
     },
   };
-  const core = gatewayCore({
+  const core = messagePath({
     config: await configIn(home, { config: { agents: { defaults: { maxConcurrent: turns } } } }),
     store,
     moved: migratedChats(store.cells),

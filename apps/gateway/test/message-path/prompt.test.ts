@@ -132,7 +132,7 @@ describe("what is kept of a prompt", () => {
     const before = await s.store().cells.list("prompt:", 100);
     await ann.says("/context").gets(/^Prompt: full/);
     expect(await s.store().cells.list("prompt:", 100)).toEqual(before);
-    expect(s.core().setUp.stableMoves().size).toBe(0);
+    expect(s.core().turnPreparer.stableMoves().size).toBe(0);
   });
 });
 

@@ -3,8 +3,8 @@ import { type ConversationKey, type SessionKey, silentLog } from "@parley/protoc
 import { sqliteStore, type SqliteStore, type Turn } from "@parley/store";
 import { virtualClock, type VirtualClock } from "@parley/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { coreMemory, type CoreMemory } from "../../src/message-path/process-memory.ts";
-import { settleTrial, suspects, type Ruling, type Suspects } from "@parley/runner";
+import { processMemory, type ProcessMemory } from "../../src/message-path/process-memory.ts";
+import { settleTrial, quarantine, type Ruling, type Quarantine } from "@parley/runner";
 
 let clock: VirtualClock;
 let store: SqliteStore;
@@ -21,11 +21,11 @@ beforeEach(async () => {
   onTestFinished(() => store.close());
 });
 
-const coreOf = (bootId: string, { suspects: here, bootAtMs }: CoreMemory): Suspects =>
-  suspects({ ...store, here, bootId, bootAtMs, clock, log: silentLog });
+const coreOf = (bootId: string, { quarantine: here, bootAtMs }: ProcessMemory): Quarantine =>
+  quarantine({ ...store, here, bootId, bootAtMs, clock, log: silentLog });
 
 /** Rules as often as it is told to come again, until the suspect may run or `withinMs` are over. */
-async function ruled(by: Suspects, turn: Turn, withinMs: number): Promise<Ruling> {
+async function ruled(by: Quarantine, turn: Turn, withinMs: number): Promise<Ruling> {
   const untilMs = clock.now() + withinMs;
   for (;;) {
     const ruling = await by.rule(turn);
@@ -49,7 +49,7 @@ async function suspect(name: string): Promise<Turn> {
 }
 
 test("a suspect waits for the one that runs under the config before", async () => {
-  const kept = coreMemory(clock);
+  const kept = processMemory(clock);
   const before = coreOf("first", kept);
   const [one, other] = [await suspect("one"), await suspect("other")];
   const ruling = await ruled(before, one, 60_000);
@@ -66,11 +66,11 @@ test("a suspect waits for the one that runs under the config before", async () =
 
 test("a suspect does not wait for an answer to one that parked and died with the process", async () => {
   const [one, other] = [await suspect("one"), await suspect("other")];
-  expect(await ruled(coreOf("first", coreMemory(clock)), one, 60_000)).toMatchObject({ kind: "alone" });
+  expect(await ruled(coreOf("first", processMemory(clock)), one, 60_000)).toMatchObject({ kind: "alone" });
   await store.turns.park(one, { tickets: ["approval"], wake: "any", untilMs: clock.now() + 86_400_000 });
   await settleTrial(store.cells, "first", clock.now());
 
-  expect(await ruled(coreOf("second", coreMemory(clock)), other, 5 * 60_000)).toMatchObject({
+  expect(await ruled(coreOf("second", processMemory(clock)), other, 5 * 60_000)).toMatchObject({
     kind: "alone",
   });
 });

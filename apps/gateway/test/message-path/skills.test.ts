@@ -73,7 +73,7 @@ async function on(
 
 async function prompt(): Promise<string> {
   const session = await s.store().sessions.open("agent:main:telegram:dm:alice" as SessionKey);
-  return (await s.core().setUp.prompt({ agent: "main", session, place: null })).compiled.text;
+  return (await s.core().turnPreparer.prompt({ agent: "main", session, place: null })).compiled.text;
 }
 
 describe("the prompt", () => {

@@ -18,7 +18,7 @@ import {
 import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "@parley/store";
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
-import { gatewayCore, type Core, type CoreOptions } from "../../src/message-path/core.ts";
+import { messagePath, type MessagePath, type MessagePathParts } from "../../src/message-path.ts";
 import { migratedChats } from "@parley/access";
 import type { Pools } from "@parley/queue";
 import { settleTrial, noProgress, type SkillRegistry } from "@parley/runner";
@@ -31,11 +31,11 @@ export interface StageOptions {
   readonly config?: { readonly [key: string]: unknown };
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
-  readonly commands?: CoreOptions["commands"];
+  readonly commands?: MessagePathParts["commands"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
   /** In place of the scripted model. */
-  readonly models?: () => CoreOptions["models"];
+  readonly models?: () => MessagePathParts["models"];
   /** Of the model, tokens. */
   readonly contextWindow?: number;
 }
@@ -63,7 +63,7 @@ export interface Stage {
   /** A second platform. */
   readonly loopback: Platform;
   store(): SqliteStore;
-  core(): Core;
+  core(): MessagePath;
   pools(): Pools;
   person(name: string, where?: { readonly on?: Platform; readonly chat?: string }): Person;
   /** Lets this much time pass. */
@@ -96,7 +96,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const home = await mkdtemp(join(tmpdir(), "parley-path-"));
   const config = await configIn(home, options);
   const refused: LogFields[] = [];
-  let now: { store: SqliteStore; core: Core; pools: Pools; life: Life } | null = null;
+  let now: { store: SqliteStore; core: MessagePath; pools: Pools; life: Life } | null = null;
   let boots = 0;
   let killed = false;
   const clock = virtualClock({ settle: () => atRest(() => now?.life.underWay() ?? 0) });
@@ -126,7 +126,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     });
     await settleTrial(store.cells, `boot-${boots - 1}`, killed ? clock.now() : null);
     const channels = [telegram, loopback].map((each) => each.channel());
-    const core = gatewayCore({
+    const core = messagePath({
       config,
       store: own.awaited(store),
       moved: migratedChats(store.cells),
@@ -158,7 +158,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     [loopback, []],
   ]);
   const offering = new Set<Platform>();
-  let receive: Core["receive"] | null = null;
+  let receive: MessagePath["receive"] | null = null;
 
   async function offer(on: Platform): Promise<void> {
     const waiting = offered.get(on) ?? [];
@@ -285,7 +285,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       db.prepare("update rows set payload = 'spoilt' where id = ?").run(row);
       db.close();
     },
-    reasons: () => running().core.suspects.reasons(),
+    reasons: () => running().core.quarantine.reasons(),
     rows: (filter = {}) => running().store.inbox.find({ limit: 1_000, ...filter }),
     deliveries: (filter = {}) => running().store.outbox.find({ limit: 1_000, ...filter }),
     async transcript(session, epoch) {

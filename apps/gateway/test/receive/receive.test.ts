@@ -236,7 +236,7 @@ describe("routing", () => {
     });
     const at = async (peer: string) => {
       const session = await s.store().sessions.open(`agent:main:telegram:group:${peer}` as never);
-      return s.core().setUp.forTurn({
+      return s.core().turnPreparer.forTurn({
         agent: "main",
         session,
         address: { channel: "telegram", account: "default", kind: "group", peer },

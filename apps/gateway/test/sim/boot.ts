@@ -1,6 +1,6 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
 import { noProgress } from "@parley/runner";
-import { gatewayCore, type Core } from "../../src/message-path/core.ts";
+import { messagePath, type MessagePath } from "../../src/message-path.ts";
 import { migratedChats } from "@parley/access";
 import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
@@ -49,7 +49,7 @@ export interface Seat {
 }
 
 export interface Booted {
-  readonly core: Core;
+  readonly core: MessagePath;
   readonly pools: Pools;
   /** As they are now: each term of a leader makes its channel anew. */
   readonly channels: readonly Channel[];
@@ -92,7 +92,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   });
   const tools = simulatedTools(life, options.effects);
   const config = simulatedConfig(world.plan);
-  const core = gatewayCore({
+  const core = messagePath({
     config,
     store: options.store,
     channels: nodes?.channels ?? channels,

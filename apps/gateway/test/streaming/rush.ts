@@ -10,7 +10,7 @@ import type { Model, ModelEvent } from "@parley/models";
 import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
-import { gatewayCore } from "../../src/message-path/core.ts";
+import { messagePath } from "../../src/message-path.ts";
 import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 
@@ -80,7 +80,7 @@ export async function rush(): Promise<Rush> {
     ),
   );
   const streams = new Map<string, Stream>();
-  const core = gatewayCore({
+  const core = messagePath({
     config,
     store,
     moved: migratedChats(store.cells),

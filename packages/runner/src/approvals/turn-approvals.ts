@@ -3,7 +3,7 @@ import type { Clock } from "@parley/protocol";
 import type { Session, Turn } from "@parley/store";
 import type { ToolScope } from "@parley/tools";
 import { namesIn, placeOf, speakersOf } from "../turn-rows.ts";
-import type { TurnSetup } from "../turn-setup.ts";
+import type { PreparedTurn } from "../turn-scope.ts";
 import type { Approvals } from "./approvals.ts";
 import { heldText, type EmergencyStop } from "../tools/emergency-stop.ts";
 import type { ToolHooks } from "../tools/tool-hooks.ts";
@@ -22,7 +22,7 @@ export interface TurnApprovalsInput {
   readonly turn: Turn;
   readonly session: Session;
   readonly agent: string;
-  readonly setup: Pick<TurnSetup, "execPolicy">;
+  readonly setup: Pick<PreparedTurn, "execPolicy">;
   readonly scopeOf: (callId: string) => ToolScope;
   readonly waiting: () => Promise<number>;
   readonly closePreview: () => Promise<string | null>;

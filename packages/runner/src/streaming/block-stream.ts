@@ -5,7 +5,7 @@ import type { NewDelivery } from "@parley/store";
 import type { Preview } from "./edited-preview.ts";
 import type { TurnJournal } from "../turn-journal.ts";
 
-export interface BlocksOptions {
+export interface BlockStreamOptions {
   readonly turn: string;
   readonly conversation: ConversationKey;
   readonly address: Address;
@@ -20,7 +20,7 @@ export interface BlocksOptions {
 /** Shorter paragraphs go out together: a message for every line would be noise, and platforms count messages. */
 const leastChars = 200;
 
-export function blocks(options: BlocksOptions): Preview {
+export function blockStream(options: BlockStreamOptions): Preview {
   const { turn, conversation, address, journal, log, signal } = options;
   let posted = journal.blocks.length;
   let said = journal.blocks.at(-1)?.said ?? "";

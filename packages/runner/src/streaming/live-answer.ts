@@ -4,12 +4,12 @@ import type { Channel } from "@parley/channels";
 import type { Streaming } from "@parley/config";
 import type { Clock, ReasoningLevel } from "@parley/protocol";
 import type { Outbox } from "@parley/store";
-import { blocks, type BlocksOptions } from "./block-stream.ts";
+import { blockStream, type BlockStreamOptions } from "./block-stream.ts";
 import { editedPreview, noPreview, type Preview, type PreviewOptions } from "./edited-preview.ts";
 import type { Progress } from "./progress.ts";
 import { growingThoughts } from "./thoughts.ts";
 
-export interface GrowingAnswerOptions extends BlocksOptions, Pick<PreviewOptions, "held"> {
+export interface LiveAnswerOptions extends BlockStreamOptions, Pick<PreviewOptions, "held"> {
   readonly how: Streaming;
   readonly reasoning: ReasoningLevel;
   readonly channel: Channel | null;
@@ -18,12 +18,12 @@ export interface GrowingAnswerOptions extends BlocksOptions, Pick<PreviewOptions
   readonly clock: Clock;
 }
 
-export interface GrowingAnswer extends Preview {
+export interface LiveAnswer extends Preview {
   /** The thoughts so far, whole. */
   showThoughts(visible: string): void;
 }
 
-export function growingAnswer(options: GrowingAnswerOptions): GrowingAnswer {
+export function liveAnswer(options: LiveAnswerOptions): LiveAnswer {
   const { turn, how, reasoning, progress } = options;
   // Pieces that went out would stand before the thoughts of which they came.
   const preview = previewBy(how === "block" && reasoning === "on" ? "off" : how, options);
@@ -44,10 +44,10 @@ export function growingAnswer(options: GrowingAnswerOptions): GrowingAnswer {
   };
 }
 
-function previewBy(how: Streaming, options: GrowingAnswerOptions): Preview {
+function previewBy(how: Streaming, options: LiveAnswerOptions): Preview {
   const { channel } = options;
   if (channel === null || how === "off") return noPreview;
-  if (how === "block") return blocks(options);
+  if (how === "block") return blockStream(options);
   const canEdit = channel.capabilities.edits && channel.act !== undefined;
   return canEdit ? editedPreview({ ...options, channel }) : noPreview;
 }

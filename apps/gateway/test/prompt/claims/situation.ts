@@ -19,7 +19,7 @@ import {
   sessionPlans,
   sessionStatus,
   agentIn,
-  setUp,
+  turnPreparer,
   effectiveTools,
   docsRoots,
 } from "@parley/runner";
@@ -93,7 +93,7 @@ export async function inSituation<T>(draw: Draw, use: (situation: Situation) => 
     const policy = accessPolicy(config.channels, moved);
     const known = owners(config.commands.ownerAllowFrom, store.cells);
     const surface = wireSurfaces(config);
-    const ready = setUp({
+    const ready = turnPreparer({
       config,
       models,
       cooldowns: cooldowns(clock),

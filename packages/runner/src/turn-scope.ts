@@ -1,4 +1,4 @@
-// What one turn runs with, as whoever gathers it (set-up.ts) hands it to the turn.
+// What one turn runs with, as whoever gathers it hands it to the turn.
 import type { Model, ModelRequest } from "@parley/models";
 import type { Log, ReasoningLevel, ThinkingLevel, SkillCall } from "@parley/protocol";
 import type { Session } from "@parley/store";
@@ -9,7 +9,7 @@ import type { Wanted } from "./models/directives.ts";
 import type { NotesPlace } from "./memory/notes-place.ts";
 import type { PromptNote } from "./prompt/prompt-history.ts";
 /** Computed anew for each, because files and config may have changed. */
-export interface TurnSetup {
+export interface PreparedTurn {
   readonly model: Model;
   readonly system: ModelRequest["system"];
   readonly tools: readonly Tool[];
@@ -52,7 +52,7 @@ export interface TurnSetup {
   readonly promptNote?: (turn: string) => PromptNote;
 }
 
-export type SetUpTurn = (
+export type PrepareTurn = (
   turn: Place & {
     readonly agent: string;
     readonly session: Session;
@@ -61,4 +61,4 @@ export type SetUpTurn = (
     readonly by?: Speakers;
     readonly log: Log;
   },
-) => Promise<TurnSetup>;
+) => Promise<PreparedTurn>;

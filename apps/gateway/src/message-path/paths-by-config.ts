@@ -1,0 +1,187 @@
+// The message path over one config: everything between receiving and delivering that is built from it. A change of the config builds the
+// next one beside it; turns that began here end here.
+import { join } from "node:path";
+import { ensureWorkspace } from "@parley/agent";
+import type { Config, Places } from "@parley/config";
+import type { Models } from "@parley/models";
+import { isFault, type Fault, type Log } from "@parley/protocol";
+import { restartCommand, type ChatRestart } from "../commands/restart.ts";
+import { statusCommand } from "../commands/status.ts";
+import { whyCommand } from "../commands/why.ts";
+import type { Hub } from "@parley/control";
+import type { ProcessMemory } from "./process-memory.ts";
+import { messagePath, type MessagePath, type MessagePathParts } from "../message-path.ts";
+import { templatesFolder, installationFacts } from "../installation.ts";
+import { findMessage } from "../trace/find-message.ts";
+import { storyTeller } from "../trace/story.ts";
+import { misspeltSkills, misspeltSkillWarning } from "../reload/misspelt-skills.ts";
+import { misspeltTools, misspeltWarning } from "../reload/misspelt-tools.ts";
+import { live } from "../reload/live.ts";
+import type { GatewayState } from "../gateway-state.ts";
+import { toolHooks, bootstrapHooks, type SkillRegistry } from "@parley/runner";
+import { uncappedModels, uncappedWarning } from "../reload/uncapped-models.ts";
+import {
+  wireMedia,
+  wireModels,
+  wireProgress,
+  wireRedaction,
+  wireSkills,
+  wireTools,
+} from "../wiring/wiring.ts";
+
+export interface ConfiguredPath {
+  readonly config: Config;
+  readonly core: MessagePath;
+  readonly models: Models;
+  readonly skills: SkillRegistry;
+}
+
+type FromConfig =
+  | "config"
+  | "models"
+  | "media"
+  | "tools"
+  | "hooks"
+  | "toolHooks"
+  | "commands"
+  | "showProgress"
+  | "redaction"
+  | "skills"
+  | "house"
+  | "kept";
+
+export interface PathsByConfigOptions extends Omit<MessagePathParts, FromConfig> {
+  readonly places: Places;
+  readonly configPath: string;
+  readonly env: { readonly [name: string]: string | undefined };
+  /** The gateway's own: no answer may show it. */
+  readonly token: string;
+  /** The one of this run. */
+  readonly localToken: string;
+  readonly hub: Hub;
+  readonly state: Pick<GatewayState, "report">;
+  readonly chatRestart: Pick<ChatRestart, "ask">;
+  /** What only memory knows: it goes from one config's path to the next. */
+  readonly kept: ProcessMemory;
+  /** What looks at every call of a model. */
+  readonly watched?: (models: Models) => Models;
+}
+
+/** Makes the path of each config; what only memory knows goes from one to the next. Rejects with Fault for a config that cannot be used. */
+export function pathsByConfig(options: PathsByConfigOptions): (config: Config) => Promise<ConfiguredPath> {
+  const {
+    places,
+    configPath,
+    env,
+    token,
+    localToken,
+    hub,
+    state,
+    chatRestart,
+    kept,
+    watched = (models) => models,
+    ...ports
+  } = options;
+  const { store, clock, ids, log } = ports;
+  const mediaPath = join(places.home, "media");
+
+  return async (config) => {
+    // The key may be another now.
+    kept.cooldowns.mended();
+    await prepareWorkspaces(config.agents.list, log);
+    const skills = wireSkills(config, places.home, env, ports.hands?.origins);
+    const models = watched(wireModels(config, mediaPath, clock, log, token));
+    const tools = wireTools(config, clock, env["PATH"] ?? "/usr/bin:/bin");
+    for (const found of uncappedModels(config, models)) log.warn({ ...found }, uncappedWarning(found));
+    for (const found of await misspeltSkills(config, skills))
+      log.warn({ ...found }, misspeltSkillWarning(found));
+    for (const found of misspeltTools(
+      config,
+      tools.map(({ name }) => name),
+    ))
+      log.warn({ ...found }, misspeltWarning(found));
+    const core: MessagePath = messagePath({
+      ...ports,
+      config,
+      models,
+      media: wireMedia(config, mediaPath, clock),
+      tools,
+      hooks: bootstrapHooks(config, configPath, clock),
+      toolHooks: toolHooks({ config, configPath, clock, log }),
+      commands: [
+        statusCommand({
+          sessions: store.sessions,
+          inbox: store.inbox,
+          queue: config.messages.queue,
+          report: state.report,
+          held: () => core.hold.now(),
+          turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
+            core.turnPreparer.prompt({
+              agent,
+              session,
+              place: {
+                address,
+                ...(guild === undefined ? {} : { guild }),
+                ...(parent === undefined ? {} : { parent }),
+              },
+            }),
+        }),
+        restartCommand(chatRestart),
+        whyCommand({
+          inbox: store.inbox,
+          find: findMessage(store.inbox, store.outbox),
+          tell: storyTeller({ ...store, clock }),
+        }),
+      ],
+      showProgress: wireProgress({ hub, clock }),
+      redaction: wireRedaction(config, places.home, [token, localToken]),
+      skills,
+      house: await installationFacts(config, places.home, env["SHELL"], ids),
+      kept,
+    });
+    return { config, core, models, skills };
+  };
+}
+
+/** An agent whose workspace cannot be used keeps no other from working. Rejects with Fault where none can. */
+async function prepareWorkspaces(agents: Config["agents"]["list"], log: Log): Promise<void> {
+  const faults: Fault[] = [];
+  for (const { id, workspace } of agents) {
+    try {
+      const { refused } = await ensureWorkspace(workspace, templatesFolder);
+      if (refused !== undefined)
+        log.warn({ agent: id, workspace, refused }, "the files of a new workspace could not be written");
+    } catch (error) {
+      if (!isFault(error, "unavailable")) throw error;
+      faults.push(error);
+      log.error({ agent: id, workspace, error }, "an agent cannot work");
+    }
+  }
+  const [first] = faults;
+  if (first !== undefined && faults.length === agents.length) throw first;
+}
+
+/** For holders that are given it once: whatever it is used for is done by the path in force. */
+export function livePath(now: () => ConfiguredPath): Pick<ConfiguredPath, "core" | "models" | "skills"> {
+  const core: MessagePath = {
+    receive: (events) => now().core.receive(events),
+    route: (inbound) => now().core.route(inbound),
+    menu: (account) => now().core.menu(account),
+    start: (work, ...how) => now().core.start(work ?? (() => now().core.work), ...how),
+    work: live(() => now().core.work),
+    models: live(() => now().core.models),
+    pairing: live(() => now().core.pairing),
+    owners: live(() => now().core.owners),
+    closed: live(() => now().core.closed),
+    turnPreparer: live(() => now().core.turnPreparer),
+    prompts: live(() => now().core.prompts),
+    usage: live(() => now().core.usage),
+    ledger: live(() => now().core.ledger),
+    quarantine: live(() => now().core.quarantine),
+    running: live(() => now().core.running),
+    approvals: live(() => now().core.approvals),
+    hold: live(() => now().core.hold),
+    stop: live(() => now().core.stop),
+  };
+  return { core, models: live(() => now().models), skills: live(() => now().skills) };
+}
