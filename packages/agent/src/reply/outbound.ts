@@ -3,6 +3,7 @@
 import { type MarkupSink, markupFilter } from "./markup-filter.ts";
 import { noRedaction, type Redaction, redactStage } from "./redact.ts";
 import { tokenFilter } from "./token-filter.ts";
+import { mayStillSayNothing } from "./whole-token.ts";
 
 export interface Outbound {
   push(delta: string): void;
@@ -11,7 +12,7 @@ export interface Outbound {
   shown(): string;
   /** The same from its first word on. Made piece by piece: trimming it anew at each piece would cost the square of its length. */
   visible(): string;
-  /** True while the whole message could still be a token. */
+  /** True while the whole message could still be a token, or nothing beside one. */
   undecided(): boolean;
   /** Visible text with its tokens: what the outcome is decided on. */
   whole(): string;
@@ -28,6 +29,7 @@ export function outbound(options: {
   const redact = redactStage(options.redaction);
   let shown = "";
   let visible = "";
+  let speaks = false;
   let inCode = false;
   const tokens = tokenFilter((text) => {
     shown += text;
@@ -58,7 +60,10 @@ export function outbound(options: {
     },
     shown: () => shown,
     visible: () => visible,
-    undecided: tokens.undecided,
+    undecided() {
+      speaks ||= !mayStillSayNothing(visible);
+      return !speaks || tokens.undecided();
+    },
     whole: tokens.whole,
     removedToken: tokens.removed,
     thinking: markup.thinking,

@@ -33,12 +33,12 @@ const fenceInfo = /^([\s\p{P}\p{S}\p{Cf}]*?[`~]{3})[a-z0-9]+(?=\s|$)/iu;
 const element = /<\/?[a-z][\w-]{0,12}(?:\s[^<>]{0,60})?\/?>/giu;
 const elementBegun = /<\/?(?:[a-z][\w-]{0,12}(?:\s[^<>]{0,60})?\/?)?$/iu;
 const key = /["']?[\w-]{1,24}["']?\s*:(?=\s*["'[{])/giu;
-const keyBegun = /["'][\w-]{0,24}(?:["']\s*:?\s*)?$/iu;
+const keyBegun = /["']?[\w-]{0,24}["']?\s*(?::\s*)?$/iu;
 const jsonHead = /^[\s`]*(?:json)?\s*[{[]/iu;
-const labels = "final_answer final_reply final_response reply answer response output message assistant".split(
-  " ",
-);
-const label = /^\s*[*_]*(?:final[ _])?(?:reply|answer|response|output|message|assistant)\s*[:=]/iu;
+const labels = ["reply", "answer", "response", "output", "message", "assistant"];
+const label = new RegExp(String.raw`^\s*[*_]*(?:final[ _])?(?:${labels.join("|")})\s*[:=]`, "iu");
+/** What may stand before a token or before JSON. */
+const heads = [...labels, ...labels.map((each) => `final_${each}`), "json"];
 
 function oneOf(letter: string): string {
   return letter === "O" ? "[O0]" : letter === "L" ? "[LI1|]" : letter;
@@ -46,22 +46,28 @@ function oneOf(letter: string): string {
 
 /** The text without what only wraps it. `open`: more may come, so what could become a wrapping counts as one. */
 function unwrapped(text: string, open: boolean): string {
-  let bare = folded(text).replace(element, "").replace(label, "");
-  if (jsonHead.test(bare)) bare = bare.replace(/^[\s`]*json/iu, "").replace(key, "");
-  if (!open) return bare;
-  return jsonHead.test(bare) ? bare.replace(keyBegun, "") : bare.replace(elementBegun, "");
+  const plain = folded(text).replace(element, "");
+  const bare = (open ? plain.replace(elementBegun, "") : plain).replace(label, "");
+  if (!jsonHead.test(bare)) return bare;
+  const keyless = bare.replace(/^[\s`]*json/iu, "").replace(key, "");
+  return open ? keyless.replace(keyBegun, "") : keyless;
+}
+
+/** True when this may become a label or the word before JSON, which say nothing. */
+function beginsHead(bare: string): boolean {
+  const start = bare
+    .trim()
+    .replace(/^[*_`\s]+/u, "")
+    .toLowerCase()
+    .replaceAll(" ", "_");
+  return start !== "" && heads.some((each) => each.startsWith(start));
 }
 
 /** True while everything so far is a beginning of a whole-message token. */
 export function couldBeToken(text: string): boolean {
   if (text.length > wholeChars) return false;
   const bare = unwrapped(text.replace(fenceInfo, "$1"), true);
-  const start = bare
-    .trimStart()
-    .replace(/^[*_]+/u, "")
-    .toLowerCase()
-    .replaceAll(" ", "_");
-  if (start !== "" && labels.some((each) => each.startsWith(start))) return true;
+  if (beginsHead(bare)) return true;
   const done = tokensFirst.exec(bare)?.[0].length ?? 0;
   return done === bare.length || soFar.begins(bare, done);
 }
@@ -81,4 +87,12 @@ export function acknowledges(text: string): boolean {
 /** True when nothing is left that could be read: only what a token was wrapped in. */
 export function saysNothingBeside(text: string): boolean {
   return text.length <= wholeChars && !/[\p{L}\p{N}]/u.test(unwrapped(text, false));
+}
+
+/** True while nothing is there that could be read, should a token be taken out of what follows. */
+export function mayStillSayNothing(text: string): boolean {
+  const shown = text.trimEnd();
+  if (shown.length > wholeChars) return false;
+  const bare = unwrapped(shown, true);
+  return beginsHead(bare) || !/[\p{L}\p{N}]/u.test(bare);
 }

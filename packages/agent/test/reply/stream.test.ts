@@ -28,6 +28,9 @@ const pieces = [
   ..."/home/u/.parley/state.db /home/u/.parley/workspace/a.md /home/u/.par ` `` ``` ~~~ ```js hello world 😀 é x".split(
     " ",
   ),
+  ...'{ } "reply": "reply" {reply: [ ] : = " \' Answer Answer: final answer <b> </b> <b <a href=1> <thinking ( ) json'.split(
+    " ",
+  ),
   " ",
   "\n",
   "\n```\n",
@@ -114,7 +117,20 @@ describe("a cut stream", () => {
         // The outcome is trimmed; a preview may end in a space that something was still to follow.
         expect(final.startsWith(last.trimEnd())).toBe(true);
       }),
-      { numRuns: 2_000 },
+      {
+        numRuns: 2_000,
+        // Each was shown in part, and then it turned out that it says nothing.
+        examples: [
+          "<thinking**NO_REPLY**> ",
+          "NO_REPLY{reply:{",
+          '{reply: "NO_REPLY"}',
+          "Answer : NO_REPLY",
+          "Answer*NO_REPLY*: ",
+          "final message: NO_REPLY",
+          'json\n{"reply": "NO_REPLY"}',
+          "{<b>NO_REPLY</b>}",
+        ].map((text) => [text, { redaction }]),
+      },
     );
   });
 
