@@ -1,22 +1,32 @@
-// What is extended by adding a file also has a list that names it: prompt sections in order.ts, tools in their catalogue. A file that nobody
-// lists would silently not exist; one listed twice would speak twice.
+// What is extended by adding a file also has a list that names it: prompt sections in order.ts, tools in
+// their catalogue, chat commands in their table. A file that nobody lists would silently not exist; one
+// listed twice would speak twice.
 import type { Findings, Tree } from "./tree.ts";
 
 interface List {
   /** One thing per file here. */
   readonly files: string;
   readonly list: string;
+  /** Files of that folder that are no entries. */
+  readonly beside?: readonly string[];
 }
 
 const lists: readonly List[] = [
   { files: "packages/agent/src/prompt/sections/", list: "packages/agent/src/prompt/order.ts" },
   { files: "packages/tools/src/tools/", list: "packages/tools/src/catalogue.ts" },
+  {
+    files: "apps/gateway/src/commands/",
+    list: "apps/gateway/src/commands/table.ts",
+    beside: ["table.ts", "chat-command.ts", "bound-commands.ts", "command-menu.ts", "skill-commands.ts"],
+  },
 ];
 
 export function listFindings(tree: Tree): Findings {
-  return lists.flatMap(({ files, list }) => {
+  return lists.flatMap(({ files, list, beside = [] }) => {
     const listed = tree.files.find((file) => file.path === list);
-    const entries = tree.files.filter((file) => file.path.startsWith(files));
+    const entries = tree.files.filter(
+      ({ path }) => path.startsWith(files) && !beside.some((name) => path === files + name),
+    );
     if (entries.length === 0) return [];
     if (listed === undefined) return [`${list} is missing: it lists what ${files} holds`];
     return entries.flatMap((file) => {

@@ -33,7 +33,8 @@ describe("the house", () => {
 
   test("lets only the gateway's wiring name drivers", () => expect(wiringFindings(tree)).toEqual([]));
 
-  test("lists every prompt section and every tool once", () => expect(listFindings(tree)).toEqual([]));
+  test("lists every prompt section, tool and chat command once", () =>
+    expect(listFindings(tree)).toEqual([]));
 
   test("reads clock, chance and environment at one place each", () => expect(portFindings(tree)).toEqual([]));
 

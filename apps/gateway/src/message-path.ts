@@ -40,10 +40,9 @@ import {
   docsRoots,
   type InstallationFacts,
 } from "@parley/runner";
-import { pastLaneCommands, type PastLaneCommand } from "./commands/commands.ts";
-import { skillDesk } from "./commands/skill.ts";
-import type { Stoppable } from "./commands/stop.ts";
-import { commandCatalogue, type CommandCatalogue } from "./commands/catalogue.ts";
+import { boundCommands, type BoundCommands } from "./commands/bound-commands.ts";
+import type { CommandPorts, DaemonForChats, Stoppable } from "./commands/chat-command.ts";
+import { chatSkills } from "./commands/skill-commands.ts";
 import { processMemory, type ProcessMemory } from "./message-path/process-memory.ts";
 import { startWork, type LaneWork, type Share } from "./message-path/lane-work.ts";
 import {
@@ -64,6 +63,7 @@ import {
   type Refusals,
 } from "@parley/access";
 import { intake } from "./receive/intake.ts";
+import { beginAnew } from "./receive/reset-policy.ts";
 import {
   dropAnswers,
   accountRateLimits,
@@ -96,7 +96,7 @@ export interface MessagePathParts {
   readonly hooks: readonly BootstrapHook[];
   /** Absent: there are none. */
   readonly toolHooks?: ToolHooks;
-  readonly commands: readonly PastLaneCommand[];
+  readonly daemon: DaemonForChats;
   readonly showProgress: ShowProgress;
   /** How files of messages are read; absent: they are told in words. */
   readonly media?: Pick<MediaReaderOptions, "folder" | "transcribe">;
@@ -141,7 +141,7 @@ export interface MessagePath {
   /** Which models people may choose. */
   readonly models: ModelCatalog;
   /** What the menu of commands of an account shows. */
-  readonly menu: CommandCatalogue["menu"];
+  readonly menu: BoundCommands["menu"];
   readonly work: LaneWork;
   /** Begins to work on what waits. `now`: whose work it is from then on; this core's when absent. */
   start(now?: () => LaneWork, share?: Share): Pools;
@@ -182,7 +182,7 @@ export function messagePath(options: MessagePathParts): MessagePath {
   const ledger = spendLimits({ config, book: usage, clock, log });
   const skills = options.skills ?? noSkills;
   const house = options.house ?? {};
-  const skillsDesk = skillDesk({ config, book: skills, rules });
+  const skillsOfChats = chatSkills({ config, book: skills, rules });
   const models = modelCatalog({ config, declared: options.models.list, callable: options.models.get });
   const { approvers, target } = config.approvals.exec;
   const approvals = createApprovals({
@@ -243,27 +243,27 @@ export function messagePath(options: MessagePathParts): MessagePath {
     clock,
   });
   const forTurn = options.forTurn ?? ready.forTurn;
-  const commands = commandCatalogue({
+  const commandPorts: CommandPorts = {
     config,
     store,
-    route,
+    channel,
     stop,
     hold,
     approvals,
     pairing,
-    skills: skillsDesk,
-    turnPreparer: ready,
-    forTurn,
+    skills: skillsOfChats,
+    turnPreparer: { prompt: ready.prompt, forTurn },
     prompts,
     usage,
     ledger,
     models: options.models,
-    book: models,
-    channel,
+    modelCatalog: models,
     running,
+    beginAnew: (key) => beginAnew(store.sessions, key, clock.now()),
+    daemon: options.daemon,
     clock,
-    more: options.commands,
-  });
+  };
+  const commands = boundCommands(commandPorts, route);
 
   const closed = unreachableChats(store.cells);
 
@@ -276,8 +276,8 @@ export function messagePath(options: MessagePathParts): MessagePath {
     pairing: book,
     botLoops: kept.botLoops,
     route,
-    runPastLane: pastLaneCommands(commands.pastLane, commands.inLane),
-    skillCalled: skillsDesk.called,
+    runPastLane: commands.runPastLane,
+    skillCalled: skillsOfChats.called,
     modelNamed: (agent, word) => models.named(agentIn(config)(agent), word),
     stopTurn: running.stop,
     closed,

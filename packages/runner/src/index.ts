@@ -13,7 +13,7 @@ export { injectName } from "./inject.ts";
 export { mediaFolder } from "./media/media-store.ts";
 export type { MediaReaderOptions } from "./media/read-attachment.ts";
 export { startupDue } from "./memory/startup-memory.ts";
-export { directiveCommand, isClearing, readDirectives } from "./models/directives.ts";
+export { directiveCommand, directiveNames, isClearing, readDirectives } from "./models/directives.ts";
 export {
   modelCatalog,
   modelField,

@@ -8,7 +8,6 @@ export const injectName = "inject";
 export function injectCommand(clock: Clock): LaneCommand {
   return {
     name: injectName,
-    summary: "words put in by the operator",
     async run({ args }) {
       const entry: AssistantEntry = {
         type: "assistant",

@@ -1,5 +1,4 @@
-// Commands that keep their place among the messages, because they change what the messages after them meet. The table is commands/catalogue.ts;
-// a command is one file under commands/. A message that stood after /new is a row of its own behind it.
+// Commands that keep their place among the messages, because they change what the messages after them meet. A message that stood after /new is a row of its own behind it.
 import {
   parseConversationKey,
   type Clock,
@@ -42,10 +41,6 @@ export interface LaneCommandEnd {
 
 export interface LaneCommand {
   readonly name: string;
-  /** Other names that people type; `parseCommand` knows them too. */
-  readonly aliases?: readonly string[];
-  /** One line for /help and for the platforms' menus. */
-  readonly summary: string;
   /** Must bear repetition: a crash before the commit runs it again. */
   run(call: LaneCommandCall): Promise<string | null | LaneCommandEnd>;
 }
@@ -58,11 +53,7 @@ export interface RunCommandOptions {
 }
 
 export function runCommand({ turns, commands, clock, log }: RunCommandOptions): TurnWork {
-  const table = new Map(
-    commands.flatMap((command) =>
-      [command.name, ...(command.aliases ?? [])].map((name) => [name, command] as const),
-    ),
-  );
+  const table = new Map(commands.map((command) => [command.name, command]));
 
   return async (turn, held) => {
     const [row] = turn.rows;

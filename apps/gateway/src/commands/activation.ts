@@ -1,9 +1,9 @@
-// /activation: whether the agent answers in this group only when called, or to everything. Set by owners, kept on the session; it comes
-// before what the config says.
+// /activation: whether the agent answers in this group only when called, or to everything. Set by owners,
+// kept on the session; it comes before what the config says.
 import type { SessionKey } from "@parley/protocol";
 import type { Session, Sessions } from "@parley/store";
 import type { Activation } from "@parley/access";
-import type { LaneCommand } from "@parley/runner";
+import type { InLaneCommand } from "./chat-command.ts";
 
 const field = "activation";
 
@@ -12,13 +12,14 @@ export function activationOf(session: Session): Activation | null {
   return value === "mention" || value === "always" ? value : null;
 }
 
-export function activationCommand(sessions: Sessions): LaneCommand {
-  return {
-    name: "activation",
-    summary: "answer to everything in this group, or only when mentioned",
-    run: ({ key, args, inbound }) => setActivation(sessions, key, args, inbound.address.kind !== "dm"),
-  };
-}
+export const activation: InLaneCommand = {
+  name: "activation",
+  summary: "answer to everything in this group, or only when mentioned",
+  place: "in-lane",
+  ownersOnly: true,
+  run: ({ key, args, inbound }, { store: { sessions } }) =>
+    setActivation(sessions, key, args, inbound.address.kind !== "dm"),
+};
 
 /** What is said back. `shared`: the command was given where several people write. */
 async function setActivation(

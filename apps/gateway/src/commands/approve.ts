@@ -1,11 +1,10 @@
-// /approve and /deny: a person's answer to a request, typed or by a button. Who may decide is looked up when the answer comes, not when the
-// question was asked alone.
+// /approve and /deny: a person's answer to a request, typed or by a button. Who may decide is looked up when
+// the answer comes, not when the question was asked alone.
 import { approverRole } from "@parley/channels";
 import { isFault } from "@parley/protocol";
 import type { Verdict, Approvals, Decider } from "@parley/runner";
 import { senderId } from "@parley/access";
-import type { Admitted } from "../receive/receive.ts";
-import type { PastLaneCommand } from "./commands.ts";
+import type { Admitted, PastLaneCommand } from "./chat-command.ts";
 
 const usage = "Usage: /approve ID once, /approve ID always, /approve ID deny; /deny ID.";
 
@@ -22,47 +21,49 @@ function isOperator({ inbound, owner }: Admitted): boolean {
   return inbound.channel === "web" && (owner || inbound.sender.roles?.includes(approverRole) === true);
 }
 
-export function approveCommands(desk: Approvals): readonly PastLaneCommand[] {
-  async function decide(id: string, verdict: Verdict, by: Admitted): Promise<string | null> {
-    const { inbound } = by;
-    const decider: Decider = isOperator(by)
-      ? { operator: `web:${inbound.sender.id}` }
-      : { person: senderId(inbound) };
-    try {
-      const { say } = await desk.decide(id, verdict, decider);
-      // The card tells it where a button was pressed.
-      return inbound.kind === "callback" ? null : say;
-    } catch (error) {
-      if (
-        isFault(error, "missing") ||
-        isFault(error, "denied") ||
-        isFault(error, "conflict") ||
-        isFault(error, "invalid")
-      )
-        return `⚠️ ${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
-      throw error;
-    }
-  }
+export const approve: PastLaneCommand = {
+  name: "approve",
+  summary: "allow a command that I asked about: /approve ID once",
+  place: "past-lane",
+  async run(call, { approvals }) {
+    const [id = "", word = ""] = call.args.trim().split(/\s+/);
+    const verdict = Object.hasOwn(verdicts, word.toLowerCase()) ? verdicts[word.toLowerCase()] : undefined;
+    return id === "" || verdict === undefined ? usage : decide(approvals, id, verdict, call);
+  },
+};
 
-  return [
-    {
-      name: "approve",
-      summary: "allow a command that I asked about: /approve ID once",
-      async run(args, by) {
-        const [id = "", word = ""] = args.trim().split(/\s+/);
-        const verdict = Object.hasOwn(verdicts, word.toLowerCase())
-          ? verdicts[word.toLowerCase()]
-          : undefined;
-        return id === "" || verdict === undefined ? usage : decide(id, verdict, by);
-      },
-    },
-    {
-      name: "deny",
-      summary: "refuse a command that I asked about: /deny ID",
-      async run(args, by) {
-        const [id = ""] = args.trim().split(/\s+/);
-        return id === "" ? usage : decide(id, "deny", by);
-      },
-    },
-  ];
+export const deny: PastLaneCommand = {
+  name: "deny",
+  summary: "refuse a command that I asked about: /deny ID",
+  place: "past-lane",
+  async run(call, { approvals }) {
+    const [id = ""] = call.args.trim().split(/\s+/);
+    return id === "" ? usage : decide(approvals, id, "deny", call);
+  },
+};
+
+async function decide(
+  approvals: Approvals,
+  id: string,
+  verdict: Verdict,
+  by: Admitted,
+): Promise<string | null> {
+  const { inbound } = by;
+  const decider: Decider = isOperator(by)
+    ? { operator: `web:${inbound.sender.id}` }
+    : { person: senderId(inbound) };
+  try {
+    const { say } = await approvals.decide(id, verdict, decider);
+    // The card tells it where a button was pressed.
+    return inbound.kind === "callback" ? null : say;
+  } catch (error) {
+    if (
+      isFault(error, "missing") ||
+      isFault(error, "denied") ||
+      isFault(error, "conflict") ||
+      isFault(error, "invalid")
+    )
+      return `⚠️ ${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}`;
+    throw error;
+  }
 }

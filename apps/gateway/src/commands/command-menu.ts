@@ -1,5 +1,5 @@
-// The platform's menu of commands, told only when it differs from what was told last: platforms count these calls, and a restart changes
-// nothing. What was told is remembered by its hash in a cell.
+// The platform's menu of commands, told only when it differs from what was told last: platforms count these
+// calls, and a restart changes nothing. What was told is remembered by its hash in a cell.
 import { createHash } from "node:crypto";
 import type { Channel } from "@parley/channels";
 import { accountKey, isFault, sleep, type Clock, type Log, deadline } from "@parley/protocol";

@@ -1,128 +1,109 @@
-// /compact [what matters]: turns the beginning of this conversation into a summary now, and says what that saved. It keeps its place among
-// the messages; summary and answer are one commit, so a crash before it leaves the conversation as it was.
+// /compact [what matters]: turns the beginning of this conversation into a summary now, and says what that
+// saved. It keeps its place among the messages; summary and answer are one commit, so a crash before it
+// leaves the conversation as it was.
 import { plainLine } from "@parley/agent";
-import type { Channel } from "@parley/channels";
+import { accountKey, Fault, isFault, noUsage, parseSessionKey, type Entry } from "@parley/protocol";
 import {
-  accountKey,
-  Fault,
-  isFault,
-  noUsage,
-  parseSessionKey,
-  type Clock,
-  type Entry,
-} from "@parley/protocol";
-import type { Sessions } from "@parley/store";
-import {
-  type SpendLimits,
   turnContext,
   sessionHistory,
-  type LaneCommand,
   type LaneCommandCall,
   type LaneCommandEnd,
   usageAfter,
-  type PrepareTurn,
   keepTyping,
-  type RunningTurns,
 } from "@parley/runner";
 import { untilStored } from "@parley/queue";
-
-export interface CompactOptions {
-  readonly sessions: Sessions;
-  readonly prepareTurn: PrepareTurn;
-  readonly channel: (account: string) => Channel | null;
-  readonly running: RunningTurns;
-  readonly ledger: SpendLimits;
-  readonly clock: Clock;
-}
+import type { CommandPorts, InLaneCommand } from "./chat-command.ts";
 
 const focusChars = 800;
 
-export function compactCommand(options: CompactOptions): LaneCommand {
-  const { sessions, clock } = options;
-
-  async function compacted(call: LaneCommandCall, signal: AbortSignal): Promise<LaneCommandEnd> {
-    const { key, inbound, turn, held, log } = call;
-    const { address, guild, parent } = inbound;
-    const session = await sessions.open(key);
-    const agent = parseSessionKey(key).agent;
-    const place = {
-      address,
-      ...(guild === undefined ? {} : { guild }),
-      ...(parent === undefined ? {} : { parent }),
-    };
-    const account = options.ledger.forTurn(turn);
-    const [history, setup] = await Promise.all([
-      sessionHistory(sessions, session, turn.epoch),
-      options.prepareTurn({ agent, session, log, ...place }),
-    ]);
-    const context = turnContext({
-      sessions,
-      session,
-      epoch: turn.epoch,
-      turn: turn.id,
-      agent,
-      address,
-      history,
-      setup: { ...setup, model: account.sideModel(setup.model) },
-      held,
+export const compact: InLaneCommand = {
+  name: "compact",
+  summary: "turn the beginning of this conversation into a summary; say what matters after it",
+  place: "in-lane",
+  async run(call, ports) {
+    const { channel, clock } = ports;
+    const running = ports.running.begin(call.turn.id);
+    const stopTyping = keepTyping(
+      channel(accountKey(call.inbound)),
+      call.inbound.address,
+      call.held,
       clock,
-      log,
-    });
-    const verdict = await account.mayCall(noUsage);
-    if (!verdict.ok) {
-      account.close();
-      return { answer: `⚠️ ${verdict.reason}` };
+      call.log,
+    );
+    try {
+      return await compacted(call, ports, AbortSignal.any([call.held.signal, running.signal]));
+    } finally {
+      stopTyping();
+      running.end();
     }
-    const entries = history.map(({ entry }) => entry);
-    const focus = plainLine(call.args, focusChars);
-    const before = context.tokens(entries);
-    const made = await context
-      .compact(entries, signal, focus === "" ? undefined : focus)
-      .finally(account.close);
-    // Stopped, drained or lost: the next holder decides what becomes of the command.
-    if (signal.aborted)
-      throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
-    const patch = {
-      ...context.patch(made.summary === null ? [] : [made.summary]),
-      ...usageAfter(session, made.usage),
-    };
-    // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
-    const cells = await untilStored(held, clock, () =>
-      account.note({ entries: [], usage: made.usage }, setup.model),
-    );
-    const spent = { patch, cells, committed: account.committed };
-    if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };
-    const after = context.tokens([...entries, made.summary]);
-    const count = summarised(
-      history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry),
-    );
-    const saved = before > after ? `, ${words(before - after)} saved` : "";
-    return {
-      answer: `Compacted: ${count} became a summary. The context takes about ${words(after)} tokens now, ${words(before)} before${saved}.`,
-      entries: [JSON.stringify(made.summary)],
-      ...spent,
-    };
-  }
+  },
+};
 
+async function compacted(
+  call: LaneCommandCall,
+  { store: { sessions }, turnPreparer, ledger, clock }: CommandPorts,
+  signal: AbortSignal,
+): Promise<LaneCommandEnd> {
+  const { key, inbound, turn, held, log } = call;
+  const { address, guild, parent } = inbound;
+  const session = await sessions.open(key);
+  const agent = parseSessionKey(key).agent;
+  const place = {
+    address,
+    ...(guild === undefined ? {} : { guild }),
+    ...(parent === undefined ? {} : { parent }),
+  };
+  const account = ledger.forTurn(turn);
+  const [history, setup] = await Promise.all([
+    sessionHistory(sessions, session, turn.epoch),
+    turnPreparer.forTurn({ agent, session, log, ...place }),
+  ]);
+  const context = turnContext({
+    sessions,
+    session,
+    epoch: turn.epoch,
+    turn: turn.id,
+    agent,
+    address,
+    history,
+    setup: { ...setup, model: account.sideModel(setup.model) },
+    held,
+    clock,
+    log,
+  });
+  const verdict = await account.mayCall(noUsage);
+  if (!verdict.ok) {
+    account.close();
+    return { answer: `⚠️ ${verdict.reason}` };
+  }
+  const entries = history.map(({ entry }) => entry);
+  const focus = plainLine(call.args, focusChars);
+  const before = context.tokens(entries);
+  const made = await context
+    .compact(entries, signal, focus === "" ? undefined : focus)
+    .finally(account.close);
+  // Stopped, drained or lost: the next holder decides what becomes of the command.
+  if (signal.aborted)
+    throw isFault(signal.reason) ? signal.reason : new Fault("conflict", "the command was told to stop");
+  const patch = {
+    ...context.patch(made.summary === null ? [] : [made.summary]),
+    ...usageAfter(session, made.usage),
+  };
+  // Nothing but this process has the summary: a store that is away for a moment must not cost another one.
+  const cells = await untilStored(held, clock, () =>
+    account.note({ entries: [], usage: made.usage }, setup.model),
+  );
+  const spent = { patch, cells, committed: account.committed };
+  if (made.summary === null) return { answer: refusalOf(made.reason), ...spent };
+  const after = context.tokens([...entries, made.summary]);
+  const count = summarised(
+    history.filter(({ seq }) => seq <= (made.summary?.throughSeq ?? 0)).map(({ entry }) => entry),
+  );
+  const saved = before > after ? `, ${words(before - after)} saved` : "";
   return {
-    name: "compact",
-    summary: "turn the beginning of this conversation into a summary; say what matters after it",
-    async run(call) {
-      const running = options.running.begin(call.turn.id);
-      const stopTyping = keepTyping(
-        options.channel(accountKey(call.inbound)),
-        call.inbound.address,
-        call.held,
-        clock,
-        call.log,
-      );
-      try {
-        return await compacted(call, AbortSignal.any([call.held.signal, running.signal]));
-      } finally {
-        stopTyping();
-        running.end();
-      }
-    },
+    answer: `Compacted: ${count} became a summary. The context takes about ${words(after)} tokens now, ${words(before)} before${saved}.`,
+    entries: [JSON.stringify(made.summary)],
+    ...spent,
   };
 }
 

@@ -1,46 +1,42 @@
-// /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and contents stay with the operator (I8).
+// /context: what my prompt is made of here and now, in sizes and reasons, never in its text. Paths and
+// contents stay with the operator (I8).
 import { diff, type PromptDiff, type PromptExplanation } from "@parley/agent";
-import type { Sessions } from "@parley/store";
-import type { PromptHistory, TurnPreparer } from "@parley/runner";
-import type { PastLaneCommand } from "./commands.ts";
-
-export interface ContextCommandOptions {
-  readonly sessions: Pick<Sessions, "open">;
-  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
-  readonly prompts: PromptHistory;
-}
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const usage = "Usage: /context list (sizes), or /context detail (every section with its reason, every tool).";
 
-export function contextCommand({ sessions, turnPreparer, prompts }: ContextCommandOptions): PastLaneCommand {
-  return {
-    name: "context",
-    summary: "what my prompt is made of: list or detail",
-    async run(args, { inbound: { address, guild, parent }, route: { agent, session: key } }) {
-      const wanted = args.trim().toLowerCase() || "list";
-      if (wanted !== "list" && wanted !== "detail") return usage;
-      const session = await sessions.open(key);
-      const place = {
-        address,
-        ...(guild === undefined ? {} : { guild }),
-        ...(parent === undefined ? {} : { parent }),
-      };
-      const { explanation, facts } = await turnPreparer.prompt({ agent, session, place });
-      const last = prompts.last(session);
-      const before = last === null ? null : await prompts.explanation(last);
-      return [
-        ...summary(explanation),
-        ...files(explanation),
-        ...(wanted === "detail"
-          ? [...sections(explanation), ...tools(explanation)]
-          : [`Sections: ${counted(explanation)}`]),
-        ...skills(facts.stable.skills.length),
-        before === null ? "Moved: nothing to compare with yet" : moved(diff(before, explanation)),
-        ...(wanted === "list" ? ["More: /context detail"] : []),
-      ].join("\n");
-    },
-  };
-}
+export const context: PastLaneCommand = {
+  name: "context",
+  summary: "what my prompt is made of: list or detail",
+  place: "past-lane",
+  onlyTells: true,
+  async run(
+    { args, inbound: { address, guild, parent }, route: { agent, session: key } },
+    { store: { sessions }, turnPreparer, prompts },
+  ) {
+    const wanted = args.trim().toLowerCase() || "list";
+    if (wanted !== "list" && wanted !== "detail") return usage;
+    const session = await sessions.open(key);
+    const place = {
+      address,
+      ...(guild === undefined ? {} : { guild }),
+      ...(parent === undefined ? {} : { parent }),
+    };
+    const { explanation, facts } = await turnPreparer.prompt({ agent, session, place });
+    const last = prompts.last(session);
+    const before = last === null ? null : await prompts.explanation(last);
+    return [
+      ...summary(explanation),
+      ...files(explanation),
+      ...(wanted === "detail"
+        ? [...sections(explanation), ...tools(explanation)]
+        : [`Sections: ${counted(explanation)}`]),
+      ...skills(facts.stable.skills.length),
+      before === null ? "Moved: nothing to compare with yet" : moved(diff(before, explanation)),
+      ...(wanted === "list" ? ["More: /context detail"] : []),
+    ].join("\n");
+  },
+};
 
 function summary({
   mode,

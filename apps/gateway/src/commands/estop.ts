@@ -1,27 +1,26 @@
 // /estop: ends all that tools do, everywhere, and holds them until /estop off. For owners.
-import type { EmergencyStop } from "@parley/runner";
-import type { PastLaneCommand } from "./commands.ts";
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const usage = "Usage: /estop (hold all tools), or /estop off (let them go on).";
 
-export function estopCommand(hold: EmergencyStop): PastLaneCommand {
-  return {
-    name: "estop",
-    summary: "hold all tools of all conversations; /estop off lets them go on",
-    async run(args, { inbound: { channel, sender }, owner }) {
-      if (!owner) return null;
-      switch (args.trim().toLowerCase()) {
-        case "":
-        case "on":
-          return (await hold.hold(`${channel}:${sender.id}`))
-            ? "🛑 All tools are held, in all conversations, and what they did was ended. /estop off lets them go on."
-            : "🛑 All tools were held before, and are. /estop off lets them go on.";
-        case "off":
-        case "resume":
-          return (await hold.release()) ? "Tools may be used again." : "Tools were not held.";
-        default:
-          return usage;
-      }
-    },
-  };
-}
+export const estop: PastLaneCommand = {
+  name: "estop",
+  summary: "hold all tools of all conversations; /estop off lets them go on",
+  place: "past-lane",
+  ownersOnly: true,
+  async run({ args, inbound: { channel, sender }, owner }, { hold }) {
+    if (!owner) return null;
+    switch (args.trim().toLowerCase()) {
+      case "":
+      case "on":
+        return (await hold.hold(`${channel}:${sender.id}`))
+          ? "🛑 All tools are held, in all conversations, and what they did was ended. /estop off lets them go on."
+          : "🛑 All tools were held before, and are. /estop off lets them go on.";
+      case "off":
+      case "resume":
+        return (await hold.release()) ? "Tools may be used again." : "Tools were not held.";
+      default:
+        return usage;
+    }
+  },
+};

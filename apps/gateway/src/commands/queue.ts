@@ -1,5 +1,4 @@
 // /queue: shows or sets how this session treats messages that arrive while a turn runs.
-import type { Sessions } from "@parley/store";
 import {
   dropPolicies,
   ownQueueSettings,
@@ -8,7 +7,7 @@ import {
   queueSettingsOf,
   type QueueSettings,
 } from "@parley/runner";
-import type { PastLaneCommand } from "./commands.ts";
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const usage =
   "Usage: /queue steer|followup|collect|interrupt [debounce:0.5s] [cap:20] [drop:summarize|old|new], or /queue default.";
@@ -17,7 +16,10 @@ type Parsed =
   | { readonly ok: true; readonly set: { [field: string]: string | number } }
   | { readonly ok: false; readonly reason: string };
 
-/** `collect debounce:0.5s cap:25 drop:old` as fields; every word is optional, unknown ones are refused by name. */
+/**
+ * `collect debounce:0.5s cap:25 drop:old` as fields; every word is optional, unknown ones are refused by
+ * name.
+ */
 export function parseQueueArgs(args: string): Parsed {
   const set: { [field: string]: string | number } = {};
   for (const word of args.split(/\s+/).filter(Boolean)) {
@@ -46,21 +48,23 @@ export function parseQueueArgs(args: string): Parsed {
   return { ok: true, set };
 }
 
-export function queueCommand(sessions: Sessions, configured: QueueSettings): PastLaneCommand {
-  const tell = ({ mode, debounceMs, cap, drop }: QueueSettings): string =>
-    `Queue: ${mode} (debounce ${debounceMs / 1000} s, cap ${cap}, drop ${drop}).`;
-  return {
-    name: "queue",
-    summary: "how messages wait while I work: steer, followup, collect or interrupt",
-    async run(args, { route }) {
-      const session = await sessions.open(route.session);
-      if (args === "") return `${tell(queueSettingsOf(session, configured))}\n${usage}`;
-      if (args === "default" || args === "reset")
-        return tell(queueSettingsOf(await sessions.patch(route.session, { [queueField]: null }), configured));
-      const parsed = parseQueueArgs(args);
-      if (!parsed.ok) return parsed.reason;
-      const merged = { ...ownQueueSettings(session), ...parsed.set };
-      return tell(queueSettingsOf(await sessions.patch(route.session, { [queueField]: merged }), configured));
-    },
-  };
+export const queue: PastLaneCommand = {
+  name: "queue",
+  summary: "how messages wait while I work: steer, followup, collect or interrupt",
+  place: "past-lane",
+  async run({ args, route }, { config, store: { sessions } }) {
+    const configured = config.messages.queue;
+    const session = await sessions.open(route.session);
+    if (args === "") return `${told(queueSettingsOf(session, configured))}\n${usage}`;
+    if (args === "default" || args === "reset")
+      return told(queueSettingsOf(await sessions.patch(route.session, { [queueField]: null }), configured));
+    const parsed = parseQueueArgs(args);
+    if (!parsed.ok) return parsed.reason;
+    const merged = { ...ownQueueSettings(session), ...parsed.set };
+    return told(queueSettingsOf(await sessions.patch(route.session, { [queueField]: merged }), configured));
+  },
+};
+
+function told({ mode, debounceMs, cap, drop }: QueueSettings): string {
+  return `Queue: ${mode} (debounce ${debounceMs / 1000} s, cap ${cap}, drop ${drop}).`;
 }

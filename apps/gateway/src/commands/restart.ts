@@ -1,10 +1,11 @@
-// /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon is back, once after. What was asked
-// stands in a cell, so that a command that comes again restarts nothing more.
+// /restart: what `parley restart` does, by an owner in a chat. The chat is told before and, when the daemon
+// is back, once after. What was asked stands in a cell, so that a command that comes again restarts nothing
+// more.
 import { type Address, type Clock, type Inbound, type Log, version } from "@parley/protocol";
 import type { Cells, Outbox } from "@parley/store";
 import { textDelivery } from "@parley/delivery";
 import type { Restarting } from "@parley/runner";
-import type { PastLaneCommand } from "./commands.ts";
+import type { PastLaneCommand } from "./chat-command.ts";
 
 export interface ChatRestartOptions {
   /** Absent: it can only be stopped. */
@@ -36,13 +37,13 @@ const most = 1_000;
 /** The answer and the command's row are written first. */
 const restartDelayMs = 200;
 
-export function restartCommand({ ask }: Pick<ChatRestart, "ask">): PastLaneCommand {
-  return {
-    name: "restart",
-    summary: "let what runs end, and start me anew",
-    run: async (_args, { inbound, owner }) => (owner ? ask(inbound) : null),
-  };
-}
+export const restart: PastLaneCommand = {
+  name: "restart",
+  summary: "let what runs end, and start me anew",
+  place: "past-lane",
+  ownersOnly: true,
+  run: async ({ inbound, owner }, { daemon }) => (owner ? daemon.restart(inbound) : null),
+};
 
 export function chatRestart({
   restarting,

@@ -1,89 +1,77 @@
-// /status: what a person may know of the state of things: whether I am well, which model answers, how full its context is, how messages
-// wait, what this conversation used. Reasons of trouble may name paths, so they stay with the operator (I8); where others read along, so does
-// all that tells of the machine, the account and the money.
-import { runtimeLine, type PromptFacts } from "@parley/agent";
-import type { Model } from "@parley/models";
+// /status: what a person may know of the state of things: whether I am well, which model answers, how full
+// its context is, how messages wait, what this conversation used. Reasons of trouble may name paths, so they
+// stay with the operator (I8); where others read along, so does all that tells of the machine, the account
+// and the money.
+import { runtimeLine } from "@parley/agent";
 import { noUsage, type AssistantEntry, type SessionKey, type Usage, version } from "@parley/protocol";
 import type { Inbox, Session, Sessions } from "@parley/store";
-import { type EmergencyStop, readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
-import type { Admitted } from "../receive/receive.ts";
-import type { StateReport } from "../gateway-state.ts";
-import type { PastLaneCommand } from "./commands.ts";
-
-export interface StatusCommandOptions {
-  readonly sessions: Sessions;
-  readonly inbox: Pick<Inbox, "find">;
-  readonly queue: QueueSettings;
-  readonly report: () => Promise<StateReport>;
-  readonly held: EmergencyStop["now"];
-  /** What a turn of this session would run with now. */
-  readonly turnOf: (
-    by: Admitted,
-    session: Session,
-  ) => Promise<{ readonly model: Pick<Model, "id" | "contextWindow">; readonly facts: PromptFacts }>;
-}
+import { readEntry, queueSettingsOf, type QueueSettings } from "@parley/runner";
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const countedUpTo = 100;
 /** Newest entries among which the last answer is looked for. */
 const entriesLookedAt = 50;
 
-export function statusCommand({
-  sessions,
-  inbox,
-  queue,
-  report,
-  held,
-  turnOf,
-}: StatusCommandOptions): PastLaneCommand {
-  async function contextTokens(session: Session): Promise<number> {
-    const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
-    const last = newest
-      .map(({ body }) => readEntry(body))
-      .findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
-    return last === undefined ? 0 : inputTokens(last.usage) + last.usage.outputTokens;
-  }
-
-  async function queueLine(lane: SessionKey, { mode }: QueueSettings): Promise<string> {
-    const [waiting, claimed] = await Promise.all([
-      inbox.find({ lane, state: "waiting", limit: countedUpTo }),
-      inbox.find({ lane, state: "claimed", limit: 1 }),
+export const status: PastLaneCommand = {
+  name: "status",
+  summary: "how I am, and what this conversation uses",
+  place: "past-lane",
+  onlyTells: true,
+  async run({ inbound, route, owner }, { config, store, turnPreparer, daemon, hold }) {
+    const { address, guild, parent } = inbound;
+    const session = await store.sessions.open(route.session);
+    const place = {
+      address,
+      ...(guild === undefined ? {} : { guild }),
+      ...(parent === undefined ? {} : { parent }),
+    };
+    const [{ state }, { model, facts }, context, waits, onHold] = await Promise.all([
+      daemon.report(),
+      turnPreparer.prompt({ agent: route.agent, session, place }),
+      contextTokens(store.sessions, session),
+      queueLine(store.inbox, route.session, queueSettingsOf(session, config.messages.queue)),
+      hold.now(),
     ]);
-    const many = waiting.length === countedUpTo ? `${countedUpTo} or more` : String(waiting.length);
-    return `Queue: ${mode}; ${claimed.length > 0 ? "working" : "idle"}, ${many} waiting`;
-  }
+    const trouble = state === "ok" ? "" : " (the operator sees why with `parley status`)";
+    const isPrivate = address.kind === "dm";
+    const percent = Math.round((context / model.contextWindow) * 100);
+    return [
+      `Parley${isPrivate ? ` ${version}` : ""}: ${state}${trouble}`,
+      ...(onHold === null ? [] : ["🛑 Tools: held by /estop; an owner lets them go on with /estop off"]),
+      `Model: \`${model.id}\``,
+      `Context: ${thousands(context)} of ${thousands(model.contextWindow)} tokens (${percent} %)`,
+      waits,
+      ...(isPrivate
+        ? [
+            usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
+            `Session: \`${route.session}\``,
+            // Names of machines and folders are the operator's.
+            runtimeLine(facts, ["session", ...(owner ? [] : ["host", "repo", "shell"])]),
+          ]
+        : []),
+    ].join("\n");
+  },
+};
 
-  return {
-    name: "status",
-    summary: "how I am, and what this conversation uses",
-    async run(_args, by) {
-      const session = await sessions.open(by.route.session);
-      const [{ state }, { model, facts }, context, waits, onHold] = await Promise.all([
-        report(),
-        turnOf(by, session),
-        contextTokens(session),
-        queueLine(by.route.session, queueSettingsOf(session, queue)),
-        held(),
-      ]);
-      const trouble = state === "ok" ? "" : " (the operator sees why with `parley status`)";
-      const isPrivate = by.inbound.address.kind === "dm";
-      const percent = Math.round((context / model.contextWindow) * 100);
-      return [
-        `Parley${isPrivate ? ` ${version}` : ""}: ${state}${trouble}`,
-        ...(onHold === null ? [] : ["🛑 Tools: held by /estop; an owner lets them go on with /estop off"]),
-        `Model: \`${model.id}\``,
-        `Context: ${thousands(context)} of ${thousands(model.contextWindow)} tokens (${percent} %)`,
-        waits,
-        ...(isPrivate
-          ? [
-              usageLine({ ...noUsage, ...(session.fields["usage"] as Partial<Usage> | undefined) }),
-              `Session: \`${by.route.session}\``,
-              // Names of machines and folders are the operator's.
-              runtimeLine(facts, ["session", ...(by.owner ? [] : ["host", "repo", "shell"])]),
-            ]
-          : []),
-      ].join("\n");
-    },
-  };
+async function contextTokens(sessions: Pick<Sessions, "transcript">, session: Session): Promise<number> {
+  const newest = await sessions.transcript(session.key, { newest: true, limit: entriesLookedAt });
+  const last = newest
+    .map(({ body }) => readEntry(body))
+    .findLast((entry): entry is AssistantEntry => entry?.type === "assistant");
+  return last === undefined ? 0 : inputTokens(last.usage) + last.usage.outputTokens;
+}
+
+async function queueLine(
+  inbox: Pick<Inbox, "find">,
+  lane: SessionKey,
+  { mode }: QueueSettings,
+): Promise<string> {
+  const [waiting, claimed] = await Promise.all([
+    inbox.find({ lane, state: "waiting", limit: countedUpTo }),
+    inbox.find({ lane, state: "claimed", limit: 1 }),
+  ]);
+  const many = waiting.length === countedUpTo ? `${countedUpTo} or more` : String(waiting.length);
+  return `Queue: ${mode}; ${claimed.length > 0 ? "working" : "idle"}, ${many} waiting`;
 }
 
 function usageLine(usage: Usage): string {

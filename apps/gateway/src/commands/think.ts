@@ -1,15 +1,13 @@
-// /think: how much the model thinks in this conversation, with the levels it takes. May carry /reasoning along: both are directives, and
-// several of them may stand in one message.
+// /think: how much the model thinks in this conversation, with the levels it takes. May carry /reasoning
+// along: both are directives, and several of them may stand in one message.
 import { parseSessionKey, type Json } from "@parley/protocol";
-import { thinkingLevelsOf, type Model, type Models } from "@parley/models";
-import type { AgentConfig, Config } from "@parley/config";
+import { thinkingLevelsOf, type Model } from "@parley/models";
+import type { AgentConfig } from "@parley/config";
 import type { Session, Sessions } from "@parley/store";
 import {
-  type LaneCommand,
   type LaneCommandCall,
   isClearing,
   readDirectives,
-  type ModelCatalog,
   ownThinking,
   reasoningField,
   thinkingField,
@@ -17,13 +15,7 @@ import {
   thinkingWords,
   unsupportedThinking,
 } from "@parley/runner";
-
-export interface DirectiveOptions {
-  readonly config: Config;
-  readonly sessions: Sessions;
-  readonly models: Pick<Models, "get">;
-  readonly book: ModelCatalog;
-}
+import type { CommandPorts, InLaneCommand } from "./chat-command.ts";
 
 /** What a directive needs to know of its conversation. */
 export interface Talk {
@@ -33,38 +25,40 @@ export interface Talk {
 }
 
 export async function talkOf(
-  { config, sessions, models, book }: DirectiveOptions,
+  { config, store, models, modelCatalog }: CommandPorts,
   { key }: LaneCommandCall,
 ): Promise<Talk> {
-  const session = await sessions.open(key);
+  const session = await store.sessions.open(key);
   const id = parseSessionKey(key).agent;
   const agent = config.agents.list.find((each) => each.id === id);
   if (agent === undefined) throw new Error(`there is no agent "${id}" in agents.list any more`);
-  return { agent, session, model: await models.get(book.of(agent, session).primary) };
+  return { agent, session, model: await models.get(modelCatalog.of(agent, session).primary) };
 }
 
-export function thinkCommand(options: DirectiveOptions): LaneCommand {
-  return {
-    name: "think",
-    summary: "how much I think before I answer; /think high, or in a message for that message only",
-    async run(call) {
-      const { agent, session, model } = await talkOf(options, call);
-      const [word = ""] = call.args.split(/\s+/, 1);
-      if (word !== "" && isClearing(word)) {
-        const cleared = await options.sessions.patch(call.key, { [thinkingField]: null });
-        return `Thinking: ${thinkingOf({ config: options.config, agent, session: cleared, model })}, the default.`;
-      }
-      if (word !== "") return setDirectives(options, call, model);
-      const from = ownThinking(session) === null ? "the default" : "set for this conversation";
-      const now = thinkingOf({ config: options.config, agent, session, model });
-      return `Thinking: ${now} (${from}).\nLevels of \`${model.id}\`: ${thinkingLevelsOf(model).join(", ")}. Usage: /think LEVEL, or /think default.`;
-    },
-  };
-}
+export const think: InLaneCommand = {
+  name: "think",
+  summary: "how much I think before I answer; /think high, or in a message for that message only",
+  place: "in-lane",
+  isDirective: true,
+  async run(call, ports) {
+    const { agent, session, model } = await talkOf(ports, call);
+    const { config } = ports;
+    const { sessions } = ports.store;
+    const [word = ""] = call.args.split(/\s+/, 1);
+    if (word !== "" && isClearing(word)) {
+      const cleared = await sessions.patch(call.key, { [thinkingField]: null });
+      return `Thinking: ${thinkingOf({ config, agent, session: cleared, model })}, the default.`;
+    }
+    if (word !== "") return setDirectives(sessions, call, model);
+    const from = ownThinking(session) === null ? "the default" : "set for this conversation";
+    const now = thinkingOf({ config, agent, session, model });
+    return `Thinking: ${now} (${from}).\nLevels of \`${model.id}\`: ${thinkingLevelsOf(model).join(", ")}. Usage: /think LEVEL, or /think default.`;
+  },
+};
 
 /** What is said back; nothing is set when one of them cannot be. */
 export async function setDirectives(
-  { sessions }: DirectiveOptions,
+  sessions: Pick<Sessions, "patch">,
   { key, name, args }: LaneCommandCall,
   model: Model,
 ): Promise<string> {

@@ -1,47 +1,40 @@
-// /tools: what I may use for the person who asks, here and now; with a name, why that tool is there or not. Why this machine cannot have a
-// tool is told to owners only.
+// /tools: what I may use for the person who asks, here and now; with a name, why that tool is there or not.
+// Why this machine cannot have a tool is told to owners only.
 import { nearestWord } from "@parley/config";
-import type { Sessions } from "@parley/store";
-import { type EmergencyStop, listedTools, type ListedTool, type TurnPreparer } from "@parley/runner";
+import { listedTools, type ListedTool } from "@parley/runner";
 import { senderId } from "@parley/access";
-import type { PastLaneCommand } from "./commands.ts";
-
-export interface ToolsCommandOptions {
-  readonly sessions: Pick<Sessions, "open">;
-  readonly turnPreparer: Pick<TurnPreparer, "prompt">;
-  readonly held: EmergencyStop["now"];
-}
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const shownNameChars = 40;
 
-export function toolsCommand({ sessions, turnPreparer, held }: ToolsCommandOptions): PastLaneCommand {
-  return {
-    name: "tools",
-    summary: "what I may use here; /tools NAME says why, or why not",
-    async run(args, { inbound, route: { agent, session: key }, owner }) {
-      const session = await sessions.open(key);
-      // A turn of this person's words: others in the chat may be allowed less, or more.
-      const by = { owner, senders: [senderId(inbound)] };
-      const [{ here }, onHold] = await Promise.all([
-        turnPreparer.prompt({ agent, session, place: inbound, by }),
-        held(),
-      ]);
-      const tools = listedTools(here);
-      const [name] = args.split(/\s+/).filter((word) => word !== "");
-      const said = name === undefined ? list(tools, here.decision.reason) : explained(tools, name, owner);
-      return onHold === null
-        ? said
-        : `${said}\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.`;
-    },
-  };
-}
+export const tools: PastLaneCommand = {
+  name: "tools",
+  summary: "what I may use here; /tools NAME says why, or why not",
+  place: "past-lane",
+  onlyTells: true,
+  async run({ args, inbound, route: { agent, session: key }, owner }, { store, turnPreparer, hold }) {
+    const session = await store.sessions.open(key);
+    // A turn of this person's words: others in the chat may be allowed less, or more.
+    const by = { owner, senders: [senderId(inbound)] };
+    const [{ here }, onHold] = await Promise.all([
+      turnPreparer.prompt({ agent, session, place: inbound, by }),
+      hold.now(),
+    ]);
+    const listed = listedTools(here);
+    const [name] = args.split(/\s+/).filter((word) => word !== "");
+    const said = name === undefined ? list(listed, here.decision.reason) : explained(listed, name, owner);
+    return onHold === null
+      ? said
+      : `${said}\n🛑 All tools are held by /estop; an owner lets them go on with /estop off.`;
+  },
+};
 
-function list(tools: readonly ListedTool[], whyNone: string | undefined): string {
-  const ready = tools.filter(({ status }) => status === "ready");
+function list(all: readonly ListedTool[], whyNone: string | undefined): string {
+  const ready = all.filter(({ status }) => status === "ready");
   if (ready.length === 0) return `I may use no tool here${whyNone === undefined ? "." : `: ${whyNone}.`}`;
   const sections = [...new Set(ready.map(({ section }) => section))];
   return [
-    `Tools that I may use here: ${ready.length} of ${tools.length}.`,
+    `Tools that I may use here: ${ready.length} of ${all.length}.`,
     // Without the line between, a section's name would belong to the list above it.
     ...sections.flatMap((section) => [
       "",
@@ -53,12 +46,12 @@ function list(tools: readonly ListedTool[], whyNone: string | undefined): string
   ].join("\n");
 }
 
-function explained(tools: readonly ListedTool[], name: string, owner: boolean): string {
-  const found = tools.find(({ id }) => id.toLowerCase() === name.toLowerCase());
+function explained(all: readonly ListedTool[], name: string, owner: boolean): string {
+  const found = all.find(({ id }) => id.toLowerCase() === name.toLowerCase());
   if (found === undefined) {
     const near = nearestWord(
       name.toLowerCase(),
-      tools.map(({ id }) => id),
+      all.map(({ id }) => id),
     );
     const meant = near === null ? "" : ` Did you mean \`${near}\`?`;
     return `There is no tool "${name.replaceAll("`", "").slice(0, shownNameChars)}".${meant} /tools shows those that I may use.`;

@@ -1,54 +1,39 @@
-// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps is left. The words by which
-// people elsewhere put a line under every answer are refused, so that nobody waits for one.
-import type { Clock } from "@parley/protocol";
-import {
-  type SpendLimits,
-  type SpendState,
-  addUsed,
-  daysBack,
-  noneUsed,
-  tokensOf,
-  type UsageLog,
-  type Used,
-} from "@parley/runner";
-import type { PastLaneCommand } from "./commands.ts";
-
-export interface UsageCommandOptions {
-  readonly usage: UsageLog;
-  readonly ledger: SpendLimits;
-  readonly clock: Pick<Clock, "now">;
-}
+// /usage: what this conversation used, today and in thirty days; for owners also how much of the agent's caps
+// is left. The words by which people elsewhere put a line under every answer are refused, so that nobody
+// waits for one.
+import { type SpendState, addUsed, daysBack, noneUsed, tokensOf, type Used } from "@parley/runner";
+import type { PastLaneCommand } from "./chat-command.ts";
 
 const shownDays = 30;
 const usageHint =
   "There is no line under my answers to set. /usage alone says what this conversation used, today and in 30 days.";
 
-export function usageCommand({ usage, ledger, clock }: UsageCommandOptions): PastLaneCommand {
-  return {
-    name: "usage",
-    summary: "what this conversation used",
-    async run(args, { inbound, route, owner }) {
-      if (!["", "cost"].includes(args.toLowerCase())) return usageHint;
-      const days = daysBack(usage.timeZone, clock.now(), shownDays);
-      const rows = await usage.ofSession(route.session, days);
-      const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
-      const all = rows.reduce(addUsed, noneUsed);
-      // The agent's caps are no business of a group.
-      const state =
-        owner && inbound.address.kind === "dm"
-          ? (await ledger.states()).find(({ agent }) => agent === route.agent)
-          : undefined;
-      return [
-        `Today: ${usedWords(today)}`,
-        `${shownDays} days: ${usedWords(all)}`,
-        ...(all.unpricedTokens === 0
-          ? []
-          : [`Of these ${thousands(all.unpricedTokens)} tokens have no known price and are in no dollars.`]),
-        ...(state === undefined ? [] : capLines(state)),
-      ].join("\n");
-    },
-  };
-}
+export const usage: PastLaneCommand = {
+  name: "usage",
+  summary: "what this conversation used",
+  place: "past-lane",
+  onlyTells: true,
+  async run({ args, inbound, route, owner }, { usage: log, ledger, clock }) {
+    if (!["", "cost"].includes(args.toLowerCase())) return usageHint;
+    const days = daysBack(log.timeZone, clock.now(), shownDays);
+    const rows = await log.ofSession(route.session, days);
+    const today = rows.filter(({ day }) => day === days[0]).reduce(addUsed, noneUsed);
+    const all = rows.reduce(addUsed, noneUsed);
+    // The agent's caps are no business of a group.
+    const state =
+      owner && inbound.address.kind === "dm"
+        ? (await ledger.states()).find(({ agent }) => agent === route.agent)
+        : undefined;
+    return [
+      `Today: ${usedWords(today)}`,
+      `${shownDays} days: ${usedWords(all)}`,
+      ...(all.unpricedTokens === 0
+        ? []
+        : [`Of these ${thousands(all.unpricedTokens)} tokens have no known price and are in no dollars.`]),
+      ...(state === undefined ? [] : capLines(state)),
+    ].join("\n");
+  },
+};
 
 function usedWords(used: Used): string {
   const read = used.inputTokens + used.cacheReadTokens + used.cacheWriteTokens;

@@ -1,10 +1,13 @@
 // /whoami: the ids that an operator needs for allowlists and owners.
-import type { PastLaneCommand } from "./commands.ts";
+import type { PastLaneCommand } from "./chat-command.ts";
 
-export const whoamiCommand: PastLaneCommand = {
+export const whoami: PastLaneCommand = {
   name: "whoami",
+  aliases: { id: "" },
   summary: "your ids, as the config wants them",
-  run: async (_args, { inbound, route, owner }) =>
+  place: "past-lane",
+  onlyTells: true,
+  run: async ({ inbound, route, owner }) =>
     [
       `You are \`${inbound.channel}:${inbound.sender.id}\`${owner ? ", an owner" : ""}.`,
       `This chat is \`${inbound.address.peer}\`${inbound.address.thread === undefined ? "" : `, thread \`${inbound.address.thread}\``}.`,

@@ -1,47 +1,41 @@
-// /why: the story of the message that is replied to, named, or was the last, in words for the people of the chat. Only messages of this very
-// session and conversation are told; reasons that may name errors stay with the operator (I8).
+// /why: the story of the message that is replied to, named, or was the last, in words for the people of the
+// chat. Only messages of this very session and conversation are told; reasons that may name errors stay with
+// the operator (I8).
 import { conversationKey, type DeliveryStory, type Story, type StoryTurn } from "@parley/protocol";
-import type { Inbox, RowView } from "@parley/store";
-import type { FindMessage } from "../trace/find-message.ts";
-import type { TellStory } from "../trace/story.ts";
-import type { Admitted } from "../receive/receive.ts";
-import type { PastLaneCommand } from "./commands.ts";
-
-export interface WhyCommandOptions {
-  readonly inbox: Pick<Inbox, "find">;
-  readonly find: FindMessage;
-  readonly tell: TellStory;
-}
+import type { RowView } from "@parley/store";
+import { findMessage } from "../trace/find-message.ts";
+import { storyTeller } from "../trace/story.ts";
+import type { CommandPorts, PastLaneCall, PastLaneCommand } from "./chat-command.ts";
 
 /** Newest rows among which the last message is looked for: commands come between. */
 const rowsLookedAt = 50;
 
-export function whyCommand({ inbox, find, tell }: WhyCommandOptions): PastLaneCommand {
-  async function lastMessage({ route, inbound }: Admitted): Promise<RowView | null> {
-    const newest = await inbox.find({ lane: route.session, dismissed: true, limit: rowsLookedAt });
-    return (
-      newest.find(
-        (row) => row.conversation === conversationKey(inbound.address) && row.outcome !== "commanded",
-      ) ?? null
-    );
-  }
+export const why: PastLaneCommand = {
+  name: "why",
+  summary: "what became of a message: reply to it, name its id, or ask for the last one",
+  place: "past-lane",
+  onlyTells: true,
+  async run(call, { store, clock }) {
+    const row = await askedFor(call, store);
+    return row === null
+      ? "I know of no such message in this conversation (any more)."
+      : plainStory(await storyTeller({ ...store, clock })(row));
+  },
+};
 
-  async function asked(args: string, by: Admitted): Promise<RowView | null> {
-    const named = args === "" ? by.inbound.replyTo?.messageId : args;
-    const found = named === undefined ? await lastMessage(by) : await find(named, { lane: by.route.session });
-    return found?.conversation === conversationKey(by.inbound.address) ? found : null;
+async function askedFor(
+  { args, inbound, route }: PastLaneCall,
+  { inbox, outbox }: CommandPorts["store"],
+): Promise<RowView | null> {
+  const conversation = conversationKey(inbound.address);
+  const lane = route.session;
+  const named = args === "" ? inbound.replyTo?.messageId : args;
+  if (named !== undefined) {
+    const found = await findMessage(inbox, outbox)(named, { lane });
+    return found?.conversation === conversation ? found : null;
   }
-
-  return {
-    name: "why",
-    summary: "what became of a message: reply to it, name its id, or ask for the last one",
-    async run(args, by) {
-      const row = await asked(args, by);
-      return row === null
-        ? "I know of no such message in this conversation (any more)."
-        : plainStory(await tell(row));
-    },
-  };
+  const newest = await inbox.find({ lane, dismissed: true, limit: rowsLookedAt });
+  return newest.find((row) => row.conversation === conversation && row.outcome !== "commanded") ?? null;
 }
 
 function plainStory({ row, waitedMs, waitedFor, turn, deliveries, now }: Story): string {

@@ -5,15 +5,11 @@ import { ensureWorkspace } from "@parley/agent";
 import type { Config, Places } from "@parley/config";
 import type { Models } from "@parley/models";
 import { isFault, type Fault, type Log } from "@parley/protocol";
-import { restartCommand, type ChatRestart } from "../commands/restart.ts";
-import { statusCommand } from "../commands/status.ts";
-import { whyCommand } from "../commands/why.ts";
+import type { ChatRestart } from "../commands/restart.ts";
 import type { Hub } from "@parley/control";
 import type { ProcessMemory } from "./process-memory.ts";
 import { messagePath, type MessagePath, type MessagePathParts } from "../message-path.ts";
 import { templatesFolder, installationFacts } from "../installation.ts";
-import { findMessage } from "../trace/find-message.ts";
-import { storyTeller } from "../trace/story.ts";
 import { misspeltSkills, misspeltSkillWarning } from "../reload/misspelt-skills.ts";
 import { misspeltTools, misspeltWarning } from "../reload/misspelt-tools.ts";
 import { live } from "../reload/live.ts";
@@ -43,7 +39,7 @@ type FromConfig =
   | "tools"
   | "hooks"
   | "toolHooks"
-  | "commands"
+  | "daemon"
   | "showProgress"
   | "redaction"
   | "skills"
@@ -82,7 +78,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
     watched = (models) => models,
     ...ports
   } = options;
-  const { store, clock, ids, log } = ports;
+  const { clock, ids, log } = ports;
   const mediaPath = join(places.home, "media");
 
   return async (config) => {
@@ -100,7 +96,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       tools.map(({ name }) => name),
     ))
       log.warn({ ...found }, misspeltWarning(found));
-    const core: MessagePath = messagePath({
+    const core = messagePath({
       ...ports,
       config,
       models,
@@ -108,31 +104,7 @@ export function pathsByConfig(options: PathsByConfigOptions): (config: Config) =
       tools,
       hooks: bootstrapHooks(config, configPath, clock),
       toolHooks: toolHooks({ config, configPath, clock, log }),
-      commands: [
-        statusCommand({
-          sessions: store.sessions,
-          inbox: store.inbox,
-          queue: config.messages.queue,
-          report: state.report,
-          held: () => core.hold.now(),
-          turnOf: ({ inbound: { address, guild, parent }, route: { agent } }, session) =>
-            core.turnPreparer.prompt({
-              agent,
-              session,
-              place: {
-                address,
-                ...(guild === undefined ? {} : { guild }),
-                ...(parent === undefined ? {} : { parent }),
-              },
-            }),
-        }),
-        restartCommand(chatRestart),
-        whyCommand({
-          inbox: store.inbox,
-          find: findMessage(store.inbox, store.outbox),
-          tell: storyTeller({ ...store, clock }),
-        }),
-      ],
+      daemon: { report: state.report, restart: chatRestart.ask },
       showProgress: wireProgress({ hub, clock }),
       redaction: wireRedaction(config, places.home, [token, localToken]),
       skills,

@@ -14,7 +14,7 @@ import {
 import type { WebChannel } from "@parley/channels";
 import type { Events, Inbox, StoredEvent, Turns } from "@parley/store";
 import { injectName } from "@parley/runner";
-import type { Stoppable } from "../commands/stop.ts";
+import type { Stoppable } from "../commands/chat-command.ts";
 import { rowOf } from "../receive/new-rows.ts";
 import { type RouteInbound, webAddress, webSender, type WebCaller } from "@parley/access";
 

@@ -1,5 +1,8 @@
-// Recognises chat commands. A command is the whole message; its name decides whether it acts past the lane or waits its turn in it.
-import { directiveCommand } from "@parley/runner";
+// Recognises chat commands. A command is the whole message; the table of commands says which names there are
+// and where each acts.
+import { directiveCommand, directiveNames } from "@parley/runner";
+import { carriedMessage, commandIn, type Carries, type ChatCommand } from "../commands/chat-command.ts";
+import { chatCommands } from "../commands/table.ts";
 
 export interface Command {
   readonly name: string;
@@ -7,91 +10,58 @@ export interface Command {
   readonly args: string;
   /** Of /new: the model that its first word names. */
   readonly model?: string;
-  readonly place: "past-lane" | "in-lane";
+  readonly place: ChatCommand["place"];
 }
 
-/** These act at once, in receive: they must work while a turn runs. */
-const pastLane = new Set([
-  "stop",
-  "estop",
-  "status",
-  "why",
-  "queue",
-  "help",
-  "start",
-  "whoami",
-  "pair",
-  "skill",
-  "context",
-  "tools",
-  "restart",
-  "usage",
-  "approve",
-  "deny",
-]);
-/** These change the session, so they keep their place among the messages; absorb never reads past one. */
-const inLane = new Set(["new", "reset", "compact", "activation", "model"]);
-/** Names that people know from elsewhere, with what they stand for. */
-const otherNames: ReadonlyMap<string, Pick<Command, "name" | "args">> = new Map([
-  ["commands", { name: "help", args: "" }],
-  ["id", { name: "whoami", args: "" }],
-  ["models", { name: "model", args: "list" }],
-]);
-/** Anybody else who gives one of these is ignored without a word. */
-const ownersOnly = new Set(["pair", "activation", "estop", "restart"]);
-/** These only tell something, to whoever asked. */
-export const tellingCommands: readonly string[] = [
-  "status",
-  "why",
-  "help",
-  "start",
-  "whoami",
-  "context",
-  "tools",
-  "usage",
-];
-/** What stands after these is the first message of the new conversation. */
-const openers = new Set(["new", "reset"]);
+const byName: ReadonlyMap<string, ChatCommand> = new Map(
+  chatCommands.map((command) => [command.name, command]),
+);
+/** Other names, with what they stand for. */
+const byAlias: ReadonlyMap<string, Command> = new Map(
+  chatCommands.flatMap(({ name, place, aliases = {} }) =>
+    Object.entries(aliases).map(([alias, args]): [string, Command] => [alias, { name, args, place }]),
+  ),
+);
 
-const form = /^\/([a-z0-9_]{1,32})(?::|\s|$)\s*([\s\S]*)$/i;
-
-/** Null for anything that is no known command: such text goes to the agent as it is. A channel takes our own name off `/cmd@bot`; what still has
- *  a name is for another bot. */
+/** Null for anything that is no known command: such text goes to the agent as it is. */
 export function parseCommand(text: string): Command | null {
   const given = commandIn(text);
   if (given === null) return null;
   const directive = directiveCommand(text);
   if (directive !== null) return { ...directive, place: "in-lane" };
-  const { name, args } = otherNames.get(given.name) ?? given;
-  if (pastLane.has(name)) return { name, args, place: "past-lane" };
-  return inLane.has(name) ? { name, args, place: "in-lane" } : null;
-}
-
-/** What has the form of a command, known or not. */
-export function commandIn(text: string): Pick<Command, "name" | "args"> | null {
-  const match = form.exec(text.trim());
-  return match === null ? null : { name: match[1]?.toLowerCase() ?? "", args: match[2]?.trim() ?? "" };
+  const found = byName.get(given.name);
+  if (found === undefined) return byAlias.get(given.name) ?? null;
+  // What only begins like a directive is a message that holds one.
+  return found.place === "in-lane" && found.isDirective ? null : { ...given, place: found.place };
 }
 
 /** Names that no skill's command may take. */
 export function knownCommands(): readonly string[] {
-  return [...pastLane, ...inLane, ...otherNames.keys()];
+  return [...new Set([...byName.keys(), ...byAlias.keys(), ...directiveNames])];
 }
 
+/** These only tell something, to whoever asked. */
+export const tellingCommands: readonly string[] = chatCommands
+  .filter(({ onlyTells }) => onlyTells)
+  .map(({ name }) => name);
+
 export function isForOwners(name: string): boolean {
-  return ownersOnly.has(name);
+  return byName.get(name)?.ownersOnly === true;
 }
 
 /** /new with the model that its first word names, if it names one: `find` knows which words do. */
 export function withModel(command: Command, find: (word: string) => string | null): Command {
-  const [word = ""] = openers.has(command.name) ? command.args.split(/\s/, 1) : [];
+  const [word = ""] = carriedBy(command) === "message" ? command.args.split(/\s/, 1) : [];
   const model = word === "" ? null : find(word);
   return model === null ? command : { ...command, model };
 }
 
 /** The message that the command carries along; null when it carries none. */
-export function messageAfter({ name, args, model }: Pick<Command, "name" | "args" | "model">): string | null {
-  const isModelFirst = name === "model" || model !== undefined;
-  const after = isModelFirst ? args.replace(/^\S+\s*/, "") : openers.has(name) ? args : "";
-  return after === "" ? null : after;
+export function messageAfter(command: Command): string | null {
+  return carriedMessage(carriedBy(command), command);
+}
+
+function carriedBy({ name }: Command): Carries | undefined {
+  const command = byName.get(name);
+  return command?.place === "in-lane" ? command.carries : undefined;
 }

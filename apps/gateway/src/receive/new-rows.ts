@@ -13,16 +13,8 @@ import {
   type SkillCall,
 } from "@parley/protocol";
 import type { NewRow } from "@parley/store";
+import type { Admitted } from "../commands/chat-command.ts";
 import type { Command } from "./command.ts";
-import type { Route } from "@parley/access";
-
-/** An admitted message with its place. */
-export interface Admitted {
-  readonly inbound: Inbound;
-  readonly route: Route;
-  readonly owner: boolean;
-  readonly authority: string;
-}
 
 /** Where rows go that no session takes. */
 const nowhere = "agent:main:hook:unreadable" as SessionKey;

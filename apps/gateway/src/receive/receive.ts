@@ -21,6 +21,7 @@ import {
   type RouteInbound,
 } from "@parley/access";
 import { activationOf } from "../commands/activation.ts";
+import type { Admitted } from "../commands/chat-command.ts";
 import { noticeDelivery } from "@parley/delivery";
 import {
   directiveCommand,
@@ -30,14 +31,12 @@ import {
   type QueueSettings,
 } from "@parley/runner";
 import { isForOwners, messageAfter, parseCommand, withModel, type Command } from "./command.ts";
-import { type Admitted, openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
+import { openingRow, refusedRow, rowOf, unreadableRow } from "./new-rows.ts";
 import type { QueueOverflow } from "./queue-overflow.ts";
 import type { ButtonPresses, ReadPress } from "./button-presses.ts";
 import { quietMs } from "./grouping-delay.ts";
 import type { ReadReaction } from "./reactions.ts";
 import type { SpokenIn } from "./reset-policy.ts";
-
-export type { Admitted };
 
 /** Runs a command that acts past the lane; its answer goes back to where the command came from. Must bear repetition. */
 export type RunPastLane = (command: Command, by: Admitted) => Promise<string | null>;

@@ -1,8 +1,9 @@
 // Commands in a chat: those that act at once while a turn runs, and those that keep their place among the messages.
 import { Fault, silentLog } from "@parley/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { chatRestart, restartCommand, type ChatRestart } from "../../src/commands/restart.ts";
+import { chatRestart, type ChatRestart } from "../../src/commands/restart.ts";
 import { askingTool } from "./asking-tool.ts";
+import { noDaemon } from "../no-daemon.ts";
 import { stage, type Person, type Stage } from "./stage.ts";
 import { waitTool } from "./wait-tool.ts";
 
@@ -156,7 +157,7 @@ describe("a command that fails", () => {
     const refuses = async (): Promise<never> => {
       throw new Fault("invalid", "the model needs an API key");
     };
-    s = await stage({ commands: [{ name: "status", summary: "how I am", run: refuses }] });
+    s = await stage({ daemon: { ...noDaemon, report: refuses } });
     const alice = s.person("alice");
     alice.says("/status");
     alice.says("hello");
@@ -264,14 +265,14 @@ describe("/restart", () => {
       clock: s.clock,
       log: silentLog,
     });
-  const commands = [restartCommand({ ask: (by) => desk().ask(by) })];
+  const daemon = { ...noDaemon, restart: (by: Parameters<ChatRestart["ask"]>[0]) => desk().ask(by) };
   beforeEach(() => {
     restarts = 0;
     trouble = null;
   });
 
   test("is told where it was asked for, before and once after, however often it comes", async () => {
-    s = await stage({ config, commands });
+    s = await stage({ config, daemon });
     const olga = s.person("olga");
     const { event } = olga.says("/restart");
     await olga.gets(/^I restart/);
@@ -293,7 +294,7 @@ describe("/restart", () => {
   });
 
   test("is for owners, and refused while the config would keep the daemon from coming up", async () => {
-    s = await stage({ config, commands });
+    s = await stage({ config, daemon });
     trouble = "gateway.prot: no such key";
     const [alice, olga] = [s.person("alice"), s.person("olga")];
     alice.says("/restart");

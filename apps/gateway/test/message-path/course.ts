@@ -9,6 +9,7 @@ import { noUsage, silentLog, sleep, systemClock, type Inbound } from "@parley/pr
 import { sqliteStore } from "@parley/store";
 import { seededIds } from "@parley/testkit";
 import { messagePath } from "../../src/message-path.ts";
+import { noDaemon } from "../no-daemon.ts";
 import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 import { configIn } from "./stage.ts";
@@ -73,7 +74,7 @@ export async function course({
     models: { get: async () => model, list: () => [] },
     tools: [],
     hooks: [],
-    commands: [],
+    daemon: noDaemon,
     showProgress: () => noProgress,
     redaction: noRedaction,
     bootId: "course",

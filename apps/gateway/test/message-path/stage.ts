@@ -19,6 +19,7 @@ import { sqliteStore, type DeliveryView, type RowView, type SqliteStore } from "
 import { seededIds, virtualClock, type VirtualClock } from "@parley/testkit";
 import type { Tool } from "@parley/tools";
 import { messagePath, type MessagePath, type MessagePathParts } from "../../src/message-path.ts";
+import { noDaemon } from "../no-daemon.ts";
 import { migratedChats } from "@parley/access";
 import type { Pools } from "@parley/queue";
 import { settleTrial, noProgress, type SkillRegistry } from "@parley/runner";
@@ -31,7 +32,7 @@ export interface StageOptions {
   readonly config?: { readonly [key: string]: unknown };
   readonly telegram?: object;
   readonly tools?: readonly Tool[];
-  readonly commands?: MessagePathParts["commands"];
+  readonly daemon?: MessagePathParts["daemon"];
   /** Absent: there are none. */
   readonly skills?: (config: Config) => SkillRegistry;
   /** In place of the scripted model. */
@@ -136,7 +137,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
       models: options.models?.() ?? model.models(own.clock),
       tools: options.tools ?? [],
       hooks: [],
-      commands: options.commands ?? [],
+      daemon: options.daemon ?? noDaemon,
       ...(options.skills === undefined ? {} : { skills: options.skills(config) }),
       showProgress: () => noProgress,
       redaction: noRedaction,

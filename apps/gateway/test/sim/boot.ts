@@ -1,6 +1,7 @@
 // Boots the real message path over simulated ports, as the daemon does, and again after each death.
 import { noProgress } from "@parley/runner";
 import { messagePath, type MessagePath } from "../../src/message-path.ts";
+import { noDaemon } from "../no-daemon.ts";
 import { migratedChats } from "@parley/access";
 import { cluster, type Cluster, type NodeView, type Role } from "@parley/cluster";
 import type { Pools, Bus } from "@parley/queue";
@@ -102,7 +103,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     models: { get: async () => model, list: () => [] },
     tools,
     hooks: [],
-    commands: [],
+    daemon: noDaemon,
     showProgress: () => noProgress,
     redaction: noRedaction,
     // Files and prompt are no part of the message path; reading them would bring the disk's own timing in.

@@ -11,6 +11,7 @@ import { noUsage, silentLog, sleep, type Clock } from "@parley/protocol";
 import { sqliteStore } from "@parley/store";
 import { fakeTelegram, seededIds, type FakeTelegram } from "@parley/testkit";
 import { messagePath } from "../../src/message-path.ts";
+import { noDaemon } from "../no-daemon.ts";
 import { migratedChats } from "@parley/access";
 import { noProgress } from "@parley/runner";
 
@@ -88,7 +89,7 @@ export async function rush(): Promise<Rush> {
     models: { get: async () => streamingModel(streams, clock), list: () => [] },
     tools: [],
     hooks: [],
-    commands: [],
+    daemon: noDaemon,
     showProgress: () => noProgress,
     redaction: noRedaction,
     bootId: "boot",

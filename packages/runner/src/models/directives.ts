@@ -25,6 +25,9 @@ const names: { readonly [name: string]: "think" | "reasoning" } = {
   reason: "reasoning",
 };
 
+/** How people write them. */
+export const directiveNames: readonly string[] = Object.keys(names);
+
 /** Fenced blocks, also unclosed ones, and spans. */
 const code = /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)/;
 const directive = /(^|\s)\/(thinking|think|t|reasoning|reason)(?::[ \t]*|[ \t]+)([a-z][a-z_-]*)(?![\w/-])/gi;

@@ -1,0 +1,48 @@
+// The commands of the table over the ports of one config: past the lane, in it, and what the menu of an
+// account shows.
+import { isFault, type Address } from "@parley/protocol";
+import type { RouteInbound } from "@parley/access";
+import type { LaneCommand } from "@parley/runner";
+import type { Admitted, CommandPorts, MenuEntry } from "./chat-command.ts";
+import { chatCommands, listedCommands } from "./table.ts";
+
+export interface BoundCommands {
+  /** Runs a command that acts past the lane; null says nothing. */
+  runPastLane(
+    command: { readonly name: string; readonly args: string },
+    by: Admitted,
+  ): Promise<string | null>;
+  readonly inLane: readonly LaneCommand[];
+  menu(account: Pick<Address, "channel" | "account">): Promise<readonly MenuEntry[]>;
+}
+
+/** Of Telegram and of Discord alike; what comes last gives way. */
+const mostMenuCommands = 100;
+
+export function boundCommands(ports: CommandPorts, route: RouteInbound): BoundCommands {
+  return {
+    async runPastLane({ name, args }, by) {
+      const found = chatCommands.find((command) => command.name === name);
+      return found?.place === "past-lane" ? found.run({ ...by, args }, ports) : null;
+    },
+    inLane: chatCommands
+      .filter((command) => command.place === "in-lane")
+      .map((command) => ({ name: command.name, run: (call) => command.run(call, ports) })),
+    async menu({ channel, account }) {
+      // The menu is the account's, so it shows the skills of whoever answers there in private.
+      const agent = agentFor(route, { channel, account, kind: "dm", peer: "0" });
+      const own = agent === null ? [] : await ports.skills.menu(agent);
+      const everybodys = listedCommands(false).map(({ name, summary }) => ({ name, description: summary }));
+      return [...everybodys, ...own].slice(0, mostMenuCommands);
+    },
+  };
+}
+
+function agentFor(route: RouteInbound, address: Address): string | null {
+  try {
+    return route({ address }).agent;
+  } catch (error) {
+    if (isFault(error, "invalid")) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+// Every chat command, in the order in which /help and the menus show them. To add one, write its file beside
+// this one and name it here.
+import { activation } from "./activation.ts";
+import { approve, deny } from "./approve.ts";
+import type { ChatCommand } from "./chat-command.ts";
+import { compact } from "./compact.ts";
+import { context } from "./context.ts";
+import { estop } from "./estop.ts";
+import { helpOn } from "./help.ts";
+import { model } from "./model.ts";
+import { newConversation, reset } from "./new.ts";
+import { pair } from "./pair.ts";
+import { queue } from "./queue.ts";
+import { reasoning } from "./reasoning.ts";
+import { restart } from "./restart.ts";
+import { skill } from "./skill.ts";
+import { start } from "./start.ts";
+import { status } from "./status.ts";
+import { stop } from "./stop.ts";
+import { think } from "./think.ts";
+import { tools } from "./tools.ts";
+import { usage } from "./usage.ts";
+import { whoami } from "./whoami.ts";
+import { why } from "./why.ts";
+
+export const chatCommands: readonly ChatCommand[] = [
+  stop,
+  estop,
+  approve,
+  deny,
+  queue,
+  whoami,
+  usage,
+  context,
+  tools,
+  pair,
+  skill,
+  status,
+  restart,
+  why,
+  helpOn(listedCommands),
+  start,
+  newConversation,
+  reset,
+  activation,
+  think,
+  reasoning,
+  model,
+  compact,
+];
+
+/** What this person is told of. */
+export function listedCommands(owner: boolean): readonly ChatCommand[] {
+  return chatCommands.filter((command) => !command.isUnlisted && (owner || !command.ownersOnly));
+}
