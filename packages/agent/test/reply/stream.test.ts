@@ -129,7 +129,7 @@ describe("a cut stream", () => {
           "final message: NO_REPLY",
           'json\n{"reply": "NO_REPLY"}',
           "{<b>NO_REPLY</b>}",
-        ].map((text) => [text, { redaction }]),
+        ].map((text): [string, ReplyOptions] => [text, { redaction }]),
       },
     );
   });
