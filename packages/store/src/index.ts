@@ -1,4 +1,5 @@
-// The durable core: its contract, its drivers, and what stands beside them for operators. What few processes need loads when it is called.
+// The durable core: its contract, its drivers and the operators' tools for a store. Parts that few processes
+// need load only when called.
 import type { Moved, MoveOptions } from "./move/open.ts";
 import type { RedisOptions, RedisStore } from "./redis/open.ts";
 

@@ -1,5 +1,6 @@
-// Takes everything from one store into another, empty one. May be interrupted at any moment and called again: it goes on where it was. It is done
-// only when both were read again and are the same; until then the new store says that it is not to be used.
+// Copies everything from one store into another, empty one. A copy may be interrupted and called again: it
+// goes on where it was. The new store refuses to be used until both stores were read again and compared
+// equal.
 import { createHash } from "node:crypto";
 import { Fault } from "@parley/protocol";
 import { kinds, type Kind, type MoveSide } from "./records.ts";
@@ -9,7 +10,9 @@ export interface MovedKind {
   readonly count: number;
 }
 
-/** Throws Fault: "conflict" when the target holds something already, "invalid" when the copy is not the same. */
+/**
+ * Throws Fault("conflict") when the target already holds something, Fault("invalid") when the copy differs.
+ */
 export async function moveStore(
   from: MoveSide,
   to: MoveSide,
@@ -54,7 +57,10 @@ export async function moveStore(
 const anotherPlace =
   "For Redis choose another store.redis.keyPrefix, or remove its keys; for SQLite move state.db away";
 
-/** A gateway that was only tried leaves settings that a copy would mix with its own. */
+/**
+ * Checked besides, because a gateway that was only tried out leaves settings that a copy would mix with its
+ * own.
+ */
 async function isEmpty(side: MoveSide): Promise<boolean> {
   if (!(await side.isEmpty())) return false;
   for (let at: string | null = null; ;) {
@@ -65,7 +71,7 @@ async function isEmpty(side: MoveSide): Promise<boolean> {
   }
 }
 
-/** The same for the same things in any order. */
+/** A digest that does not depend on the order of the records. */
 async function digest(side: MoveSide, kind: Kind): Promise<{ readonly count: number; readonly sum: bigint }> {
   let [count, sum, at] = [0, 0n, null as string | null];
   for (;;) {
@@ -79,7 +85,7 @@ async function digest(side: MoveSide, kind: Kind): Promise<{ readonly count: num
   }
 }
 
-/** Keys in order, also inside. */
+/** JSON with sorted keys at every level. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)

@@ -1,4 +1,4 @@
-// Opens the two stores of a move.
+// Opens both stores of a move between SQLite and Redis.
 import { existsSync } from "node:fs";
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import { connect, type RedisAddress } from "../redis/connection.ts";
@@ -15,10 +15,10 @@ export interface MoveOptions {
   readonly to: "redis" | "sqlite";
   readonly database: string;
   readonly redis: RedisAddress & { readonly keyPrefix: string; readonly acceptDataLoss: boolean };
-  /** The store that everything is taken from, where the home remembers one. */
+  /** The store to copy from, where the home remembers one. */
   readonly expected?: ExpectedStore;
   readonly tell?: (kind: Kind, count: number) => void;
-  /** Identity of a store that is made in Redis: a text that nothing else has. */
+  /** Identity to use when the target store is created in Redis; must be unique. */
   readonly fresh: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -26,11 +26,11 @@ export interface MoveOptions {
 
 export interface Moved {
   readonly kinds: readonly MovedKind[];
-  /** Of the store that everything was taken to. */
+  /** Identity of the store that was copied into. */
   readonly identity: string;
 }
 
-/** Throws Fault as both stores do when they cannot be opened, and as `moveStore`. No gateway may run on either. */
+/** Throws the Faults of opening either store and those of `moveStore`. No gateway may run on either store. */
 export async function moveBetween({
   to,
   database,
@@ -43,7 +43,7 @@ export async function moveBetween({
 }: MoveOptions): Promise<Moved> {
   if (to === "redis" && !existsSync(database))
     throw new Fault("missing", `there is no database at ${database}: there is nothing to take along`);
-  // Brings an older file up to date, makes a new one, and refuses a damaged one.
+  // Also migrates an older file, creates a missing one, and refuses a damaged one.
   const opened = await sqliteStore({
     ...(to === "redis" && expected !== undefined ? { expected } : {}),
     path: database,

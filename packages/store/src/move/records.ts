@@ -1,5 +1,5 @@
-// What a store holds, in words that both drivers share: one plain record a thing, in the order in which they are copied. Leases are not among
-// it: who copies has stopped every gateway, so a held lane is free.
+// The records of a store in a form that both drivers share, one plain record per thing, in copy order. Leases
+// are left out: all gateways are stopped during a copy, so a leased lane counts as free.
 
 export const kinds = [
   "sessions",
@@ -19,16 +19,16 @@ export type Thing = { readonly [field: string]: Value };
 
 export interface Page {
   readonly things: readonly Thing[];
-  /** Where the next page begins; null after the last. */
+  /** Where the next page begins; null on the last page. */
   readonly next: string | null;
 }
 
 export interface MoveSide {
   readonly name: string;
   read(kind: Kind, from: string | null): Promise<Page>;
-  /** Repeatable. */
+  /** Writing the same things again changes nothing. */
   write(kind: Kind, things: readonly Thing[]): Promise<void>;
-  /** How far a copy into this store has come; null when none is under way. */
+  /** How far a copy into this store has come; null when no copy is under way. */
   progress(): Promise<string | null>;
   setProgress(text: string | null): Promise<void>;
   isEmpty(): Promise<boolean>;
@@ -36,13 +36,16 @@ export interface MoveSide {
 }
 
 export const moveCell = "move:progress";
-/** What a process that tried the store leaves behind and makes anew: a one-time code, the menu that a platform shows. */
+/**
+ * Cells that a process leaves behind after trying the store and makes anew, such as a one-time code or a
+ * platform's menu.
+ */
 const ownPrefixes = ["leader:", "node:", "auth:code:", "menu:"];
-/** Names of cells that belong to running processes, or to the copy itself. */
+/** True for cells that belong to running processes or to the copy itself. */
 export const isOwnCell = (key: string): boolean =>
   key === moveCell || ownPrefixes.some((prefix) => key.startsWith(prefix));
 
-/** Without what is absent, so that both drivers' records are the same. */
+/** Drops absent fields, so that both drivers' records compare equal. */
 export function thing(fields: { readonly [field: string]: Value | undefined }): Thing {
   return Object.fromEntries(
     Object.entries(fields)
@@ -54,7 +57,7 @@ export function thing(fields: { readonly [field: string]: Value | undefined }): 
   );
 }
 
-/** Names are texts or numbers. */
+/** A name as text; names are texts or numbers. */
 export function nameOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" || typeof value === "bigint"
     ? `${value}`

@@ -1,4 +1,4 @@
-// The keys of a Redis store, read and written as plain records.
+// Reads and writes the keys of a Redis store as plain records, for a move.
 import type { Connection } from "../redis/connection.ts";
 import { hasThingsScript, readThingsScript, writeThingsScript } from "../redis/verbs/move.ts";
 import { getCellScript, putCellScript, removeCellScript } from "../redis/verbs/state.ts";

@@ -1,4 +1,4 @@
-// state.db, read and written as plain records. The file must be nobody else's meanwhile.
+// Reads and writes state.db as plain records, for a move. No other process may use the file meanwhile.
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
   isOwnCell,
@@ -74,7 +74,7 @@ export function sqliteSide(path: string, nowMs: () => number): MoveSide {
   const deliveryColumns = ["id", "seq", "lane", "pool", "cause", "place", "created", "done"];
   const partColumns = ["content", "state", "token", "started", "attempts", "resends", "receipt", "reason"];
 
-  /** How many entries a commit added, as far as anybody shows them. */
+  /** The number of entries that a commit added, up to the most that are shown. */
   const added = ({ lane, epoch, seq, id }: Found): Value | undefined =>
     value(
       all(

@@ -1,4 +1,4 @@
-// Cells: small versioned values with expiry.
+// Cells on Redis: small versioned values with expiry.
 import type { Cell, Cells } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import {

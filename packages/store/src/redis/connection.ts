@@ -1,52 +1,62 @@
-// The one connection of a handle: calls scripts, translates what goes wrong, comes back by itself. Nothing waits in a queue while Redis is
-// away: a call fails at once, so that no platform is acknowledged for what is not stored (I1).
+// The connection of one handle: runs scripts, translates errors into Faults and reconnects. Calls are not
+// queued while Redis is down but fail at once, so that no platform is acknowledged for an event that is not
+// stored (I1).
 import { Fault } from "@parley/protocol";
 import type { Clock, FaultCode, Log } from "@parley/protocol";
 import type { Redis } from "ioredis";
 import { callFault, isReply, openFault } from "./failure.ts";
 import type { Script } from "./script.ts";
 
-/** Where Redis is. The url may hold a password: it is never shown. */
+/** Address of a Redis. The url may hold a password, so it is never shown. */
 export interface RedisAddress {
   /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS, or the path of a Unix socket. */
   readonly url: string;
-  /** PEM texts, for an authority of one's own and for a server that asks for a certificate. */
+  /** PEM texts, for a private certificate authority and for servers that ask for a client certificate. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
 export interface ConnectionOptions extends RedisAddress {
-  /** Begins every durable key; it becomes the hash tag. */
+  /** First part of every durable key; it becomes the hash tag. */
   readonly keyPrefix: string;
-  /** Absent: the server's time. */
+  /** Default: the server's time. */
   readonly clock?: Pick<Clock, "now"> | undefined;
   readonly log: Log;
 }
 
-/** What `take` found: pool, lane and time of each lane that was scheduled. */
+/** Called for each lane that a verb scheduled, with its pool, lane and due time. */
 export type ReadyListener = (pool: string, lane?: string, atMs?: number) => void;
 
 export interface Connection {
-  /** Runs the verb. Throws the Fault that it refuses with; "unavailable" when Redis cannot be reached or cannot write. */
+  /**
+   * Runs a verb. Throws the Fault that the verb refuses with, or Fault("unavailable") when Redis cannot be
+   * reached or cannot write.
+   */
   call<T>(script: Script, args: object): Promise<T>;
-  /** A section of INFO, name -> value. */
+  /** A section of INFO as a map from name to value. */
   info(section: string): Promise<ReadonlyMap<string, string>>;
-  /** A setting; null where the server does not tell. */
+  /** A setting from CONFIG GET; null when the server does not tell. */
   setting(name: string): Promise<string | null>;
   onReady(listen: ReadyListener): () => void;
-  /** From now on every verb is refused, by Redis itself and before it does anything, where the store has another identity. */
+  /**
+   * From now on Redis itself refuses every verb, before it changes anything, when the store has another
+   * identity.
+   */
   insist(identity: string): void;
   /** Host and port, without the password. */
   readonly place: string;
   close(): Promise<void>;
 }
 
-/** Silence after a command, or at connecting, that counts as a dead connection. A script of ours takes milliseconds. */
+/**
+ * Silence after a command or while connecting that counts as a dead connection, in milliseconds. Our scripts
+ * take milliseconds.
+ */
 const silenceMs = 5_000;
 const mostReconnectMs = 1_000;
 
 type Answer = ["done", unknown, readonly (string | number)[]] | ["refused", FaultCode, string] | ["lost"];
 
-/** Connects once; rejects with a Fault when that fails. Later losses are healed behind the scenes. */
+/** Connects once and rejects with a Fault when that fails. Later losses are repaired in the background. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { log, clock } = options;
   const { Redis } = await import("ioredis");
@@ -57,12 +67,13 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     connectTimeout: silenceMs,
     socketTimeout: silenceMs,
     keepAlive: 10_000,
-    // What was under way when the connection broke is told to its caller at once, who knows whether it may ask again.
+    // A caller learns at once that the connection broke, because only the caller knows whether it may ask
+    // again.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(mostReconnectMs, 20 * 2 ** Math.min(times, 10)),
-    // A primary that became a replica answers READONLY: the next connection finds the new primary.
+    // A primary that became a replica answers READONLY; the next connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
   const listeners = new Set<ReadyListener>();
@@ -79,7 +90,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     redis.disconnect();
     throw openFault(place, lastError ?? error);
   }
-  // ioredis goes on in database 0 when the one of the address is refused.
+  // ioredis goes on in database 0 when the configured one is refused.
   await redis.select(redis.options.db ?? 0).catch((cause: unknown) => {
     redis.disconnect();
     if (!isReply(cause)) throw openFault(place, lastError ?? cause);
@@ -157,7 +168,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
         const [, value] = (await redis.config("GET", name)) as readonly string[];
         return value ?? null;
       } catch {
-        // Hosted servers forbid CONFIG; what cannot be asked is not judged.
+        // Hosted servers forbid CONFIG; a setting that cannot be read is not judged.
         return null;
       }
     },
@@ -168,7 +179,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     async close() {
       if (closing) return;
       closing = true;
-      // What waits for its answer gets it; a server that is away has none to give.
+      // Calls in flight get their answers; a server that is down has none to give.
       await redis.quit().catch(() => redis.disconnect());
     },
   };
@@ -181,7 +192,10 @@ function lostWords(place: string): string {
   );
 }
 
-/** A lone surrogate, which a person may send, is no text that Redis could read back: it becomes U+FFFD, as everywhere in UTF-8. */
+/**
+ * A lone surrogate, which people can send, cannot be read back from Redis; it becomes U+FFFD, as everywhere
+ * in UTF-8.
+ */
 function wellFormedJson(args: object): string {
   const text = JSON.stringify(args);
   if (!/\\ud[89a-f]/.test(text)) return text;

@@ -1,9 +1,9 @@
-// The event log that clients replay from.
+// The event log on Redis, from which clients replay.
 import type { Events, StoredEvent } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { appendEventScript, eventsAfterScript, newestEventsScript } from "./verbs/state.ts";
 
-/** `keep`: how many events stay, counted over all streams. */
+/** `keep` is the number of events kept, counted over all streams. */
 export function redisEvents({ call }: Connection, keep: number): Events {
   const eventOf = (stream: string, text: string): StoredEvent => {
     const { seq, at, body } = JSON.parse(text) as {
@@ -20,7 +20,7 @@ export function redisEvents({ call }: Connection, keep: number): Events {
         eventsAfterScript,
         { stream, seq, limit },
       );
-      // A client ahead of the log saw a log that this one does not have.
+      // A client whose seq is ahead of the log saw another log.
       const gone = (first > 0 && seq < first - 1) || seq > lastSeq;
       return { events: events.map((text) => eventOf(stream, text)), gone, lastSeq };
     },

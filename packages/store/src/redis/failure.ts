@@ -1,11 +1,17 @@
-// What an error of Redis or of the connection means for Parley: one place that reads their words, so that every caller sees a Fault.
-// Source of the words: the error replies of redis.io (server.c, script.c).
+// Maps errors of Redis and of its connection to Faults. Only this file reads their words. Source: the error
+// replies in Redis' server.c and script.c (redis.io).
 import { Fault } from "@parley/protocol";
 
-/** `unsent`: Redis never saw the call; `repeatable`: it may have, and may be asked the same again; `unknown`: it may have. */
+/**
+ * `unsent`: Redis never saw the call. `repeatable`: it may have, and the call may be repeated. `unknown`: it
+ * may have.
+ */
 type Fate = "unsent" | "repeatable" | "unknown";
 
-/** First word of an error reply -> what to tell, after "Redis at <place>". None of these has changed anything. */
+/**
+ * From the first word of an error reply to the words after "Redis at <place>". None of these errors has
+ * changed anything.
+ */
 const replies: { readonly [word: string]: string } = {
   OOM: "is full: raise maxmemory in redis.conf, or free some memory; Parley goes on by itself",
   MISCONF: "cannot write to its disk and refuses changes: free some space there; Parley goes on by itself",
@@ -19,13 +25,13 @@ const replies: { readonly [word: string]: string } = {
   NOPERM: "does not let this user do what Parley needs: see the line for a user of its own in docs/redis.md",
 };
 
-/** The Fault of a call. Errors of a script pass unchanged: they are bugs. */
+/** The Fault for a failed call. Errors of a script pass unchanged, because they are bugs. */
 export function callFault(place: string, fate: Fate, error: unknown): unknown {
   if (isReply(error)) {
     const words = replyWords(error);
     return words === null ? error : new Fault("unavailable", `Redis at ${place} ${words}`, { cause: error });
   }
-  // Said by ioredis before it sends anything.
+  // ioredis says this before it sends anything.
   const unsent =
     fate === "unsent" || (error instanceof Error && error.message.startsWith("Stream isn't writeable"));
   if (!unsent && fate === "unknown") {
@@ -44,12 +50,12 @@ export function callFault(place: string, fate: Fate, error: unknown): unknown {
   );
 }
 
-/** Whether Redis said this: other errors are the connection's. */
+/** True for an error reply of Redis; other errors are the connection's. */
 export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === "ReplyError";
 }
 
-/** The Fault that opening rejects with. */
+/** The Fault for a store that cannot be opened. */
 export function openFault(place: string, error: unknown): unknown {
   const words = error instanceof Error ? replyWords(error) : null;
   if (words !== null) {
@@ -71,7 +77,7 @@ function replyWords({ message }: Error): string | null {
 }
 
 function because(error: unknown): string {
-  // What ioredis says of a call that was under way then tells of its options.
+  // For a call that was in flight, ioredis talks about its own options instead of the cause.
   if (error instanceof Error && error.name === "MaxRetriesPerRequestError") return " (the connection broke)";
   return error instanceof Error && error.message !== "" ? ` (${error.message})` : "";
 }

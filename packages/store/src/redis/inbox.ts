@@ -1,4 +1,4 @@
-// The producer's side: accept, stop, and the operator's view of rows.
+// The producer's side of the inbox on Redis: accept, stop, and the operator's view of rows.
 import { Fault } from "@parley/protocol";
 import type { Accepted, Inbox, Stop } from "../store.ts";
 import type { Connection } from "./connection.ts";
@@ -29,7 +29,7 @@ export function redisInbox(connection: Connection, boot: string): Inbox {
     },
     async find({ limit, ...filter }) {
       const found = await searchBy<RowReply>(connection, findRowsScript, filter, limit);
-      // A turn's rows stand in the order in which it claimed them.
+      // A turn's rows are listed in the order in which it claimed them.
       return found
         .map(rowViewOf)
         .toSorted((a, b) => b.seq - a.seq)

@@ -1,4 +1,4 @@
-// Lanes as operators see them.
+// Reads lanes for operators.
 import type { Lanes, Lease } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { listLanesScript } from "./verbs/outbox.ts";

@@ -1,19 +1,22 @@
-// Takes whose answer never arrived. What they leased would lie idle until the lease ends, with a strike against its work; so the next take
-// names them, and gets what they got.
+// Remembers takes whose answer never arrived. Their leases would lie idle until they run out and count a
+// strike, so the next take names the lost ones and gets what they leased.
 
 export interface LostTakes {
-  /** A new name for a take, and the lost ones of the same pool and holder. */
+  /** Names a new take and lists the lost ones of the same pool and holder. */
   ask(pool: string, holder: string): { readonly ask: string; readonly lost: readonly string[] };
-  /** No answer came. */
+  /** Records that no answer came. */
   lose(pool: string, holder: string, ask: string): void;
-  /** An answer came; it was that of the lost take `found`, or there was none to be found. */
+  /**
+   * Records that an answer came: that of the lost take `found`, or null when no lost take had leased
+   * anything.
+   */
   settle(pool: string, holder: string, lost: readonly string[], found: string | null): void;
 }
 
-/** More at once are not in flight; beyond it, leases end by their time. */
+/** More are never in flight at once; beyond it, leases simply run out. */
 const mostLost = 64;
 
-/** `handle` tells the names of this handle from those of any other. */
+/** `handle` makes the names of this store handle unique. */
 export function lostTakes(handle: string): LostTakes {
   const byHolder = new Map<string, string[]>();
   let asked = 0;

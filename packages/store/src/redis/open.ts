@@ -1,5 +1,6 @@
-// The scale-out driver: durable state in one Redis primary, shared by any number of processes. Leases end by time alone, because no lock
-// proves anything about other machines. Every verb is one script, so it happens as a whole or not at all.
+// The scale-out driver: keeps durable state in one Redis primary that any number of processes share. A lease
+// ends by time alone, because no lock can prove that another machine is dead. Every verb is one script, so it
+// happens as a whole or not at all.
 import { Fault, type Clock, type Log } from "@parley/protocol";
 import { eventsKept } from "../limits.ts";
 import type { Boot } from "../sqlite/boots.ts";
@@ -17,41 +18,52 @@ import { listBootsScript, startBootScript, stopBootScript } from "./verbs/boots.
 import { freeLeasesScript, identifyScript, probeScript, sweepScript, troubledScript } from "./verbs/state.ts";
 
 export interface RedisOptions extends RedisAddress {
-  /** Begins the name of every key and is their hash tag; several Parleys may share a Redis under different ones. */
+  /**
+   * First part of every key, used as the hash tag; several gateways may share a Redis under different
+   * prefixes.
+   */
   readonly keyPrefix: string;
   readonly log: Log;
   readonly bootId: string;
-  /** Names this process' place over its restarts: the boot enters the history of that node. Absent: an operator's look. */
+  /**
+   * Name of this node, the same over restarts; this boot enters the node's history. Absent when an operator
+   * only looks.
+   */
   readonly node?: string;
-  /** Starts on a Redis that may forget what it stored, with a warning. For trying things out. */
+  /** Starts on a Redis that may lose what it stored, and logs a warning. For trials. */
   readonly acceptDataLoss?: boolean;
-  /** For tests. Absent: the server's own time, which is the same for all nodes. */
+  /** For tests. Default: the server's own time, which is the same for all nodes. */
   readonly clock?: Pick<Clock, "now">;
   /** Events kept for replay; default 10,000. */
   readonly eventsKept?: number;
-  /** The store that must be there. Absent: whatever is there is taken, and a node makes one where nothing is. */
+  /**
+   * The store that must be there. Absent: any store is accepted, and a node creates one where there is none.
+   */
   readonly expected?: ExpectedStore;
 }
 
 export interface RedisStore extends Store {
-  /** Drawn when the store was made; empty where an operator looks at a Redis that no node has used. */
+  /** Drawn when the store was created; empty when an operator looks at a Redis that no node has used. */
   readonly identity: string;
-  /** Of this node; the newest first, at most 50. */
+  /** Boots of this node, newest first, at most 50. */
   bootHistory(): Promise<readonly Boot[]>;
-  /** Ends leases before their time; returns how many. */
+  /** Ends leases early and returns how many. */
   freeLeases(of: DeadLeases): Promise<number>;
 }
 
 /**
- * `holder`: a process that is known to be dead. `outboxOf`: what others than `besides`, the account's new leader, hold of its outbox; their
- * term is over, so that the store refuses whatever they would still write.
+ * `holder`: a process that is known to be dead. `outboxOf`: the leases on an account's outbox of everyone
+ * except `besides`, the new leader; their term is over, so the store refuses their writes anyway.
  */
 export type DeadLeases =
   | { readonly holder: string }
   | { readonly outboxOf: string; readonly besides: string };
 
-/** Throws Fault: "unavailable" when Redis cannot be reached, "invalid" or "unsupported", with the line to change, when it must not be used;
- *  "conflict" when it does not hold the expected store. */
+/**
+ * Throws Fault("unavailable") when Redis cannot be reached, Fault("invalid") or Fault("unsupported"), with
+ * the setting to change, when it must not be used, and Fault("conflict") when it does not hold the expected
+ * store.
+ */
 export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   const connection = await connect({ ...options, clock: options.clock });
   let identity: string;
@@ -71,7 +83,7 @@ export async function redisStore(options: RedisOptions): Promise<RedisStore> {
   return portsOn(connection, identity, options);
 }
 
-/** `fresh`: the identity of a store that is made here. */
+/** `fresh` is the identity to use when the store is created here. */
 export async function identify(
   connection: Connection,
   expected: ExpectedStore | undefined,

@@ -1,4 +1,5 @@
-// The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
+// The outbox on Redis: deliveries in order per conversation, one holder at a time, and only the account's
+// leader where there is one.
 import { Fault } from "@parley/protocol";
 import type { NewDelivery, Outbox } from "../store.ts";
 import { leaseOf } from "./arguments.ts";
@@ -18,7 +19,7 @@ import {
   takeDeliveryBatchScript,
 } from "./verbs/outbox.ts";
 
-type ParcelReply = readonly [
+type BatchReply = readonly [
   lane: string,
   token: number,
   found: string | null,
@@ -29,7 +30,7 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
   const { call } = connection;
   return {
     async take(want) {
-      const answer = await takeBy<ParcelReply>(
+      const answer = await takeBy<BatchReply>(
         connection,
         takeDeliveryBatchScript,
         lost,
@@ -66,7 +67,7 @@ export function redisOutbox(connection: Connection, lost: LostTakes): Outbox {
   };
 }
 
-/** Throws Fault("invalid") for a delivery of nothing. */
+/** Throws Fault("invalid") for a delivery without parts. */
 export function checkParts(deliveries: readonly NewDelivery[]): void {
   const empty = deliveries.find(({ parts }) => parts.length === 0);
   if (empty !== undefined) throw new Fault("invalid", `the delivery ${empty.id} has no parts`);

@@ -1,4 +1,4 @@
-// What the scripts answer: records as JSON text, payloads beside them, and how they read as the contract's views.
+// Parses the scripts' answers (records as JSON text, payloads beside them) into the contract's views.
 import type { ConversationKey, Json, SessionKey } from "@parley/protocol";
 import type {
   DeliveryView,
@@ -31,7 +31,7 @@ interface RowRecord {
   readonly ended?: number;
 }
 
-/** Record and payload. */
+/** The record and the payload of a row. */
 export type RowReply = readonly [record: string, payload: string];
 
 function rowFrom(record: RowRecord, payload: string): Row {
@@ -74,7 +74,7 @@ export interface TurnRecord {
   readonly epoch: number;
   readonly attempt: number;
   readonly state: TurnView["state"];
-  /** JSON text of a list. */
+  /** A list as JSON text. */
   readonly tickets: string;
   readonly stop?: string;
   readonly opened: number;
@@ -114,7 +114,7 @@ interface PartRecord {
   readonly reason?: string;
 }
 
-/** Record; then state, content and what it edits of each part. */
+/** The record, then state, content and edited part of each part. */
 export type DeliveryReply = readonly [
   record: string,
   parts: readonly (readonly [state: string, content: string, intoReceipt: string | null])[],
@@ -154,7 +154,7 @@ function partOf(part: PartRecord, content: string, intoReceipt: string | null): 
   };
 }
 
-/** Key; epoch, last seq, created, updated; field and JSON text in turn. */
+/** Key, epoch, last seq, created, updated, then fields and their JSON texts in turn. */
 export type SessionReply = readonly [
   key: string,
   numbers: readonly [epoch: number, last: number, created: number, updated: number],

@@ -1,11 +1,15 @@
-// Operators' searches walk an index from its newest end, in slices, so that none of them holds up the server for long.
+// Runs operators' searches over an index from its newest end, in slices, so that none blocks the server for
+// long.
 import type { Connection } from "./connection.ts";
 import type { Script } from "./script.ts";
 
-/** Records looked at in one call: a few milliseconds. */
+/** Records per call; they take a few milliseconds. */
 const scan = 500;
 
-/** At most `limit` replies, the newest first; the script answers those of its slice and where the next one begins. */
+/**
+ * Returns at most `limit` replies, newest first. The script answers the matches of one slice and where the
+ * next slice begins.
+ */
 export async function searchBy<T>(
   { call }: Pick<Connection, "call">,
   script: Script,

@@ -1,4 +1,4 @@
-// Sessions and their transcript.
+// Sessions and their transcript on Redis.
 import type { Session, Sessions } from "../store.ts";
 import { fieldPatch } from "./arguments.ts";
 import type { Connection } from "./connection.ts";
@@ -12,7 +12,7 @@ import {
   transcriptScript,
 } from "./verbs/state.ts";
 
-/** Sessions looked at in one call. */
+/** Sessions read per call. */
 const scan = 500;
 
 export function redisSessions({ call }: Connection): Sessions {

@@ -1,9 +1,9 @@
-// What a Redis must be before anything is trusted to it, and stay while it is. Each refusal names the line of redis.conf that heals it.
-// INFO alone decides where it can, because hosted servers forbid CONFIG.
+// Checks that a Redis server is safe to use, at start and while it runs. Each refusal names the line of
+// redis.conf to change. INFO alone decides where it can, because hosted servers forbid CONFIG.
 import { Fault, type Log } from "@parley/protocol";
 import type { Connection } from "./connection.ts";
 
-/** The oldest Redis whose commands the scripts use. */
+/** The oldest Redis version that has all commands of our scripts. */
 const oldest = [6, 2] as const;
 
 type Server = Pick<Connection, "info" | "setting" | "place">;
@@ -13,7 +13,7 @@ export interface CheckOptions {
   readonly log: Log;
 }
 
-/** Throws Fault("unsupported") for what no setting heals, Fault("invalid") for settings. */
+/** Throws Fault("unsupported") when no setting helps, Fault("invalid") for wrong settings. */
 export async function checkServer(
   server: Server,
   { acceptDataLoss = false, log }: CheckOptions,
@@ -53,7 +53,10 @@ export async function checkServer(
   }
 }
 
-/** Why it may forget, each with the line to change: settings can be changed, and a server started anew, under a gateway that runs. */
+/**
+ * The ways in which this server may lose data, each with the line to change. Asked again while the gateway
+ * runs, because settings can change and servers can be replaced.
+ */
 export async function serverDangers(server: Server): Promise<readonly string[]> {
   return (await look(server)).dangers;
 }
@@ -91,7 +94,7 @@ function evictionDanger(policy: string | undefined): readonly Danger[] {
   ];
 }
 
-/** Snapshots alone lose minutes of what was acknowledged, so they are no persistence here. */
+/** Snapshots alone lose minutes of acknowledged events, so they do not count as persistence. */
 function persistenceDanger(appends: boolean, fsync: string | null): readonly Danger[] {
   if (!appends)
     return [

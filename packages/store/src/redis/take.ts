@@ -1,11 +1,14 @@
-// Taking work through scripts: one call, and the memory of those that got no answer.
+// Takes work through scripts, and names earlier takes whose answers were lost.
 import { isFault } from "@parley/protocol";
 import type { Want } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import type { LostTakes } from "./lost-takes.ts";
 import type { Script } from "./script.ts";
 
-/** The script's answer: what was leased, or when a lane may become due. `foundIn` reads the name of the lost call that had leased it. */
+/**
+ * The script answers what it leased, or when a lane may become due. `foundIn` reads the name of the lost take
+ * that had leased it.
+ */
 export async function takeBy<T extends readonly unknown[]>(
   { call }: Pick<Connection, "call">,
   script: Script,

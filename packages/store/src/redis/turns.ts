@@ -1,4 +1,5 @@
-// The consumer's side of the inbox: one holder at a time turns the waiting rows of a lane into one durable turn (I3).
+// The consumer's side of the inbox on Redis: one holder at a time makes one durable turn of a lane's waiting
+// rows (I3).
 import { Fault } from "@parley/protocol";
 import type { ConversationKey, SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";

@@ -1,12 +1,12 @@
-// Accepting rows: two guards against doubles, then queue, replace, keep as context, or close at birth (I1, I2).
-// One call is one savepoint, so a batch of a platform is durable as a whole and in its order.
+// Accepts rows: two guards against duplicates, then queue, replace, keep as context, or close at once (I1,
+// I2). One call is one savepoint, so a platform's batch becomes durable as a whole and in order.
 import type { Accepted, As, NewRow } from "../store.ts";
 import type { LaneTable } from "./lanes.ts";
 import { dueRule } from "./due.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-interface WorkNotifier {
+interface OpenTurn {
   readonly state: string;
   readonly wake: string | null;
   readonly tickets: string;
@@ -16,7 +16,10 @@ interface WorkNotifier {
 
 type Target = { readonly seq: number; readonly id: string; readonly shown: number; readonly state: string };
 
-/** Accepts rows inside the caller's transaction: `accept` itself, and a commit that hands rows to other lanes. */
+/**
+ * Accepts rows inside the caller's transaction: that of `accept`, or of a commit that hands rows to other
+ * lanes.
+ */
 export type AcceptRows = (rows: readonly NewRow[]) => readonly Accepted[];
 
 export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
@@ -44,7 +47,7 @@ export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
     `update rows set state = 'ended', outcome = 'context', reason = 'trimmed', ended = ?
      where seq in (select seq from rows where lane = ? and state = 'context' order by seq desc limit -1 offset ?)`,
   );
-  const waker = query<WorkNotifier>(
+  const openTurn = query<OpenTurn>(
     db,
     "select state, wake, tickets, conversation, authority from turns where id = ?",
   );
@@ -76,12 +79,12 @@ export function acceptRows(scope: Scope, lanes: LaneTable): AcceptRows {
     return inserted?.seq ?? null;
   };
 
-  /** Makes the lane due as the new row asks. A held lane is looked at again when its lease ends. */
+  /** Schedules the lane as the new row asks. A leased lane is looked at again when its lease ends. */
   const queue = (row: NewRow, as: Extract<As, { kind: "work" }>): void => {
     const lane = lanes.open(row.lane, row.pool);
     if (lane.holder !== null) return;
     if (lane.turn === null) return due.added(lane, row.pool, as.afterMs ?? 0);
-    const turn = waker.get(lane.turn);
+    const turn = openTurn.get(lane.turn);
     if (turn === undefined || turn.state !== "parked" || !wakes(turn, row, as)) return;
     const now = clock.now();
     lanes.schedule(lane.lane, lane.pool, Math.min(lane.at ?? now, now));
@@ -137,13 +140,13 @@ function birth(as: As): readonly [state: string, outcome: string | null, reason:
   }
 }
 
-function wakes(turn: WorkNotifier, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
+function wakes(turn: OpenTurn, row: NewRow, as: Extract<As, { kind: "work" }>): boolean {
   if (as.ticket !== undefined && (JSON.parse(turn.tickets) as readonly string[]).includes(as.ticket))
     return true;
   return turn.wake === "any" && turn.conversation === row.conversation && turn.authority === row.authority;
 }
 
-/** A conversation key begins `channel:account:`; refused rows are bounded by these two. */
+/** Conversation keys begin with `channel:account:`; refused rows are limited per account. */
 function accountOf(conversation: string): string {
   return conversation.split(":", 2).join(":");
 }

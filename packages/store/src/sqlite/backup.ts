@@ -1,5 +1,6 @@
-// Copies of the database: taken while the daemon runs, put back while it does not. Nothing is ever deleted; the file that a
-// restore replaces stays beside it. A copy has its name only once it is whole and on the disk.
+// Backs up the database while the daemon runs, and restores it while it does not. Nothing is deleted: a
+// restore keeps the replaced file beside the new one. A copy gets its final name only once it is whole and on
+// disk.
 import {
   chmodSync,
   closeSync,
@@ -17,7 +18,7 @@ import { Fault } from "@parley/protocol";
 import { describeDatabase } from "./describe.ts";
 import { damagedFault, openFault, troubleOf } from "./failure.ts";
 
-/** Copies the database at `from` to the new file `to`, as of one instant, without stopping its writers. */
+/** Copies the database `from` at one instant to the new file `to`, without stopping its writers. */
 export async function backupDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw new Fault("conflict", `${to} exists already: choose another name for the backup`);
   if (!existsSync(dirname(to)))
@@ -27,7 +28,8 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
   try {
     const source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
     try {
-      // An open read transaction keeps the snapshot still; without it every write of the daemon would start the copy over.
+      // An open read transaction holds the snapshot; without it every write of the daemon would restart the
+      // copy.
       closeSync(openSync(partial, "w", 0o600));
       source.exec("begin; select count(*) from sqlite_schema");
       await backup(source, partial);
@@ -49,8 +51,9 @@ export async function backupDatabase(from: string, to: string): Promise<void> {
 }
 
 /**
- * Puts the backup `from` in place of the database `to`; the caller holds the home's lock. The old file is kept as
- * `<to>.replaced-<nowMs>`. Returns that name, or null when there was none. Throws Fault("invalid") for an unsound backup.
+ * Replaces the database `to` with the backup `from`; the caller holds the home lock. Keeps the old file as
+ * `<to>.replaced-<nowMs>` and returns that name, or null when there was none. Throws Fault("invalid") for a
+ * damaged backup.
  */
 export function restoreDatabase(from: string, to: string, nowMs: number): string | null {
   if (!existsSync(from)) throw new Fault("missing", `there is no file ${from}`);
@@ -71,7 +74,10 @@ function removeAny(path: string): void {
   if (existsSync(path)) rmSync(path, { force: true });
 }
 
-/** What the file system refused, told with the place that a person chose. Anything else passes unchanged. */
+/**
+ * Turns a refusal of the file system into a Fault that names the path a person chose. Other errors pass
+ * unchanged.
+ */
 function writeFault(path: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof Fault || code === undefined || !message.startsWith(`${code}: `)) return error;
@@ -82,12 +88,15 @@ function writeFault(path: string, error: unknown): unknown {
   });
 }
 
-/** A second name for the old files, so that at no instant there is no database; the log is folded in where that is possible. */
+/**
+ * Gives the old files a second name, so that there is a database at every instant; folds the write-ahead log
+ * in where possible.
+ */
 function keepAside(path: string, aside: string): string {
   try {
     standalone(path);
   } catch {
-    // A file too damaged to open is exactly why one restores: it is kept as it is.
+    // A file too damaged to open is often the reason for a restore; it is kept as it is.
   }
   for (const side of ["-wal", "-shm"]) {
     if (!existsSync(path + side)) continue;
@@ -98,7 +107,7 @@ function keepAside(path: string, aside: string): string {
   return aside;
 }
 
-/** Folds the write-ahead log into the file, so that the file alone is the database. */
+/** Folds the write-ahead log into the file, so that the file alone is the whole database. */
 function standalone(path: string): void {
   const db = new DatabaseSync(path, { timeout: 5000 });
   try {
@@ -114,7 +123,7 @@ function refuseUnsound(path: string): void {
 }
 
 function settleAs(partial: string, path: string): void {
-  // The copy of a copy has the mode of what it was copied from.
+  // A copied copy keeps the mode of its source.
   chmodSync(partial, 0o600);
   syncToDisk(partial);
   renameSync(partial, path);

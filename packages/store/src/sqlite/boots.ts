@@ -1,4 +1,4 @@
-// The history of starts: how a boot knows that the one before did not end well, and how a crash loop is counted.
+// The history of boots: tells whether the last boot ended well, and counts crash loops.
 import { bootsKept } from "../limits.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
@@ -6,20 +6,20 @@ import { query } from "./statements.ts";
 export interface Boot {
   readonly boot: string;
   readonly startedAtMs: number;
-  /** Null: it is running, or it died. */
+  /** Null while the boot runs, and for one that died. */
   readonly stoppedAtMs: number | null;
-  /** It took a message in, or a turn ended in it: whatever killed it, it was not its start. */
+  /** True when it accepted a message or a turn ended in it, so its later death was not caused by starting. */
   readonly worked: boolean;
 }
 
 export interface Boots {
-  /** Newest first; the current one is among them. */
+  /** Newest first, including the current one. */
   list(): readonly Boot[];
   start(boot: string): void;
   stop(boot: string): void;
 }
 
-/** Of messages taken in: those of the last minutes are among them, and a start reads no more. */
+/** A start reads only this many of the latest accepted rows. */
 const rowsLookedAt = 1_000;
 
 export function bootHistory({ db, clock }: Pick<Scope, "db" | "clock">): Boots {

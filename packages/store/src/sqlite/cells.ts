@@ -1,5 +1,5 @@
-// Cells: small versioned values with expiry. Versions come from one counter, so those of a key grow over deletion and expiry,
-// and the version of `leader:<pool>` is a fencing term.
+// Cells on SQLite: small versioned values with expiry. One counter gives all versions, so those of a key grow
+// over deletion and expiry, and the version of `leader:<pool>` is a fencing term.
 import { Fault } from "@parley/protocol";
 import type { Cell, Cells, CellWrite } from "../store.ts";
 import type { Scope } from "./scope.ts";
@@ -12,16 +12,19 @@ interface CellRecord {
   readonly expires: number | null;
 }
 
-/** What other verbs do to cells inside their own transaction. */
-export interface CellBook {
+/** Cell access for other verbs inside their own transaction. */
+export interface CellTable {
   get(key: string): Cell | null;
   put(key: string, value: string, how: { readonly expect?: number; readonly ttlMs?: number }): Cell | null;
   remove(key: string, version?: number): boolean;
-  /** For turns: Fault("conflict") when an expected version differs; the caller's savepoint undoes what was written before. */
+  /**
+   * Throws Fault("conflict") when an expected version differs; the caller's savepoint then undoes earlier
+   * writes.
+   */
   write(writes: readonly CellWrite[]): void;
 }
 
-export function cellBook({ db, clock }: Scope): CellBook {
+export function cellTable({ db, clock }: Scope): CellTable {
   const select = query<CellRecord>(
     db,
     "select * from cells where key = ? and (expires is null or expires > ?)",
@@ -40,14 +43,14 @@ export function cellBook({ db, clock }: Scope): CellBook {
   const isAsExpected = (key: string, expect: number | undefined): boolean =>
     expect === undefined || (get(key)?.version ?? 0) === expect;
 
-  const put: CellBook["put"] = (key, value, { expect, ttlMs }) => {
+  const put: CellTable["put"] = (key, value, { expect, ttlMs }) => {
     if (!isAsExpected(key, expect)) return null;
     const version = nextVersion.get()?.n ?? 0;
     const expiresAtMs = ttlMs === undefined ? null : clock.now() + ttlMs;
     upsert.run(key, value, version, expiresAtMs);
     return { key, value, version, expiresAtMs };
   };
-  const remove: CellBook["remove"] = (key, version) => {
+  const remove: CellTable["remove"] = (key, version) => {
     const found = get(key);
     if (found === null || (version !== undefined && found.version !== version)) return false;
     return erase.run(key) === 1;
@@ -68,22 +71,22 @@ export function cellBook({ db, clock }: Scope): CellBook {
   };
 }
 
-export function sqliteCells({ db, clock, tx }: Scope, book: CellBook): Cells {
+export function sqliteCells({ db, clock, tx }: Scope, table: CellTable): Cells {
   const renew = query(
     db,
     "update cells set expires = ? where key = ? and version = ? and (expires is null or expires > ?)",
   );
   const list = query<CellRecord>(
     db,
-    // The range finds the prefix in the key's order; U+10FFFF is the highest character.
+    // The range finds the prefix in key order; U+10FFFF is the highest character.
     "select * from cells where key >= ?1 and key < ?1 || char(1114111) and (expires is null or expires > ?2) order by key limit ?3",
   );
   return {
-    get: (key) => tx.run(() => book.get(key)),
-    put: (key, value, how) => tx.run(() => book.put(key, value, how)),
+    get: (key) => tx.run(() => table.get(key)),
+    put: (key, value, how) => tx.run(() => table.put(key, value, how)),
     touch: (key, version, ttlMs) =>
       tx.run(() => renew.run(clock.now() + ttlMs, key, version, clock.now()) === 1),
-    remove: (key, version) => tx.run(() => book.remove(key, version)),
+    remove: (key, version) => tx.run(() => table.remove(key, version)),
     list: (prefix, limit) => tx.run(() => list.all(prefix, clock.now(), limit).map(cellOf)),
   };
 }

@@ -1,5 +1,6 @@
-// Which waiting rows a turn gets: the longest prefix of one conversation and one authority, so that an answer goes where its
-// question came from (I6) and a stranger's text never enters an owner's turn. A barrier row is a turn of its own.
+// Chooses the waiting rows that a turn gets: the longest prefix of one conversation and one authority, so
+// that an answer goes where its question came from (I6) and a stranger's text never enters an owner's turn. A
+// barrier row gets a turn of its own.
 import type { Row, Step } from "../store.ts";
 import { type RowRecord, rowOf } from "./rows.ts";
 import type { Scope } from "./scope.ts";
@@ -9,16 +10,16 @@ import type { TurnRecord } from "./turn-record.ts";
 type Kin = Pick<TurnRecord, "conversation" | "authority">;
 
 export interface Claims {
-  /** The rows a new turn would get, not claimed yet. */
+  /** The rows that a new turn would get; does not claim them. */
   opening(lane: string, maxRows: number): readonly RowRecord[];
   /** The rows that a running turn may absorb. */
   following(lane: string, turn: Kin, maxRows: number): readonly RowRecord[];
   /** Waiting rows that answer one of the tickets, wherever they stand in the lane. */
   answers(lane: string, tickets: readonly string[]): readonly RowRecord[];
-  /** Is there a row that wakes a turn parked with `wake: any`? */
+  /** True when a row waits that wakes a turn parked with `wake: any`. */
   hasKin(lane: string, turn: Kin): boolean;
   claim(turn: string, rows: readonly RowRecord[]): readonly Row[];
-  /** All but the first wait again, each for a turn of its own. */
+  /** Makes all rows but the first wait again, each for a turn of its own. */
   unclaim(turn: string, strikes: number): void;
 }
 
@@ -70,7 +71,7 @@ export function rowClaims({ db }: Scope): Claims {
   };
 }
 
-/** A turn of its own: a barrier, and a row that may be what processes died of. */
+/** True for a row that gets a turn of its own: a barrier, or a row that processes may have died of. */
 export function isAlone(row: RowRecord): boolean {
   return row.barrier === 1 || row.strikes > 0;
 }

@@ -1,4 +1,4 @@
-// Deliveries and their parts as stored, and how they read as the contract's views.
+// Records of deliveries and their parts, and how they become the contract's views.
 import type { ConversationKey } from "@parley/protocol";
 import type { DeliveryPart, DeliveryView, PartState, PartView } from "../store.ts";
 import type { Scope } from "./scope.ts";
@@ -43,9 +43,12 @@ export interface DeliveryTable {
   view(delivery: DeliveryRecord): DeliveryView;
   /** Fails the parts that have not begun. */
   failQueued(seq: number, reason: string): void;
-  /** Marks the delivery done once its parts ended. A preview that was sent stays undone until it is closed: it holds the head. */
+  /**
+   * Marks the delivery done once its parts have ended. A sent preview stays undone until it is closed,
+   * because it holds the head.
+   */
   settle(delivery: DeliveryRecord): void;
-  /** Is there something to send at the head of the lane? */
+  /** True when the head of the lane has something to send. */
   hasWork(lane: string): boolean;
 }
 
@@ -53,7 +56,10 @@ export function isActive(part: Pick<PartRecord, "state">): boolean {
   return part.state === "queued" || part.state === "sending";
 }
 
-/** A sent preview keeps its place: nothing of this conversation may come between it and the message that replaces it. */
+/**
+ * A sent preview keeps the head: nothing of this conversation may come between it and the message that
+ * replaces it.
+ */
 export function holdsHead(
   delivery: Pick<DeliveryRecord, "preview" | "closed">,
   parts: readonly Pick<PartRecord, "state">[],

@@ -1,4 +1,4 @@
-// What an operator's doctor asks of a database file, without changing it.
+// Describes a database file for an operator's doctor, without changing it.
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { openFault } from "./failure.ts";
@@ -8,18 +8,19 @@ import { query } from "./statements.ts";
 
 export interface DatabaseDescription {
   readonly bytes: number;
-  /** Size of the write-ahead log beside it. */
+  /** Bytes of the write-ahead log beside the file. */
   readonly walBytes: number;
   readonly schema: number;
-  /** What this Parley would bring it to. */
+  /** Schema version to which this build would migrate it. */
   readonly newestSchema: number;
-  /** What the check found wrong; empty when it is sound. At most 20 findings. */
+  /** Problems that the check found, at most 20; empty for a sound file. */
   readonly findings: readonly string[];
 }
 
 /**
- * `full` checks every index entry (seconds per gigabyte); otherwise only the pages' structure.
- * Throws Fault("invalid" | "unsupported" | "unavailable") when the file cannot be opened, is not ours, or is newer.
+ * `full` checks every index entry (seconds per gigabyte), otherwise only the structure of the pages. Throws
+ * Fault("unavailable") when the file cannot be opened, "invalid" when it is not ours, "unsupported" when it
+ * is newer.
  */
 export function describeDatabase(path: string, options: { readonly full: boolean }): DatabaseDescription {
   let db: DatabaseSync | undefined;

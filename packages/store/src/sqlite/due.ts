@@ -1,20 +1,20 @@
-// When a lane may be taken: the rules of debounce, kept in one place.
-// A lane that became runnable keeps its time (I15); only a row that asks to wait moves it, and never past the limit.
+// Decides when a lane may be taken: all debounce rules in one place. A runnable lane keeps its time (I15);
+// only a row that asks to wait moves it, and never past the limit.
 import { longestDebounceMs } from "../limits.ts";
 import type { RowRecord } from "./rows.ts";
 import type { LaneRecord, LaneTable } from "./lanes.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-/** Rows whose own due time is looked at; the parts of one paste or album are fewer. */
+/** Rows whose due time is read; a paste or an album has fewer parts. */
 const lookedAt = 20;
 
 export interface DueRule {
   /** A row was added to a free lane without a turn. */
   added(lane: LaneRecord, pool: string, afterMs: number): void;
-  /** The lane became free without a turn: it is due when its waiting rows are. */
+  /** The lane became free without a turn, so it is due when its waiting rows are. */
   settle(lane: string): void;
-  /** Waiting rows of a free lane ended: what is left keeps the lane's time. */
+  /** Waiting rows of a free lane ended; the remaining ones keep the lane's time. */
   thinned(lane: LaneRecord): void;
 }
 

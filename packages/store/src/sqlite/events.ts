@@ -1,4 +1,5 @@
-// The event log that clients replay from: a ring over all streams, so a slow or absent client cannot grow it (I9).
+// The event log on SQLite, from which clients replay: a ring over all streams, so that a slow or absent
+// client cannot grow it (I9).
 import type { Events, StoredEvent } from "../store.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
@@ -15,7 +16,7 @@ interface Ends {
   readonly last: number | null;
 }
 
-/** `keep`: how many events stay, counted over all streams. */
+/** `keep` is the number of events kept, counted over all streams. */
 export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
   const known = query<{ readonly seq: number }>(db, "select seq from events where id = ?");
   const insert = query<{ readonly seq: number }>(
@@ -31,7 +32,7 @@ export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
     db,
     "select seq, stream, at, body from events where stream = ? order by seq desc limit ?",
   );
-  // Two look-ups: one statement with both min and max would read the whole table.
+  // Two look-ups, because one statement with both min and max would read the whole table.
   const ends = query<Ends>(
     db,
     "select (select min(seq) from events) as first, (select max(seq) from events) as last",
@@ -50,7 +51,7 @@ export function sqliteEvents({ db, clock, tx }: Scope, keep: number): Events {
       tx.run(() => {
         const { first, last } = ends.get() ?? { first: null, last: null };
         const lastSeq = last ?? 0;
-        // A client ahead of the log saw a log that a restored backup does not have.
+        // A client whose seq is ahead of the log saw events that a restored backup does not have.
         const gone = (first !== null && seq < first - 1) || seq > lastSeq;
         return { events: select.all(stream, seq, limit).map(eventOf), gone, lastSeq };
       }),

@@ -1,5 +1,5 @@
-// What an error of SQLite means for Parley: one place that reads result codes, so that every caller sees a Fault.
-// Source of the numbers: sqlite.org/rescode.html; the primary code is the low byte of the extended one.
+// Maps errors of SQLite to Faults. Only this file reads result codes. Source: sqlite.org/rescode.html; the
+// primary code is the low byte of the extended one.
 import { Fault } from "@parley/protocol";
 
 export type Trouble = "full" | "busy" | "damaged" | "foreign" | "unreadable" | "io" | "other";
@@ -15,19 +15,22 @@ const troubles: { readonly [code: number]: Trouble } = {
   26: "foreign",
 };
 
-/** Null for anything that SQLite did not throw. */
+/** Null for errors that SQLite did not throw. */
 export function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
   return troubles[error.errcode & 0xff] ?? "other";
 }
 
-/** An I/O error or a damaged page: after it, success proves nothing any more, so the process has to end. */
+/** An I/O error or a damaged page: later successes prove nothing, so the process has to end. */
 export function isFatal(error: unknown): boolean {
   const trouble = troubleOf(error);
   return trouble === "io" || trouble === "damaged" || trouble === "foreign";
 }
 
-/** A commit that failed like this did certainly not happen, and the next one may. Any other failure of a commit is fatal. */
+/**
+ * A commit that failed this way certainly did not happen, and the next may succeed. Any other failed commit
+ * is fatal.
+ */
 export function isPassing(error: unknown): boolean {
   const trouble = troubleOf(error);
   return trouble === "full" || trouble === "busy";
@@ -59,7 +62,7 @@ export function verbFault(error: unknown): unknown {
   }
 }
 
-/** The Fault of every call in a transaction whose fate is unknown. */
+/** The Fault for every call in a transaction whose fate is unknown. */
 export function lostFault(error: unknown): Fault {
   return new Fault(
     "ambiguous",
@@ -68,7 +71,7 @@ export function lostFault(error: unknown): Fault {
   );
 }
 
-/** The Fault that opening rejects with: it names the file and the next step. */
+/** The Fault for a file that cannot be opened; it names the file and the next step. */
 export function openFault(path: string, error: unknown): unknown {
   switch (troubleOf(error)) {
     case "damaged":

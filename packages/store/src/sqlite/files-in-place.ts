@@ -1,5 +1,6 @@
-// Notices that the files under an open database were taken away: SQLite goes on writing into what has no name any more, and every commit
-// succeeds (I1). Looked at after each commit, before anybody is told that it is stored.
+// Notices that the files of an open database were moved or deleted: SQLite would go on writing to the
+// nameless files, and every commit would succeed (I1). The transaction asks after each commit, before callers
+// hear that it is stored.
 import { statSync } from "node:fs";
 
 interface Place {
@@ -8,18 +9,21 @@ interface Place {
   readonly size: number;
 }
 
-/** Returns the look: null while `path` and its write-ahead log are the files that were there before, else what happened to them. */
+/**
+ * Returns a function that answers null while `path` and its write-ahead log are the same files as before,
+ * otherwise what happened to them.
+ */
 export function filesInPlace(path: string): () => string | null {
   const log = `${path}-wal`;
   const opened = placeOf(path);
-  // Made by the first transaction, and the same file from then on while anybody has the database open.
+  // The first transaction creates the log, and it stays the same file while anybody has the database open.
   let openedLog = placeOf(log);
 
   return () => {
     const now = placeOf(path);
     if (now === null) return gone(path, "was removed");
     if (opened === null || !isSame(now, opened)) return gone(path, "was replaced by another file");
-    // The head of a database in this mode is written when it is made.
+    // In WAL mode the header is written when the file is created, so an empty file was emptied.
     if (now.size === 0) return gone(path, "was emptied");
     const nowLog = placeOf(log);
     openedLog ??= nowLog;

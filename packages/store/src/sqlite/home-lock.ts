@@ -1,5 +1,5 @@
-// One daemon per home. The lock is a lock of the kernel on a small SQLite file, so a killed process leaves none behind;
-// who holds it stands in a file beside it, because nobody can read the locked one.
+// Allows one daemon per home. The kernel holds the lock on a small SQLite file, so a killed process leaves no
+// lock behind. A file beside it names the holder, because nobody else can read the locked one.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -7,14 +7,14 @@ import { Fault } from "@parley/protocol";
 import { openFault, troubleOf } from "./failure.ts";
 
 export interface HomeLock {
-  /** Gives the home free; idempotent. The death of the process does the same. */
+  /** Releases the home; calling it again changes nothing. The death of the process releases it too. */
   release(): void;
 }
 
 /**
- * Locks the folder for this process. Throws Fault: "conflict" that names the process that holds it already, "unavailable" where the
- * folder cannot be written.
- * The lock is advisory (fcntl): on network file systems it is only as good as theirs.
+ * Locks the folder for this process. Throws Fault("conflict") with the id of the process that already holds
+ * it, or Fault("unavailable") when the folder cannot be written. The lock is advisory (fcntl), so on network
+ * file systems it is only as good as theirs.
  */
 export function lockHome(dir: string, pid: number): HomeLock {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -1,5 +1,5 @@
-// The identity of a database: drawn when the store is made, kept in every copy of it. A home that remembers it notices that its store was
-// taken away, emptied or exchanged, instead of beginning anew without a word.
+// The identity of a database: drawn when the store is created and kept in every copy. A home that remembers
+// it notices when its store was taken away, emptied or exchanged, and does not silently start over.
 import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
@@ -9,7 +9,7 @@ import { query } from "./statements.ts";
 
 type Readable = Pick<DatabaseSync, "prepare">;
 
-/** Null for a database of before there were identities, and for an empty file. */
+/** Null for an empty file and for databases from before identities. */
 export function identityIn(db: Readable): string | null {
   const has = db.prepare("select 1 from sqlite_schema where name = 'identity'").get() !== undefined;
   if (!has) return null;
@@ -19,7 +19,7 @@ export function identityIn(db: Readable): string | null {
   );
 }
 
-/** Of a file that nobody needs to have open. Throws Fault when it cannot be read. */
+/** Reads the identity of a file that need not be open. Throws Fault when the file cannot be read. */
 export function databaseIdentity(path: string): string | null {
   let db: DatabaseSync | undefined;
   try {
@@ -32,7 +32,10 @@ export function databaseIdentity(path: string): string | null {
   }
 }
 
-/** Before anything is made or written. Throws Fault("conflict") where the store that is remembered is not there. */
+/**
+ * Runs before anything is created or written. Throws Fault("conflict") when the remembered store is not
+ * there.
+ */
 export function refuseOther(path: string, { identity, advice }: ExpectedStore): void {
   const what = whatIsWrong(path, identity);
   if (what !== null)
@@ -42,6 +45,6 @@ export function refuseOther(path: string, { identity, advice }: ExpectedStore): 
 function whatIsWrong(path: string, identity: string): string | null {
   if (!existsSync(path)) return "is missing";
   if (statSync(path).size === 0) return "is empty";
-  // A file of an older schema has none, and the store that is remembered has one for certain.
+  // A file of an older schema has no identity, but the remembered store certainly has one.
   return databaseIdentity(path) === identity ? null : "is another store than before";
 }

@@ -1,4 +1,4 @@
-// The producer's side: accept, stop, and the operator's view of rows.
+// The producer's side of the inbox on SQLite: accept, stop, and the operator's view of rows.
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
 import type { Inbox, RowFilter, Stop, Stopped } from "../store.ts";
@@ -86,7 +86,7 @@ function rowSearch(filter: RowFilter): {
     ["id = ?", filter.id],
     ["turn = ?", filter.turn],
     ["state = ?", filter.state],
-    // Spelled out, because the index of dead rows is found only by its own words.
+    // Spelled out, because SQLite uses the partial index of dead rows only for its exact words.
     [filter.outcome === "dead" ? "outcome = 'dead' and outcome = ?" : "outcome = ?", filter.outcome],
     ["instr(payload, ?) > 0", filter.text],
     [

@@ -1,5 +1,5 @@
-// Leases on lanes: the generic half of turns and outbox. The fencing token is checked by the first statement of every verb
-// that takes a lease (I3). Expiry refuses nothing: only a newer token, a release or a stop does.
+// Leases on lanes, shared by turns and outbox. Every verb that takes a lease first checks the fencing token
+// (I3). Expiry alone refuses nothing; only a newer token, a release or a stop does.
 import { Fault } from "@parley/protocol";
 import { countedUpTo } from "../limits.ts";
 import type { Lanes, LaneView, Lease, Want } from "../store.ts";
@@ -18,20 +18,20 @@ export interface LaneRecord {
   readonly turn: string | null;
 }
 
-/** A lane that was leased just now, and the lease that ran out for it; null where it was free. */
+/** A lane that was just leased, with the lease that ran out for it; null where the lane was free. */
 export interface Leased extends LaneRecord {
   readonly before: Pick<Lease, "holder" | "token"> | null;
 }
 
 export interface LaneTable {
   get(lane: string): LaneRecord | undefined;
-  /** Makes the lane if it is new. */
+  /** Creates the lane if it is new. */
   open(lane: string, pool: string): LaneRecord;
-  /** Sets when a free lane may be taken, and wakes whoever takes from its pool. */
+  /** Sets when a free lane may be taken and wakes the runners of its pool. */
   schedule(lane: string, pool: string, at: number | null): void;
-  /** Gives the lane to the holder of `want`: the one that has been runnable longest. */
+  /** Gives the lane that has been runnable longest to the holder of `want`. */
   lease(want: Want): Leased | null;
-  /** Takes the lane from whoever holds it. */
+  /** Takes the lane from its holder. */
   revoke(lane: string): void;
   free(lane: string): void;
   setTurn(lane: string, turn: string | null): void;

@@ -1,16 +1,19 @@
-// Brings a file to the newest schema: each migration is one transaction with its version number, so a crash leaves old or new.
-// Refuses what is not ours and what a newer Parley wrote.
+// Migrates a file to the newest schema. Each migration is one transaction with its version number, so a crash
+// leaves the old version or the new one. Refuses other programs' files and those of a newer Parley.
 import { Fault } from "@parley/protocol";
 import { applicationId, migrations as known } from "./schema.ts";
 
-/** The part of a connection that migrating needs; tests hand in one that dies at a chosen statement. */
+/** The part of a connection that a migration needs; tests pass in one that dies at a chosen statement. */
 export interface Migratable {
   exec(sql: string): void;
   prepare(sql: string): { get(): unknown };
   readonly isTransaction: boolean;
 }
 
-/** `path` is for messages only. Throws Fault("unsupported") for a newer schema, Fault("invalid") for another program's file. */
+/**
+ * `path` is for messages only. Throws Fault("unsupported") for a newer schema, Fault("invalid") for another
+ * program's file.
+ */
 export function migrate(
   db: Migratable,
   path: string,
@@ -33,7 +36,7 @@ export function migrate(
   }
 }
 
-/** Schema version of an open file, once it is known to be ours and not newer than `newest`. */
+/** The schema version of an open file, after checking that the file is ours and not newer than `newest`. */
 export function checkedVersion(
   db: Pick<Migratable, "prepare">,
   path: string,

@@ -1,4 +1,5 @@
-// The embedded driver: opens state.db and puts the ports together. WAL with synchronous=FULL, so that what was told is on the disk.
+// The embedded driver: opens state.db and builds the ports. It uses WAL with synchronous=FULL, so that
+// everything a caller was told is on disk.
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "@parley/protocol";
@@ -8,7 +9,7 @@ import type { ExpectedStore, Store } from "../store.ts";
 import { acceptRows } from "./accept.ts";
 import { type Boot, bootHistory } from "./boots.ts";
 import { backupDatabase } from "./backup.ts";
-import { cellBook, sqliteCells } from "./cells.ts";
+import { cellTable, sqliteCells } from "./cells.ts";
 import { deliveryTable } from "./delivery-record.ts";
 import { sqliteEvents } from "./events.ts";
 import { filesInPlace } from "./files-in-place.ts";
@@ -22,7 +23,7 @@ import { postDeliveries } from "./post.ts";
 import { retention } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import type { Scope } from "./scope.ts";
-import { sessionBook, sqliteSessions } from "./sessions.ts";
+import { sessionTable, sqliteSessions } from "./sessions.ts";
 import { query } from "./statements.ts";
 import { lockBlocksMs, transactions } from "./transaction.ts";
 import { commitTurn } from "./turn-commit.ts";
@@ -30,27 +31,32 @@ import { turnTable } from "./turn-record.ts";
 import { sqliteTurns } from "./turns.ts";
 
 export interface SqliteOptions {
-  /** The file, made when it is missing; `:memory:` for tests. */
+  /** Path of the file, created when missing; `:memory:` for tests. */
   readonly path: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly bootId: string;
-  /** The caller holds the home's lock: every older lease is void at once, and this boot enters the history. */
+  /**
+   * The caller holds the home lock, so all older leases are void at once and this boot enters the history.
+   */
   readonly exclusive?: boolean;
-  /** Called once after a disk error under a transaction. The process must end: no later success proves anything. */
+  /**
+   * Called once after a disk error inside a transaction. The process must end, because later successes prove
+   * nothing.
+   */
   readonly onFatal: (error: unknown) => void;
   /** Events kept for replay; default 10,000. */
   readonly eventsKept?: number;
-  /** The store that must be there. Absent: whatever is there is taken, and made where nothing is. */
+  /** The store that must be there. Absent: any store is accepted, and one is created where there is none. */
   readonly expected?: ExpectedStore;
 }
 
 export interface SqliteStore extends Store {
-  /** The same in every copy of this store, and in no other. */
+  /** The same in every copy of this store, and in no other store. */
   readonly identity: string;
-  /** The boot before this one did not close the store; the file passed a quick check since. */
+  /** True when the boot before this one did not close the store; the file has passed a quick check since. */
   readonly unclean: boolean;
-  /** Newest first, at most 50, this boot among them when it is exclusive. */
+  /** Newest first, at most 50, including this boot when the store is exclusive. */
   bootHistory(): Promise<readonly Boot[]>;
 }
 
@@ -58,8 +64,10 @@ interface Count {
   readonly n: number;
 }
 
-/** Throws Fault("invalid" | "unsupported" | "unavailable") that names the file and the next step when it cannot be used;
- *  "conflict" when it is not the expected one, and then nothing was made or changed. */
+/**
+ * Throws Fault("invalid" | "unsupported" | "unavailable") with the file and the next step when it cannot be
+ * used. Throws Fault("conflict") when it is not the expected store; then nothing was created or changed.
+ */
 export async function sqliteStore(options: SqliteOptions): Promise<SqliteStore> {
   if (options.expected !== undefined) refuseOther(options.path, options.expected);
   const db = connect(options.path);
@@ -73,7 +81,10 @@ export async function sqliteStore(options: SqliteOptions): Promise<SqliteStore> 
   }
 }
 
-/** A file of an older schema is copied before it is migrated: the way back to the Parley that wrote it. */
+/**
+ * Copies a file of an older schema before migrating it, so that people can go back to the Parley that wrote
+ * it.
+ */
 async function keepOlder(db: DatabaseSync, { path, clock, log }: SqliteOptions): Promise<void> {
   const version = path === ":memory:" ? 0 : checkedVersion(db, path);
   if (version === 0 || version === migrations.length) return;
@@ -84,7 +95,8 @@ async function keepOlder(db: DatabaseSync, { path, clock, log }: SqliteOptions):
 
 function connect(path: string): DatabaseSync {
   try {
-    // Made here so that it is private from its first byte; SQLite gives its side files the same mode.
+    // Created here, so that the file is private from its first byte; SQLite gives its side files the same
+    // mode.
     if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
     const db = new DatabaseSync(path, { timeout: 5000 });
     try {
@@ -128,8 +140,8 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   const conversations = laneTable(scope, "o");
   const deliveries = deliveryTable(scope);
   const turns = turnTable(scope);
-  const sessions = sessionBook(scope);
-  const cells = cellBook(scope);
+  const sessions = sessionTable(scope);
+  const cells = cellTable(scope);
   const accept = acceptRows(scope, lanes);
   const post = postDeliveries(scope, conversations, deliveries);
   const commit = commitTurn(scope, { lanes, turns, sessions, cells, post, accept });
@@ -147,10 +159,10 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
     "update counters set n = n + 1 where name = 'probe' returning n",
   );
   const identity = identityIn(db) ?? "";
-  // Nobody was served until here; from now on a lock is waited for beside the event loop.
+  // Nobody was served until here. From now on callers wait for a lock without blocking the event loop.
   db.exec(`pragma busy_timeout = ${lockBlocksMs}`);
 
-  /** A connection that is opened now reads what the next start would read, also after the file was overwritten in its place. */
+  /** A new connection reads what the next start would read, even after the file was overwritten in place. */
   const refuseOverwritten = (): void => {
     if (path === ":memory:" || databaseIdentity(path) === identity) return;
     throw new Fault(
@@ -196,7 +208,7 @@ function portsOn(db: DatabaseSync, options: SqliteOptions): SqliteStore {
   };
 }
 
-/** Takes the file over from older boots, which the home's lock proves dead. Returns whether the last one died. */
+/** Voids the leases of older boots, which the home lock proves dead. Returns whether the last boot died. */
 function enter(
   db: DatabaseSync,
   { path, clock, log, bootId }: SqliteOptions,

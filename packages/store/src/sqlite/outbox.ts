@@ -1,4 +1,5 @@
-// The outbox: per conversation, deliveries in order, one holder at a time, and only the leader of an account where there is one.
+// The outbox on SQLite: deliveries in order per conversation, one holder at a time, and only the account's
+// leader where there is one.
 import { Fault } from "@parley/protocol";
 import type { DeliveryFilter, Outbox, DeliveryBatch, Want } from "../store.ts";
 import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
@@ -16,7 +17,7 @@ export function sqliteOutbox(
 ): Outbox {
   const { db, clock, tx } = scope;
   const record = recordChanges(scope, deliveries);
-  // Also an expired cell counts: until a new leader writes it, only the last one's term is good.
+  // An expired cell counts too: until a new leader writes it, only the last leader's term is valid.
   const leader = query<{ readonly version: number }>(
     db,
     "select version from cells where key = 'leader:' || ?",
@@ -43,13 +44,13 @@ export function sqliteOutbox(
       if (lane === null) return null;
       if (deliveries.hasWork(lane.lane)) {
         const { lane: name, token } = lane;
-        const parcel = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
+        const undone = deliveries.undone(name, want.maxRows).map((found) => deliveries.view(found));
         return {
           lane: name,
           token,
           holder: want.holder,
           ...(want.term === undefined ? {} : { term: want.term }),
-          deliveries: parcel,
+          deliveries: undone,
         };
       }
       lanes.free(lane.lane);

@@ -1,4 +1,5 @@
-// Queueing deliveries: what is said has a row before it is sent. Ids are deterministic, so a repeat queues nothing.
+// Queues deliveries: everything that is sent has a row first. Ids are deterministic, so a repeat queues
+// nothing.
 import { Fault } from "@parley/protocol";
 import type { NewDelivery } from "../store.ts";
 import type { DeliveryRecord, DeliveryTable } from "./delivery-record.ts";
@@ -6,7 +7,7 @@ import type { LaneTable } from "./lanes.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-/** Posts inside the caller's transaction: `post` itself, checkpoint and commit. */
+/** Posts inside the caller's transaction: that of `post`, checkpoint or commit. */
 export type PostDeliveries = (deliveries: readonly NewDelivery[]) => void;
 
 export function postDeliveries(
@@ -20,7 +21,7 @@ export function postDeliveries(
      on conflict do nothing returning seq`,
   );
   const setPlace = query(db, "update deliveries set place = ? where seq = ?");
-  // Answers that pass have the places between the whole ones.
+  // Answers of commands, which pass replies, get places between the whole numbers.
   const headReply = query<{ readonly place: number | null }>(
     db,
     `with waiting as (select * from deliveries
@@ -29,7 +30,10 @@ export function postDeliveries(
   );
   const close = query(db, "update deliveries set closed = 1, dropped = 1 where seq = ?");
 
-  /** Takes an open preview's place. One that has not begun fails here; one under way is settled by its holder first. */
+  /**
+   * Takes the place of an open preview. One that has not begun fails here; its holder first settles one under
+   * way.
+   */
   const replace = (open: DeliveryRecord): number => {
     close.run(open.seq);
     deliveries.failQueued(open.seq, "superseded");

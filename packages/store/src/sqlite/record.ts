@@ -1,5 +1,5 @@
-// Journalling what happens to the head of a conversation (I4, I5). All changes are checked on a copy before anything is written,
-// so a refused batch changes nothing. Changes that only repeat what stands already are skipped.
+// Journals changes to the head of a conversation (I4, I5). All changes are checked on a copy first, so a
+// refused batch changes nothing. Changes that repeat the present state are skipped.
 import { Fault } from "@parley/protocol";
 import type { Change, Lease } from "../store.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-/** A delivery as the changes so far leave it. */
+/** A delivery with the changes so far. */
 interface Draft {
   readonly delivery: DeliveryRecord;
   readonly parts: readonly PartRecord[];
@@ -20,7 +20,7 @@ interface Draft {
   readonly changed: boolean;
 }
 
-/** Applies changes inside the caller's transaction; the lease is checked already. */
+/** Applies changes inside the caller's transaction, after the caller checked the lease. */
 export type RecordChanges = (lease: Lease, changes: readonly Change[]) => void;
 
 export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): RecordChanges {
@@ -63,7 +63,7 @@ export function recordChanges({ db, clock }: Scope, deliveries: DeliveryTable): 
   };
 
   return (lease, changes) => {
-    // A change ends at most one delivery, so no more than these can become the head on the way.
+    // A change ends at most one delivery, so only this many can become the head on the way.
     const drafts = deliveries.undone(lease.lane, changes.length + 1).map(draftOf);
     for (const change of changes) {
       const at = drafts.findIndex((draft) => draft.delivery.id === change.delivery);
@@ -160,7 +160,7 @@ function begun(
 }
 
 const from: { readonly [to in Exclude<Change["to"], "sending">]: readonly PartRecord["state"][] } = {
-  // An outcome that was unknown may turn out to be sent or failed, by reading our own messages back.
+  // Reading our own messages back may settle an unknown outcome as sent or failed.
   sent: ["sending", "ambiguous"],
   failed: ["queued", "sending", "ambiguous"],
   ambiguous: ["sending"],

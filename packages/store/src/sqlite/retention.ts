@@ -1,9 +1,10 @@
-// Upkeep in bounded slices (I9): what ended leaves after some days, floods of refused rows sooner. Entries are never deleted here.
+// Retention in bounded slices (I9): ended records leave after some days, floods of refused rows sooner.
+// Transcript entries are never deleted here.
 import { idleLaneMs, keptAfterEndMs, refusedKept } from "../limits.ts";
 import type { Scope } from "./scope.ts";
 import { query } from "./statements.ts";
 
-/** Deletes at most about `limit` records of each sort; true when some sort had more. */
+/** Deletes about `limit` records of each sort at most. Returns true when some sort had more. */
 export function retention({ db, clock }: Scope): (limit: number) => boolean {
   const slices = [
     query(db, "delete from rows where seq in (select seq from rows where ended < ? order by ended limit ?)"),

@@ -1,4 +1,4 @@
-// The columns of a row and how they read as the contract's Row and RowView.
+// The columns of a row, and how they become the contract's Row and RowView.
 import type { ConversationKey, SessionKey } from "@parley/protocol";
 import type { Outcome, Row, RowState, RowView } from "../store.ts";
 

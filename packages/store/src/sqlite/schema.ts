@@ -1,21 +1,22 @@
-// The tables of state.db, as a list of migrations that only ever grows: a released one is never changed.
-// `lanes.at` is the one number that scheduling needs: due time of a free lane, expiry of a held one, deadline of a parked one,
-// null when nothing is to be done. Times are milliseconds since the epoch.
+// The tables of state.db as a list of migrations; a released migration never changes. `lanes.at` is the one
+// number that scheduling needs: due time of a free lane, expiry of a leased one, deadline of a parked one,
+// null when there is nothing to do. Times are milliseconds since the epoch.
 
-/** "Parl" in ASCII: tells our files from other SQLite databases (pragma application_id). */
+/** "Parl" in ASCII tells our files from other SQLite databases (pragma application_id). */
 export const applicationId = 0x5061726c;
 
 /** Migration n brings a file from user_version n to n + 1. */
 export const migrations: readonly (readonly string[])[] = [
   [
-    // kind: 'i' = inbox (turns), 'o' = outbox. Ties of `at` go to the lane that was leased longest ago: its token is the smallest.
+    // kind: 'i' = inbox (turns), 'o' = outbox. Among lanes with equal `at`, the one leased longest ago goes
+    // first: its token is the smallest.
     `create table lanes (
        kind text not null, lane text not null, pool text not null, at integer, token integer not null default 0,
        holder text, turn text, primary key (kind, lane)) without rowid`,
     `create index lanes_due on lanes (kind, pool, at, token) where at is not null`,
     `create index lanes_idle on lanes (token) where at is null`,
 
-    // state: waiting | claimed | context | ended. shown: version of the payload; version: of the guard.
+    // state: waiting | claimed | context | ended. shown: version of the payload; version: that of the guard.
     `create table rows (
        seq integer primary key autoincrement, id text not null unique, lane text not null, pool text not null,
        conversation text not null, account text not null, authority text not null, subject text, version integer not null default 0,
@@ -29,7 +30,8 @@ export const migrations: readonly (readonly string[])[] = [
     `create index rows_refused on rows (account, seq) where outcome = 'refused'`,
     `create index rows_dead on rows (seq) where outcome = 'dead'`,
 
-    // state: running | parked | done. alone: its only row is a barrier. token, seq: what a repeated commit is recognised by and answered.
+    // state: running | parked | done. alone: its only row is a barrier. token, seq: identify a repeated
+    // commit and answer it.
     `create table turns (
        id text primary key, lane text not null, pool text not null, conversation text not null, authority text not null,
        epoch integer not null, attempt integer not null, state text not null, alone integer not null, tickets text not null default '[]',
@@ -44,7 +46,8 @@ export const migrations: readonly (readonly string[])[] = [
     `create table entries (lane text not null, epoch integer not null, seq integer not null, turn text not null, body text not null)`,
     `create unique index entries_order on entries (lane, epoch, seq)`,
 
-    // place orders a lane: its own seq, the place of the preview that it closes, or, of what passes, half a step behind another's. preview: opened as one; closed: replaced since.
+    // place orders a lane: the own seq, the place of the closed preview, or, for a passing answer, half a
+    // step behind another delivery. preview: posted as a preview; closed: replaced since.
     `create table deliveries (
        seq integer primary key autoincrement, id text not null unique, lane text not null, pool text not null, cause text not null,
        place integer not null, preview integer not null default 0, closed integer not null default 0, split integer not null default 0,
@@ -65,14 +68,15 @@ export const migrations: readonly (readonly string[])[] = [
        seq integer primary key autoincrement, id text not null unique, stream text not null, at integer not null, body text not null)`,
     `create index events_stream on events (stream, seq)`,
 
-    // One counter for the versions of all cells, so that they grow over deletion.
+    // One counter for the versions of all cells, so that versions grow over deletion.
     `create table counters (name text primary key, n integer not null) without rowid`,
     `insert into counters values ('cell', 0), ('probe', 0)`,
     `create table boots (boot text primary key, started integer not null, stopped integer)`,
     `create index boots_started on boots (started)`,
   ],
   [
-    // Of a turn: the token of the hold whose end by time was counted as a death. Of a row: deaths in the turn that gave it back.
+    // struck: the token of the lease whose expiry was counted as a death of the turn. strikes: deaths in the
+    // turn that gave the row back.
     `alter table turns add column struck integer`,
     `alter table rows add column strikes integer not null default 0`,
     // One row, the same in every copy of this store.

@@ -1,4 +1,4 @@
-// What every port of this driver is built from.
+// The connection, clock and transaction that every port of this driver is built from.
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "@parley/protocol";
 import type { Transactions } from "./transaction.ts";

@@ -1,4 +1,4 @@
-// Sessions and their transcript. Entries are only ever added here, and leave only when they are to be forgotten (I11).
+// Sessions and their transcript on SQLite. Entries are only added, and leave only by `forget` (I11).
 import type { Json, SessionKey } from "@parley/protocol";
 import type { Session, Sessions, StoredEntry } from "../store.ts";
 import type { Scope } from "./scope.ts";
@@ -22,17 +22,20 @@ interface EntryRecord {
 
 type Patch = { readonly [field: string]: Json };
 
-/** What other verbs do to a session inside their own transaction. */
-export interface SessionBook {
+/** Session access for other verbs inside their own transaction. */
+export interface SessionTable {
   open(key: SessionKey): Session;
   patch(key: SessionKey, patch: Patch): Session;
-  /** Adds entries at the end; returns the last seq of the session. */
+  /** Appends entries and returns the session's last seq. */
   append(key: SessionKey, epoch: number, turn: string, bodies: readonly string[]): number;
-  /** What a turn added, oldest first: a commit adds all at once, so they stand together and end at `seq`. */
+  /**
+   * The entries that a turn added, oldest first. A commit adds them all at once, so they are contiguous and
+   * end at `seq`.
+   */
   added(key: SessionKey, epoch: number, turn: string, seq: number, limit: number): readonly StoredEntry[];
 }
 
-export function sessionBook({ db, clock }: Scope): SessionBook {
+export function sessionTable({ db, clock }: Scope): SessionTable {
   const insert = query(db, "insert into sessions values (?, 1, 0, '{}', ?, ?) on conflict do nothing");
   const select = query<SessionRecord>(db, "select * from sessions where key = ?");
   const setFields = query(db, "update sessions set fields = ?, updated = ? where key = ?");
@@ -79,7 +82,7 @@ export function sessionBook({ db, clock }: Scope): SessionBook {
   };
 }
 
-export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
+export function sqliteSessions(scope: Scope, table: SessionTable): Sessions {
   const { db, clock, tx } = scope;
   const raiseEpoch = query(db, "update sessions set epoch = epoch + 1, updated = ? where key = ?");
   const removeEntries = query(db, "delete from entries where lane = ?");
@@ -94,8 +97,8 @@ export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
   );
 
   return {
-    open: (key) => tx.run(() => book.open(key)),
-    patch: (key, patch) => tx.run(() => book.patch(key, patch)),
+    open: (key) => tx.run(() => table.open(key)),
+    patch: (key, patch) => tx.run(() => table.patch(key, patch)),
     list: ({ prefix, sinceMs, limit }) =>
       tx.run(() => {
         const list = shapes(
@@ -105,22 +108,22 @@ export function sqliteSessions(scope: Scope, book: SessionBook): Sessions {
       }),
     reset: (key) =>
       tx.run(() => {
-        book.open(key);
+        table.open(key);
         raiseEpoch.run(clock.now(), key);
-        return book.open(key);
+        return table.open(key);
       }),
     forget: (key, record) =>
       tx.run(() => {
-        book.open(key);
+        table.open(key);
         const entries = removeEntries.run(key);
         const atMs = clock.now();
         raiseEpoch.run(atMs, key);
-        return { session: book.patch(key, { [record]: { atMs, entries } }), entries };
+        return { session: table.patch(key, { [record]: { atMs, entries } }), entries };
       }),
     transcript: (key, { afterSeq = 0, epoch, newest: fromEnd, limit }) =>
       tx.run(() => {
         const read = fromEnd === true ? newest : oldest;
-        const found = read.all(key, epoch ?? book.open(key).epoch, afterSeq, limit).map(entryOf);
+        const found = read.all(key, epoch ?? table.open(key).epoch, afterSeq, limit).map(entryOf);
         return fromEnd === true ? found.reverse() : found;
       }),
   };

@@ -1,14 +1,14 @@
-// Typed prepared statements. Each is prepared once per handle, where its port is built.
+// Typed prepared statements, each prepared once per handle, where its port is built.
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 
 export interface Query<R> {
   get(...values: readonly SQLInputValue[]): R | undefined;
   all(...values: readonly SQLInputValue[]): readonly R[];
-  /** Returns how many rows changed. */
+  /** Returns the number of changed rows. */
   run(...values: readonly SQLInputValue[]): number;
 }
 
-/** `R` states what the columns are; SQLite does not check it, the tests do. */
+/** `R` declares the columns; SQLite does not check it, the tests do. */
 export function query<R = never>(db: DatabaseSync, sql: string): Query<R> {
   const statement = db.prepare(sql);
   return {
@@ -18,7 +18,9 @@ export function query<R = never>(db: DatabaseSync, sql: string): Query<R> {
   };
 }
 
-/** For operators' lists, whose text depends on the filter: the few shapes that occur are prepared when first asked for. */
+/**
+ * For operators' lists, whose SQL depends on the filter: each of the few forms is prepared when first needed.
+ */
 export function queryShapes<R>(db: DatabaseSync): (sql: string) => Query<R> {
   const prepared = new Map<string, Query<R>>();
   return (sql) => {

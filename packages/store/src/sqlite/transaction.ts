@@ -1,23 +1,29 @@
-// Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of its own.
-// A promise resolves only after COMMIT (I1), so what a caller was told is on the disk. A refused call rolls back alone.
-// Whoever waits for work hears of it before the COMMIT, so that taking a message costs no second fsync after storing it.
-// Another process' lock is waited for between turns of the event loop, never inside one: the daemon goes on answering meanwhile.
+// Group commit: all calls of one event-loop turn share one transaction and one fsync, each in a savepoint of
+// its own. A promise resolves only after COMMIT (I1). A refused call rolls back alone. Listeners for work are
+// called before the COMMIT, so that taking a message needs no second fsync after storing it. The driver waits
+// for another process's lock between turns of the event loop and never inside one, so the daemon keeps
+// answering.
 import { Fault, isFault } from "@parley/protocol";
 import type { Clock, Timer } from "@parley/protocol";
 import { isFatal, isPassing, lostFault, troubleOf, verbFault } from "./failure.ts";
 
-/** The one thing needed of a connection here; tests hand in one whose disk fails. */
+/** The one method that is needed of a connection; tests pass in one whose disk fails. */
 export interface Connection {
   exec(sql: string): void;
-  /** False also when SQLite itself rolled back, as it may on a full disk. */
+  /** Also false when SQLite itself rolled back, as it may on a full disk. */
   readonly isTransaction: boolean;
 }
 
 export interface Transactions {
-  /** Runs `work` inside the next shared transaction. Rejects with what it threw, or with the Fault of a failed commit. */
+  /**
+   * Runs `work` inside the next shared transaction. Rejects with what it threw, or with the Fault of a failed
+   * commit.
+   */
   run<T>(work: () => T): Promise<T>;
-  /** To be called inside `work`: listeners hear of the pool while the transaction is open, and what they ask for at once joins it. Should its
-   *  commit fail, they heard of nothing, and what they asked for is rejected with the rest. */
+  /**
+   * Called inside `work`. Listeners run while the transaction is open, and what they call at once joins it.
+   * If its commit fails, the listeners' calls are rejected with the rest.
+   */
   ready(pool: string): void;
   onReady(wake: (pool: string) => void): () => void;
   /** Commits what waits, then refuses every later call. */
@@ -31,17 +37,25 @@ interface Call {
 }
 
 export interface TransactionsOptions {
-  /** Called once, when the disk failed under a transaction or the file is gone: the daemon exits, its supervisor restarts it. */
+  /**
+   * Called once when the disk failed inside a transaction or the file is gone: the daemon exits and its
+   * supervisor restarts it.
+   */
   readonly onFatal: (error: unknown) => void;
-  /** Asked after each COMMIT: null while what was committed is where the next start will look for it, else what is wrong. */
+  /**
+   * Asked after each COMMIT: null while the committed data is where the next start will look for it,
+   * otherwise the problem.
+   */
   readonly gone?: () => string | null;
   readonly clock: Pick<Clock, "mono" | "after">;
 }
 
-/** A single try for the lock may block the event loop this long. */
+/** One attempt to get the lock may block the event loop for this long. */
 export const lockBlocksMs = 20;
 const lockAgainMs = 100;
-/** After this a lock is trouble that callers are told of; tries go on with each call, so it heals by itself (I10). */
+/**
+ * After this time callers are told about the lock. Each new call tries again, so it recovers by itself (I10).
+ */
 export const lockPatienceMs = 5_000;
 
 export function transactions(
@@ -61,7 +75,10 @@ export function transactions(
     onFatal(error);
   };
 
-  /** False when another process has the lock: then the calls wait with those that come meanwhile, or were told that it takes too long. */
+  /**
+   * False when another process holds the lock: the calls then wait with later ones, or were told that it
+   * takes too long.
+   */
   const begin = (calls: readonly Call[]): boolean => {
     try {
       db.exec("begin immediate");
@@ -85,7 +102,10 @@ export function transactions(
     }
   };
 
-  /** Runs one call in its savepoint and returns how to answer it after the commit. Throws when the whole transaction is lost. */
+  /**
+   * Runs one call in its savepoint and returns how to answer it after the commit. Throws when the whole
+   * transaction is lost.
+   */
   const attempt = (call: Call): (() => void) => {
     db.exec("savepoint call");
     try {
@@ -124,7 +144,8 @@ export function transactions(
       let attempted = calls.map(attempt);
       if (mayGrow && woken.size > 0) {
         tellReady();
-        // Once only: what these make ready is told after the commit, so that no transaction goes on for ever.
+        // Once only: work that these calls make ready is announced after the commit, so that a transaction
+        // cannot go on for ever.
         const joined = waitingNow();
         calls = [...calls, ...joined];
         attempted = [...attempted, ...joined.map(attempt)];
@@ -137,7 +158,7 @@ export function transactions(
       woken.clear();
       rollBack();
       const isLost = isFatal(error) || (answers !== null && !isPassing(error));
-      // On a full disk one write fails its whole group; alone, what only reads still succeeds.
+      // On a full disk one write fails its whole group; alone, calls that only read still succeed.
       if (calls.length > 1 && troubleOf(error) === "full") return commitAlone(calls);
       const fault = isFault(error) ? error : isLost ? lostFault(error) : verbFault(error);
       for (const call of calls) call.reject(fault);
@@ -159,7 +180,7 @@ export function transactions(
     try {
       if (db.isTransaction) db.exec("rollback");
     } catch {
-      // The first error is the one to report; a connection that cannot roll back is dropped with the process.
+      // The first error is the one to report; the process drops a connection that cannot roll back.
     }
   };
 

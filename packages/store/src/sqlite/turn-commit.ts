@@ -1,14 +1,15 @@
-// The end of a turn, all or nothing: transcript, rows, deliveries, rows for other lanes, cells, session fields, lane (I2, I3).
+// Commits a turn, all or nothing: transcript, rows, deliveries, rows for other lanes, cells, session fields,
+// lane (I2, I3).
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
 import type { Commit, Lease } from "../store.ts";
 import type { AcceptRows } from "./accept.ts";
-import type { CellBook } from "./cells.ts";
+import type { CellTable } from "./cells.ts";
 import { dueRule } from "./due.ts";
 import type { LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
 import type { Scope } from "./scope.ts";
-import type { SessionBook } from "./sessions.ts";
+import type { SessionTable } from "./sessions.ts";
 import { query } from "./statements.ts";
 import type { TurnTable } from "./turn-record.ts";
 
@@ -17,8 +18,8 @@ export type CommitTurn = (lease: Lease, turn: string, what: Commit) => { readonl
 export interface CommitParts {
   readonly lanes: LaneTable;
   readonly turns: TurnTable;
-  readonly sessions: SessionBook;
-  readonly cells: CellBook;
+  readonly sessions: SessionTable;
+  readonly cells: CellTable;
   readonly post: PostDeliveries;
   readonly accept: AcceptRows;
 }

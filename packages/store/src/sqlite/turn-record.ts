@@ -1,4 +1,4 @@
-// The durable turn: its record, its rows and its log, and how they read as the contract's Turn.
+// The record, rows and log of a durable turn, and how they become the contract's Turn.
 import type { ConversationKey } from "@parley/protocol";
 import type { Row, Step, Turn } from "../store.ts";
 import type { LaneRecord } from "./lanes.ts";
@@ -31,10 +31,10 @@ export interface TurnTable {
   logLength(id: string): number;
   stepAt(id: string, n: number): Step | undefined;
   addStep(id: string, n: number, step: Step): void;
-  /** Puts these in place of the whole log. */
+  /** Replaces the whole log. */
   setLog(id: string, steps: readonly Step[]): void;
   log(id: string): readonly Step[];
-  /** What a holder is handed. */
+  /** The turn as its holder gets it. */
   read(lane: LaneRecord, id: string): Turn;
 }
 
@@ -73,8 +73,8 @@ export function turnTable({ db }: Scope): TurnTable {
       const turn = get(id);
       if (turn === undefined)
         throw new Error(`the lane ${lane.lane} names the turn ${id}, which has no record`);
-      const held = rowsOf(id);
-      const last = Math.max(0, ...held.map((row) => row.seq));
+      const rows = rowsOf(id);
+      const last = Math.max(0, ...rows.map((row) => row.seq));
       return {
         lane: lane.lane,
         token: lane.token,
@@ -86,7 +86,7 @@ export function turnTable({ db }: Scope): TurnTable {
         conversation: turn.conversation as ConversationKey,
         authority: turn.authority,
         openedAtMs: turn.opened,
-        rows: held,
+        rows,
         context: context.all(lane.lane, last).map(rowOf),
         log: log(id),
         tickets: JSON.parse(turn.tickets) as readonly string[],

@@ -1,15 +1,16 @@
-// The consumer's side of the inbox: one holder at a time turns the waiting rows of a lane into one durable turn (I3).
-// The attempt count is raised before anything is handed out, so that a message which kills the process is counted.
+// The consumer's side of the inbox on SQLite: one holder at a time makes one durable turn of a lane's waiting
+// rows (I3). The attempt count rises before anything is handed out, so that a message which kills the process
+// is counted.
 import { Fault } from "@parley/protocol";
 import type { SessionKey } from "@parley/protocol";
 import { mostEntriesShown } from "../limits.ts";
 import type { Lease, Row, Turns, TurnView, Want } from "../store.ts";
-import type { CellBook } from "./cells.ts";
+import type { CellTable } from "./cells.ts";
 import { absorbedStep, isAlone, rowClaims } from "./claim.ts";
 import type { LaneRecord, Leased, LaneTable } from "./lanes.ts";
 import type { PostDeliveries } from "./post.ts";
 import type { Scope } from "./scope.ts";
-import type { SessionBook } from "./sessions.ts";
+import type { SessionTable } from "./sessions.ts";
 import { query } from "./statements.ts";
 import type { CommitTurn } from "./turn-commit.ts";
 import type { TurnRecord, TurnTable } from "./turn-record.ts";
@@ -17,8 +18,8 @@ import type { TurnRecord, TurnTable } from "./turn-record.ts";
 export interface TurnParts {
   readonly lanes: LaneTable;
   readonly turns: TurnTable;
-  readonly sessions: SessionBook;
-  readonly cells: CellBook;
+  readonly sessions: SessionTable;
+  readonly cells: CellTable;
   readonly post: PostDeliveries;
   readonly commit: CommitTurn;
 }
@@ -75,10 +76,10 @@ export function sqliteTurns(scope: Scope, parts: TurnParts): Turns {
     return id;
   };
 
-  /** A parked turn takes the answers to its tickets along, also those of another conversation. */
+  /** A parked turn takes the answers to its tickets along, including those from another conversation. */
   const reopen = ({ lane, holder, before }: Leased, id: string): void => {
     const turn = turns.get(id);
-    // Who takes its own lane again lives: it was late, and nobody died.
+    // A holder that takes its own lane again was late, but nobody died.
     if (before?.holder !== holder) strike.run(before?.token ?? null, id);
     resume.run(id);
     if (turn?.state !== "parked") return;

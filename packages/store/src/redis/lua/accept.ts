@@ -1,5 +1,5 @@
-// Accepting rows: two guards against doubles, then queue, replace, keep as context, or close at birth (I1, I2). Used by the verb itself
-// and by a commit that hands rows to other lanes.
+// Lua for accepting rows: two guards against duplicates, then queue, replace, keep as context, or close at
+// once (I1, I2). Used by the verb itself and by commits that hand rows to other lanes.
 
 export const acceptLua = String.raw`
 local birth = { work = 'waiting', context = 'context', edit = 'ended', closed = 'ended' }
@@ -16,7 +16,7 @@ local function storeRow(new)
   local as, version = new.as, new.version or 0
   local row = {
     id = new.id, seq = count('row'), lane = new.lane, pool = new.pool, conversation = new.conversation, authority = new.authority,
-    -- A conversation begins channel:account:; refused rows are bounded by these two.
+    -- Conversation keys begin with channel:account:; refused rows are limited per account.
     account = string.match(new.conversation, '^[^:]*:?[^:]*'),
     subject = new.subject, version = version, shown = version, state = birth[as.kind], due = now + (as.afterMs or 0),
     ticket = as.ticket, barrier = as.barrier or nil, accepted = now,
@@ -42,7 +42,7 @@ local function wakes(turn, row)
   return turn.wake == 'any' and turn.conversation == row.conversation and turn.authority == row.authority
 end
 
--- Makes the lane due as the new row asks. A held lane is looked at again when its lease ends.
+-- Schedules the lane as the new row asks. A leased lane is looked at again when its lease ends.
 local function queue(row, afterMs)
   local lane = lanes.open('i', row.lane, row.pool)
   if lane.holder then return end

@@ -1,10 +1,10 @@
-// Cells: small versioned values with expiry. Versions come from one counter, so those of a key grow over deletion and expiry, and the
-// version of leader:<pool> is a fencing term.
+// Lua for cells: small versioned values with expiry. One counter gives all versions, so those of a key grow
+// over deletion and expiry, and the version of leader:<pool> is a fencing term.
 
 export const cellsLua = String.raw`
 local cells = {}
 
--- Name, value, version, expiry; nil when there is none or its time is over.
+-- Name, value, version and expiry; nil when the cell is absent or has expired.
 function cells.get(name)
   local value, version, expires = unpack(call('HMGET', key.cell(name), 'v', 'n', 'x'))
   if not value or (expires and tonumber(expires) <= now) then return nil end
@@ -40,7 +40,7 @@ function cells.remove(name)
   call('ZREM', key.expiring, name)
 end
 
--- Refuses when a version is not as expected, counting what the writes before it will have done.
+-- Refuses when a version is not as expected after the writes before it.
 function cells.check(writes)
   local counted, versions = tonumber(call('HGET', key.counters, 'cell') or 0), {}
   for _, write in ipairs(writes) do
@@ -59,8 +59,8 @@ function cells.write(writes)
   end
 end
 
--- Where an account has a leader, any other term is refused. Also an expired cell counts: until a new leader writes it, only the last
--- one's term is good.
+-- Where an account has a leader, any other term is refused. An expired cell counts too: until a new leader
+-- writes it, only the last leader's term is valid.
 function cells.checkTerm(pool, term)
   local current = tonumber(call('HGET', key.cell('leader:' .. pool), 'n') or nil)
   if not current or current == term then return end

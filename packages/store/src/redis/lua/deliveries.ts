@@ -1,5 +1,6 @@
-// Deliveries and their parts, and how they are queued: what is said has a row before it is sent. Ids are deterministic, so a repeat queues
-// nothing. Per conversation a zset gives the order: a delivery's own seq, or the place of the preview that it closes.
+// Lua for deliveries and their parts: everything that is sent has a row first. Ids are deterministic, so a
+// repeat queues nothing. A sorted set per conversation gives the order: a delivery's own seq, or the place of
+// the preview that it closes.
 
 export const deliveriesLua = String.raw`
 local deliveries = {}
@@ -42,7 +43,7 @@ local function member(delivery)
   return string.format('%016d', delivery.seq) .. ':' .. delivery.id
 end
 
--- Ids of what is undone in a conversation, the head first.
+-- Ids of a conversation's undone deliveries, the head first.
 function deliveries.undone(lane, limit)
   local found = call('ZRANGE', key.undone(lane), 0, limit - 1)
   for n, each in ipairs(found) do found[n] = string.sub(each, 18) end
@@ -60,7 +61,7 @@ local function anyActive(parts)
   return false
 end
 
--- A sent preview keeps its place: nothing may come between it and the message that replaces it.
+-- A sent preview keeps the head: nothing may come between it and the message that replaces it.
 local function holdsHead(delivery, parts)
   if not delivery.preview or delivery.closed then return false end
   for _, part in ipairs(parts) do
@@ -73,7 +74,7 @@ function deliveries.blocks(delivery, parts)
   return anyActive(parts) or holdsHead(delivery, parts)
 end
 
--- Is there something to send at the head of the conversation?
+-- True when the head of the conversation has something to send.
 function deliveries.hasWork(lane)
   local head = deliveries.undone(lane, 1)[1]
   return head ~= nil and anyActive(deliveries.parts(deliveries.get(head)))
@@ -93,7 +94,7 @@ function deliveries.settle(delivery)
   end
 end
 
--- Closes a delivery for good: parts that have not begun fail, one under way is settled by its holder.
+-- Closes a delivery for good: parts that have not begun fail, and its holder settles one under way.
 function deliveries.close(delivery, reason)
   delivery.closed, delivery.dropped = true, true
   deliveries.put(delivery)
@@ -106,7 +107,8 @@ function deliveries.close(delivery, reason)
   deliveries.settle(delivery)
 end
 
--- Half a step behind the last delivery of the reply at the head; nil when no reply waits. Answers that pass have the places in between.
+-- The place half a step behind the last delivery of the reply at the head; nil when no reply waits.
+-- Answers that pass get the places in between.
 local function behindHeadReply(lane)
   local found = call('ZRANGE', key.undone(lane), 0, -1, 'WITHSCORES')
   local cause, place
@@ -152,7 +154,7 @@ local function receiptOf(into)
   return part and part.state == 'sent' and part.receipt or false
 end
 
--- Record, then state, content and what it edits of each part.
+-- The record, then state, content and edited part of each part.
 function deliveries.shown(id)
   local record = call('HGET', key.delivery(id), 'r')
   local parts = {}

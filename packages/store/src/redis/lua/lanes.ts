@@ -1,5 +1,6 @@
-// Leases on lanes. The fence is the first thing that every verb with a lease asks (I3). Expiry refuses nothing: only a newer token, a
-// release or a stop does. Lanes are of two kinds: i = sessions of the inbox, o = conversations of the outbox.
+// Lua for leases on lanes. Every verb with a lease checks the fencing token first (I3). Expiry alone refuses
+// nothing; only a newer token, a release or a stop does. Lanes have two kinds: i for sessions of the inbox, o
+// for conversations of the outbox.
 
 import { countedUpTo } from "../../limits.ts";
 
@@ -21,7 +22,7 @@ function lanes.open(kind, name, pool)
   return { kind = kind, name = name, pool = pool, token = 0, holder = false, turn = false, at = false }
 end
 
--- Sets when a free lane may be taken, false for not at all, and wakes whoever takes from its pool.
+-- Sets when a free lane may be taken (false: never) and wakes the runners of its pool.
 function lanes.schedule(lane, pool, at)
   if pool ~= lane.pool then
     call('ZREM', key.due(lane.kind, lane.pool), lane.name)
@@ -45,7 +46,7 @@ local function hold(lane, forMs)
   call('ZADD', key.due(lane.kind, lane.pool), lane.at, lane.name)
 end
 
--- The lane of the pool that has been runnable longest (I15). Its token grows before anything is handed out.
+-- Leases the lane that has been runnable longest (I15). Its token grows before anything is handed out.
 function lanes.lease(kind, want)
   local name = call('ZRANGEBYSCORE', key.due(kind, want.pool), '-inf', now, 'LIMIT', 0, 1)[1]
   if not name then return nil end
@@ -59,7 +60,7 @@ function lanes.lease(kind, want)
   return lane
 end
 
--- What an earlier call leased whose answer never arrived: its caller asks again and names that call.
+-- Finds the lease of an earlier call whose answer was lost; the caller names that call.
 function lanes.leased(kind, want)
   if #want.lost == 0 then return nil end
   local lost = {}
@@ -68,7 +69,7 @@ function lanes.leased(kind, want)
     local ask, holder = unpack(call('HMGET', key.lane(kind, name), 'ask', 'holder'))
     if holder == want.holder and lost[ask] then
       local lane = lanes.get(kind, name)
-      -- Under its new name, so that no other call gets it too.
+      -- Recorded under the new call's name, so that no other call gets it too.
       call('HSET', key.lane(kind, name), 'ask', want.ask)
       hold(lane, want.leaseMs)
       return lane, ask
@@ -89,7 +90,7 @@ function lanes.free(lane)
   call('HDEL', key.lane(lane.kind, lane.name), 'holder', 'ask')
 end
 
--- Takes the lane from whoever holds it.
+-- Takes the lane from its holder.
 function lanes.revoke(lane)
   lane.token = most(lane.token + 1, now)
   call('HSET', key.lane(lane.kind, lane.name), 'token', lane.token)
@@ -111,7 +112,7 @@ function lanes.waiting(kind, name)
   return least(${countedUpTo}, call('ZCARD', kind == 'i' and key.waiting(name) or key.undone(name)))
 end
 
--- The oldest first, those with nothing to do at the end.
+-- Oldest first; lanes with nothing to do come last.
 function lanes.list(kind, pool, limit)
   local due = {}
   for _, each in ipairs(pool and { pool } or call('SMEMBERS', key.pools(kind))) do

@@ -1,20 +1,20 @@
-// What every script begins with: the names of all keys, the time, how a verb refuses, whom it wakes. Every durable key begins with
-// KEYS[1], the store's prefix with its hash tag, and is named here and nowhere else.
-// A script is atomic but never undone: whatever may refuse does so before the first write.
+// The Lua that every script begins with: key names, time, refusals and wake hints. Every durable key begins
+// with KEYS[1], the store's prefix with its hash tag, and is named only here. A script is atomic but never
+// rolled back, so everything that may refuse runs before the first write.
 
 export const prelude = String.raw`
 local K = KEYS[1]
 local call = redis.call
 local arg = cjson.decode(ARGV[2])
 
--- The time of the server is the one clock of all nodes; tests hand in theirs.
+-- All nodes use the server's time; tests pass in their own.
 local now = tonumber(ARGV[1])
 if not now then
   local time = call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- What was stored here has another owner, or none: nothing is read from it, or added to it, by who remembers the one before.
+-- Refuses a handle that remembers another store, before anything is read or written.
 if ARGV[3] ~= '' and call('GET', K .. 'identity') ~= ARGV[3] then return { 'lost' } end
 
 local key = {
@@ -63,7 +63,7 @@ local function count(name)
   return call('HINCRBY', key.counters, name, 1)
 end
 
--- Becomes a Fault of this code.
+-- The driver throws a Fault with this code.
 local function refuse(code, message)
   error({ refused = code, message = message })
 end
@@ -79,7 +79,7 @@ local function least(a, b) if a < b then return a end return b end
 local function most(a, b) if a > b then return a end return b end
 `;
 
-/** Runs the verb; a refusal is an answer, anything else that is thrown is an error of the script. */
+/** Runs the verb. A refusal is a normal answer; any other error is a bug in the script. */
 export const epilogue = String.raw`
 local fine, answer = pcall(verb)
 if fine then

@@ -1,5 +1,5 @@
-// Journalling what happens to the head of a conversation (I4, I5). All changes are made on a draft before anything is written, so a refused
-// batch changes nothing. Changes that only repeat what stands already are skipped.
+// Lua that journals changes to the head of a conversation (I4, I5). All changes are made on a draft first, so
+// a refused batch changes nothing. Changes that repeat the present state are skipped.
 
 export const recordLua = String.raw`
 local function refused(change, why)
@@ -27,7 +27,7 @@ local function begin(draft, part, change, token)
   part.flagged = part.flagged or risksDouble
 end
 
--- An outcome that was unknown may turn out to be sent or failed, by reading our own messages back.
+-- Reading our own messages back may settle an unknown outcome as sent or failed.
 local from = {
   sent = { sending = true, ambiguous = true },
   failed = { queued = true, sending = true, ambiguous = true },
@@ -80,7 +80,7 @@ local function write(draft)
 end
 
 local function record(lease, changes)
-  -- A change ends at most one delivery, so no more than these can become the head on the way.
+  -- A change ends at most one delivery, so only this many can become the head on the way.
   local drafts, places = {}, {}
   for n, id in ipairs(deliveries.undone(lease.lane, #changes + 1)) do
     drafts[n] = draftOf(deliveries.get(id))

@@ -1,6 +1,7 @@
-// Rows: how they are stored and end (I2), which of them a turn gets, and when they make a lane due.
-// A turn gets the longest prefix of one conversation and one authority, so that an answer goes where its question came from (I6) and a
-// stranger's text never enters an owner's turn. A barrier row is a turn of its own.
+// Lua for rows: how they are stored and end (I2), which of them a turn gets, and when they make a lane due. A
+// turn gets the longest prefix of one conversation and one authority, so that an answer goes where its
+// question came from (I6) and a stranger's text never enters an owner's turn. A barrier row gets a turn of
+// its own.
 
 import { longestDebounceMs } from "../../limits.ts";
 
@@ -16,12 +17,12 @@ function rows.put(row)
   call('HSET', key.row(row.id), 'r', cjson.encode(row))
 end
 
--- Record and payload, as the driver reads them.
+-- The record and the payload, as the driver reads them.
 function rows.shown(id)
   return call('HMGET', key.row(id), 'r', 'p')
 end
 
--- 'turn' is the one that took it, nil to leave it as it is.
+-- 'turn' is the turn that took the row; nil leaves it unchanged.
 function rows.finish(row, outcome, reason, turn)
   if row.state == 'waiting' then call('ZREM', key.waiting(row.lane), row.id) end
   if row.state == 'context' then call('ZREM', key.context(row.lane), row.id) end
@@ -31,7 +32,7 @@ function rows.finish(row, outcome, reason, turn)
   rows.file(row)
 end
 
--- Puts an ended row where upkeep and operators find it.
+-- Indexes an ended row for retention and for operators.
 function rows.file(row)
   call('ZADD', key.ended, now, row.id)
   if row.outcome == 'dead' then call('ZADD', key.dead, row.seq, row.id) end
@@ -59,7 +60,7 @@ function rows.waiting(lane, limit)
   return found
 end
 
--- A turn of its own: a barrier, and a row that may be what processes died of.
+-- True for a row that gets a turn of its own: a barrier, or a row that processes may have died of.
 function rows.isAlone(row)
   return row.barrier or row.strikes ~= nil
 end
@@ -96,7 +97,7 @@ function rows.answers(lane, tickets)
   return found
 end
 
--- Is there a row that wakes a turn parked with wake = any?
+-- True when a row waits that wakes a turn parked with wake = any.
 function rows.hasKin(lane, turn)
   for _, row in ipairs(rows.waiting(lane, 0)) do
     if row.conversation == turn.conversation and row.authority == turn.authority then return true end
@@ -113,7 +114,7 @@ function rows.claim(turn, list)
   end
 end
 
--- All but the first wait again, each for a turn of its own.
+-- Makes all rows but the first wait again, each for a turn of its own.
 function rows.unclaim(turn, strikes)
   for n = 2, #turn.rows do
     local row = rows.get(turn.rows[n])
@@ -127,7 +128,7 @@ end
 local longestDebounceMs = ${longestDebounceMs}
 local due = {}
 
--- A row was added to a free lane without a turn. A lane that became runnable keeps its time (I15).
+-- A row was added to a free lane without a turn. A runnable lane keeps its time (I15).
 function due.added(lane, pool, afterMs)
   if not lane.at then return lanes.schedule(lane, pool, now + least(afterMs, longestDebounceMs)) end
   if afterMs == 0 then return lanes.schedule(lane, lane.pool, lane.at) end
@@ -136,7 +137,8 @@ function due.added(lane, pool, afterMs)
   lanes.schedule(lane, lane.pool, most(lane.at, least(now + afterMs, latest)))
 end
 
--- The lane became free without a turn: it is due when its waiting rows are. The parts of one paste or album are fewer than 20.
+-- The lane became free without a turn, so it is due when its waiting rows are. A paste or an album has
+-- fewer than 20 parts.
 function due.settle(lane)
   local list = rows.waiting(lane.name, 20)
   local head = list[1]
@@ -146,7 +148,7 @@ function due.settle(lane)
   lanes.schedule(lane, head.pool, most(now, least(latest, head.accepted + longestDebounceMs)))
 end
 
--- Waiting rows of a free lane ended: what is left keeps the lane's time.
+-- Waiting rows of a free lane ended; the remaining ones keep the lane's time.
 function due.thinned(lane)
   local head = rows.waiting(lane.name, 1)[1]
   if head then lanes.schedule(lane, head.pool, lane.at) else lanes.schedule(lane, lane.pool, false) end

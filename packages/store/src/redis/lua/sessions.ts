@@ -1,5 +1,5 @@
-// Sessions and their transcript. Entries are only ever added, and leave only when they are to be forgotten (I11). Fields stay JSON text,
-// because Lua would turn [] into {}.
+// Lua for sessions and their transcript. Entries are only added, and leave only by `forget` (I11). Fields
+// stay JSON text, because Lua would turn [] into {}.
 
 export const sessionsLua = String.raw`
 local sessions = {}
@@ -25,7 +25,7 @@ function sessions.shown(lane)
   return { lane, sessions.open(lane), call('HGETALL', key.fields(lane)) }
 end
 
--- A list of field, JSON text; without a text the field goes.
+-- Pairs of field and JSON text; a field alone is deleted.
 function sessions.patch(lane, patch)
   sessions.open(lane)
   for _, each in ipairs(patch) do
@@ -34,7 +34,7 @@ function sessions.patch(lane, patch)
   sessions.touch(lane)
 end
 
--- Adds entries at the end; returns the last seq of the session.
+-- Appends entries and returns the last seq of the session.
 function sessions.append(lane, epoch, turn, bodies)
   local seq = sessions.open(lane)[2]
   if #bodies == 0 then return seq end

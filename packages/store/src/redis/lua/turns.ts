@@ -1,4 +1,4 @@
-// The durable turn: its record, its rows, its log.
+// Lua for the durable turn: its record, its rows and its log.
 
 export const turnsLua = String.raw`
 local turns = {}
@@ -21,7 +21,7 @@ function turns.addStep(id, kind, body)
 end
 
 -- The open turn of a lane that the lease still holds.
-function turns.held(lease)
+function turns.fenced(lease)
   local lane = lanes.fenced('i', lease)
   local turn = lane.turn and turns.get(lane.turn)
   if turn then return lane, turn end
@@ -39,14 +39,14 @@ function turns.absorb(turn, list)
   turns.addStep(turn.id, 'absorbed', cjson.encode(ids))
 end
 
--- What a holder is handed: lease, record, rows, context before the last of them, log.
+-- The turn as its holder gets it: lease, record, rows, context before the last row, log.
 function turns.handed(lane, turn, ask)
-  local held, context, last = {}, {}, 0
+  local found, context, last = {}, {}, 0
   for n, id in ipairs(turn.rows) do
-    held[n] = rows.shown(id)
+    found[n] = rows.shown(id)
     last = most(last, rows.get(id).seq)
   end
   for n, id in ipairs(call('ZRANGEBYSCORE', key.context(lane.name), '-inf', '(' .. last)) do context[n] = rows.shown(id) end
-  return { lane.name, lane.token, lane.holder, ask, cjson.encode(turn), held, context, call('LRANGE', key.steps(turn.id), 0, -1) }
+  return { lane.name, lane.token, lane.holder, ask, cjson.encode(turn), found, context, call('LRANGE', key.steps(turn.id), 0, -1) }
 end
 `;

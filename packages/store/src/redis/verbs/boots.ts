@@ -1,4 +1,5 @@
-// The history of a node's starts. A boot that took a message in or ended a turn has worked: whatever killed it, it was not its start.
+// Scripts for the history of a node's boots. A boot that accepted a message or ended a turn has worked, so
+// its later death was not caused by starting.
 import { bootsKept, keptAfterEndMs } from "../../limits.ts";
 import { script } from "../script.ts";
 
@@ -8,7 +9,7 @@ export const startBootScript = script(
 if call('HSETNX', key.boot(arg.boot), 'started', now) == 0 then return false end
 call('PEXPIRE', key.boot(arg.boot), ${keptAfterEndMs})
 call('LPUSH', key.boots(arg.node), arg.boot)
--- A node that never comes back, as a container's, leaves nothing behind.
+-- A node that never comes back, such as a container, leaves nothing behind.
 call('PEXPIRE', key.boots(arg.node), ${keptAfterEndMs})
 for _, old in ipairs(call('LRANGE', key.boots(arg.node), ${bootsKept}, -1)) do call('DEL', key.boot(old)) end
 call('LTRIM', key.boots(arg.node), 0, ${bootsKept - 1})`,
@@ -19,7 +20,7 @@ export const stopBootScript = script(
   "if call('EXISTS', key.boot(arg.boot)) == 1 then call('HSET', key.boot(arg.boot), 'stopped', now) end",
 );
 
-/** Answers boot, started, stopped and whether it worked, the newest first. */
+/** Answers boot, start, stop and whether it worked, newest first. */
 export const listBootsScript = script(
   [],
   String.raw`

@@ -1,4 +1,4 @@
-// The inbox' verbs: accept, stop, and the operator's look at rows.
+// Scripts of the inbox: accept, stop, and operators' search for rows.
 import { acceptLua } from "../lua/accept.ts";
 import { lanesLua } from "../lua/lanes.ts";
 import { rowsLua } from "../lua/rows.ts";
@@ -7,7 +7,10 @@ import { script } from "../script.ts";
 
 const parts = [lanesLua, rowsLua, turnsLua];
 
-/** `rows`: as the contract has them; `boot`: who takes them in. Answers a list of id, seq, verdict, waiting. */
+/**
+ * `rows` as in the contract; `boot` is the boot that accepts them. Answers a list of id, seq, verdict and
+ * waiting.
+ */
 export const acceptScript = script(
   [...parts, acceptLua],
   String.raw`
@@ -20,8 +23,10 @@ if worked then call('ZADD', key.worked, now, arg.boot) end
 return answers`,
 );
 
-/** Not repeatable: rows that came in between would end as well. A second stop of a turn changes nothing, so it cannot take the lane from
- *  the holder that is closing it. */
+/**
+ * Not repeatable, because it would also end rows that came in between. A second stop of a turn changes
+ * nothing, so it cannot take the lane from the holder that is closing it.
+ */
 export const stopScript = script(
   parts,
   String.raw`
@@ -58,8 +63,8 @@ return { told, ended }`,
 );
 
 /**
- * One slice of a search, newest first: looks at up to `scan` rows whose seq is below `before`. Answers the rows that fit, and the seq to
- * go on below, or nothing at the end.
+ * One slice of a search, newest first: reads up to `scan` rows with a seq below `before`. Answers the matches
+ * and the seq to go on below, or nothing at the end.
  */
 export const findRowsScript = script(
   parts,
@@ -73,7 +78,7 @@ local function ofTurn(id)
   return ids
 end
 
--- A short list that answers at once, or the zset to walk.
+-- Either a short list that answers at once, or the sorted set to scan.
 local short, long
 if arg.id then
   short = { arg.id }

@@ -1,4 +1,4 @@
-// Copying a whole store: each kind of record out of its keys, slice by slice, and into them again. Nothing here runs beside a gateway.
+// Scripts that copy a whole store, slice by slice, for each kind of record. They never run beside a gateway.
 import { script } from "../script.ts";
 
 /** Answers raw records of a kind from place `from` on, and whether there may be more. */
@@ -77,7 +77,7 @@ end
 return { call('HGETALL', key.counters), 0 }`,
 );
 
-/** \`things\`: what TypeScript made of records; texts go into the keys as they are. Repeatable. */
+/** `things` are records prepared in TypeScript, whose texts are written as they are. Repeatable. */
 export const writeThingsScript = script(
   [],
   String.raw`

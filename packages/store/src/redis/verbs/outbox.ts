@@ -1,4 +1,5 @@
-// The verbs of the outbox: per conversation one holder at a time, and only the leader of an account where there is one.
+// Scripts of the outbox: one holder at a time per conversation, and only the account's leader where there is
+// one.
 import { cellsLua } from "../lua/cells.ts";
 import { deliveriesLua } from "../lua/deliveries.ts";
 import { lanesLua } from "../lua/lanes.ts";
@@ -54,7 +55,7 @@ cells.checkTerm(lane.pool, arg.lease.term)
 record(arg.lease, arg.changes)`,
 );
 
-/** One slice of a search, newest first, as that of rows. */
+/** One slice of a search, newest first, like that for rows. */
 export const findDeliveriesScript = script(
   parts,
   String.raw`
@@ -67,7 +68,7 @@ local function undone()
   table.sort(ids, function(a, b) return deliveries.get(a).seq > deliveries.get(b).seq end)
   return ids
 end
--- Parts that are queued or under way are parts of what is undone.
+-- Parts that are queued or under way belong to undone deliveries.
 local short = arg.id and { arg.id } or (arg.lane and (arg.state == 'queued' or arg.state == 'sending') and undone()) or nil
 
 local function fits(delivery)
@@ -119,5 +120,5 @@ for _, id in ipairs(arg.ids) do dropped = dropped + drop(id) end
 return dropped`,
 );
 
-/** `kind`: i = sessions of the inbox, o = conversations of the outbox. */
+/** `kind` is i for sessions of the inbox, o for conversations of the outbox. */
 export const listLanesScript = script([lanesLua], "return lanes.list(arg.kind, arg.pool, arg.limit)");

@@ -1,4 +1,4 @@
-// The verbs of sessions, cells and events, and those of the store as a whole.
+// Scripts for sessions, cells and events, and for the store as a whole.
 import { countedUpTo, idleLaneMs, keptAfterEndMs, refusedKept } from "../../limits.ts";
 import { cellsLua } from "../lua/cells.ts";
 import { deliveriesLua } from "../lua/deliveries.ts";
@@ -27,7 +27,10 @@ return sessions.shown(arg.key)`,
   { repeatable: false },
 );
 
-/** Not repeatable: each call begins a new epoch. `record`: the field that tells of it. Answers the session and how many entries left. */
+/**
+ * Not repeatable: each call begins a new epoch. `record` names the session field that records it. Answers the
+ * session and the number of deleted entries.
+ */
 export const forgetSessionScript = script(
   [sessionsLua],
   String.raw`
@@ -42,7 +45,9 @@ return { sessions.shown(arg.key), entries }`,
   { repeatable: false },
 );
 
-/** One slice from place `from` of the list, the newest first. Answers those that fit and how many were looked at. */
+/**
+ * One slice of the list from place `from`, newest first. Answers the matches and the number of sessions read.
+ */
 export const listSessionsScript = script(
   [sessionsLua],
   String.raw`
@@ -65,7 +70,7 @@ return call('ZRANGEBYSCORE', entries, after, '+inf', 'LIMIT', 0, arg.limit)`,
 
 export const getCellScript = script([cellsLua], "return cells.get(arg.key)");
 
-/** Not repeatable: the second call of a winner would lose to itself, or write again. */
+/** Not repeatable: a repeat by the winner would lose to its own first call, or write twice. */
 export const putCellScript = script(
   [cellsLua],
   String.raw`
@@ -91,7 +96,7 @@ cells.remove(arg.key)
 return 1`,
 );
 
-/** The order of the keys is that of their bytes. */
+/** Keys are ordered by their bytes. */
 export const listCellsScript = script(
   [cellsLua],
   String.raw`
@@ -108,7 +113,7 @@ end
 return found`,
 );
 
-/** The event log is a ring over all streams, so a slow or absent client cannot grow it (I9). */
+/** The event log is a ring over all streams, so that a slow or absent client cannot grow it (I9). */
 export const appendEventScript = script(
   [],
   String.raw`
@@ -127,7 +132,7 @@ end
 return seq`,
 );
 
-/** Answers the events, the first and the last seq of the log. */
+/** Answers the events and the first and last seq of the log. */
 export const eventsAfterScript = script(
   [],
   String.raw`
@@ -142,7 +147,7 @@ export const newestEventsScript = script(
   "return call('ZREVRANGE', key.stream(arg.stream), 0, arg.limit - 1)",
 );
 
-/** Answers the identity of the store; `fresh` is that of one that is made here. */
+/** Answers the store's identity, and creates it with `fresh` when there is none. */
 export const identifyScript = script(
   [],
   String.raw`
@@ -152,13 +157,16 @@ return call('GET', key.identity)`,
 
 export const probeScript = script([], "return count('probe')");
 
-/** Dead rows that nobody dismissed, and troubled deliveries. */
+/** Counts dead rows that nobody dismissed, and troubled deliveries. */
 export const troubledScript = script(
   [],
   `return { least(${countedUpTo}, call('ZCARD', key.dead)), least(${countedUpTo}, call('ZCARD', key.troubled)) }`,
 );
 
-/** One slice of upkeep (I9): removes about `limit` records of each sort; true when some sort had more. Entries are never removed. */
+/**
+ * One slice of retention (I9): deletes about `limit` records of each sort. True when some sort had more.
+ * Transcript entries are never deleted here.
+ */
 export const sweepScript = script(
   [lanesLua, rowsLua, deliveriesLua, cellsLua],
   String.raw`
@@ -178,13 +186,13 @@ end)
 slice(key.delivered, before, deliveries.remove)
 slice(key.expiring, now, cells.remove)
 
--- A lane that went gets tokens from the clock when it comes back, so they still only grow.
+-- A deleted lane that comes back gets tokens from the clock, so they still only grow.
 for _, kind in ipairs({ 'i', 'o' }) do
   slice(key.idle(kind), '(' .. (now - ${idleLaneMs}), function(name)
     local lane = lanes.get(kind, name)
     local busy = lane and (lane.holder or lane.turn or (kind == 'o' and call('ZCARD', key.undone(name)) > 0))
     if busy then
-      -- Looked at again when as much time has passed.
+      -- Checked again when as much time has passed.
       call('ZADD', key.idle(kind), now, name)
     else
       call('DEL', key.lane(kind, name))
@@ -204,8 +212,9 @@ return full and 1 or 0`,
 );
 
 /**
- * Ends leases before their time: all that a holder has (its process is known to be dead), or those of an account's outbox that others than
- * `besides` have (a new leader's term refuses whatever they would still write). Answers how many.
+ * Ends leases early: all of a holder whose process is known to be dead, or those on an account's outbox of
+ * everyone except `besides`, the new leader (whose term makes the store refuse their writes). Answers how
+ * many.
  */
 export const freeLeasesScript = script(
   [lanesLua],

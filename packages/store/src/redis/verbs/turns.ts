@@ -1,4 +1,4 @@
-// The verbs of turns. Everything that may refuse is checked before the first write.
+// Scripts for turns. Everything that may refuse is checked before the first write.
 import { acceptLua } from "../lua/accept.ts";
 import { cellsLua } from "../lua/cells.ts";
 import { deliveriesLua } from "../lua/deliveries.ts";
@@ -10,7 +10,10 @@ import { script } from "../script.ts";
 
 const parts = [lanesLua, rowsLua, turnsLua];
 
-/** Raises the attempt count before anything is handed out. Repeatable because a lost answer is asked for by the name of its call. */
+/**
+ * Raises the attempt count before it hands anything out. Repeatable, because the next call asks for a lost
+ * answer by the name of its call.
+ */
 export const takeScript = script(
   [...parts, sessionsLua],
   String.raw`
@@ -27,12 +30,12 @@ local function open(lane)
   return turn
 end
 
--- A parked turn takes the answers to its tickets along, also those of another conversation.
+-- A parked turn takes the answers to its tickets along, including those from another conversation.
 local function reopen(lane)
   local turn = turns.get(lane.turn)
   local parked = turn.state == 'parked'
   turn.state = 'running'
-  -- Who takes its own lane again lives: it was late, and nobody died.
+  -- A holder that takes its own lane again was late, but nobody died.
   if not lane.before or lane.before.holder ~= lane.holder then
     turn.attempt, turn.struck = turn.attempt + 1, lane.before and lane.before.token
   end
@@ -63,7 +66,7 @@ export const findTurnScript = script(
 local record = call('GET', key.turn(arg.turn))
 if not record then return false end
 local turn, entries = cjson.decode(record), {}
--- A commit adds its entries at once, so they end at its seq.
+-- A commit adds all its entries at once, so they end at its seq.
 if turn.added and turn.added > 0 then
   local first = turn.seq - least(turn.added, arg.entries) + 1
   entries = call('ZRANGEBYSCORE', key.entries(turn.lane, turn.epoch), first, turn.seq)
@@ -82,7 +85,7 @@ return lanes.waiting('i', lane.name)`,
 export const releaseTurnScript = script(
   parts,
   String.raw`
-local lane, turn = turns.held(arg.lease)
+local lane, turn = turns.fenced(arg.lease)
 if arg.refund then
   turn.attempt = most(0, turn.attempt - 1)
   turns.put(turn)
@@ -91,11 +94,11 @@ lanes.free(lane)
 lanes.schedule(lane, lane.pool, now + arg.afterMs)`,
 );
 
-/** Answers rows. A position in the log that is written already answers what was absorbed there. */
+/** Answers rows. When the log position is already written, answers the rows absorbed there. */
 export const absorbScript = script(
   parts,
   String.raw`
-local lane, turn = turns.held(arg.lease)
+local lane, turn = turns.fenced(arg.lease)
 local length = turns.length(turn.id)
 if arg.at > length then turns.refuseStep(turn.id, arg.at, length) end
 local ids = {}
@@ -118,7 +121,7 @@ return found`,
 export const checkpointScript = script(
   [...parts, deliveriesLua, cellsLua],
   String.raw`
-local lane, turn = turns.held(arg.lease)
+local lane, turn = turns.fenced(arg.lease)
 local length = turns.length(turn.id)
 if #arg.steps > 0 and arg.at + #arg.steps <= length then return length end
 if arg.at ~= length then turns.refuseStep(turn.id, arg.at, length) end
@@ -151,7 +154,7 @@ turns.put(turn)`,
 export const splitScript = script(
   parts,
   String.raw`
-local lane, turn = turns.held(arg.lease)
+local lane, turn = turns.fenced(arg.lease)
 turn.alone = true
 turns.put(turn)
 local kept = {}
@@ -167,11 +170,11 @@ turns.put(turn)
 return turns.handed(lane, turn, false)`,
 );
 
-/** An answer that came before the park is seen by it. */
+/** Sees an answer that came before the park. */
 export const parkScript = script(
   parts,
   String.raw`
-local lane, turn = turns.held(arg.lease)
+local lane, turn = turns.fenced(arg.lease)
 turn.state, turn.attempt, turn.tickets, turn.wake = 'parked', 0, cjson.encode(arg.tickets), arg.wake
 if #arg.tickets == 0 then turn.tickets = '[]' end
 turns.put(turn)
@@ -180,7 +183,10 @@ lanes.free(lane)
 lanes.schedule(lane, lane.pool, awake and now or arg.untilMs)`,
 );
 
-/** The end of a turn, all or nothing: transcript, rows, deliveries, rows for other lanes, cells, session fields, lane (I2, I3). */
+/**
+ * The end of a turn, all or nothing: transcript, rows, deliveries, rows for other lanes, cells, session
+ * fields, lane (I2, I3).
+ */
 export const commitScript = script(
   [...parts, acceptLua, sessionsLua, deliveriesLua, cellsLua],
   String.raw`
